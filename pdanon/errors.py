@@ -1,0 +1,108 @@
+"""Errors: what is wrong, where, what was got, and a hint.
+
+The tree::
+
+    PdanonError
+    ├── ColumnError        (AttributeError)  which column holds the itemsets?
+    ├── ItemsetDtypeError  (TypeError)       the column does not hold sets of items
+    ├── ParameterError     (ValueError)      a parameter has no meaning here
+    ├── HierarchyError     (ValueError)      the hierarchy is not a tree over the items
+    ├── FormatError        (ValueError)      a file is not what it should be
+    ├── InfeasibleError                      no release of this data can have the guarantee
+    └── GuaranteeError                       a release failed its own audit and is withheld
+
+Messages hold counts, positions, column names and parameter values. They never hold the text of an
+item: a log file is not a place for data that is about to be anonymized.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pdanon.result import Anonymized
+
+__all__ = [
+    "ColumnError",
+    "FormatError",
+    "GuaranteeError",
+    "HierarchyError",
+    "InfeasibleError",
+    "ItemsetDtypeError",
+    "ParameterError",
+    "PdanonError",
+]
+
+
+class PdanonError(Exception):
+    """Base of all errors that pdanon raises on purpose.
+
+    Parameters
+    ----------
+    what : str
+        What is wrong, in one sentence.
+    where : str, optional
+        The parameter, column, row or file it was found in.
+    got : object, optional
+        What was found there. Never item text.
+    hint : str, optional
+        What to do about it.
+    """
+
+    def __init__(
+        self, what: str, *, where: str | None = None, got: object = None, hint: str | None = None
+    ) -> None:
+        parts = [what]
+        if where is not None:
+            parts.append(f"  where: {where}")
+        if got is not None:
+            parts.append(f"  got:   {got}")
+        if hint is not None:
+            parts.append(f"  hint:  {hint}")
+        super().__init__("\n".join(parts))
+
+
+class ColumnError(PdanonError, AttributeError):
+    """The frame has no list column, or several and none was named."""
+
+
+class ItemsetDtypeError(PdanonError, TypeError):
+    """The column does not hold sets of items."""
+
+
+class ParameterError(PdanonError, ValueError):
+    """A parameter is outside what it can mean."""
+
+
+class HierarchyError(PdanonError, ValueError):
+    """The hierarchy is not a tree, or does not cover the items."""
+
+
+class FormatError(PdanonError, ValueError):
+    """A file does not have the format that was asked for."""
+
+
+class InfeasibleError(PdanonError):
+    """No release of this data can have the guarantee.
+
+    Attributes
+    ----------
+    partial : Anonymized or None
+        The best attempt, where the algorithm has one. Its guarantee does *not* hold.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        got: object = None,
+        hint: str | None = None,
+        partial: Anonymized | None = None,
+    ) -> None:
+        super().__init__(what, where=where, got=got, hint=hint)
+        self.partial = partial
+
+
+class GuaranteeError(PdanonError):
+    """A release failed its own audit. It is withheld; this is a defect of pdanon."""

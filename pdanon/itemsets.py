@@ -1,0 +1,450 @@
+"""Itemsets: the one door between Arrow or object columns of lists and integer codes.
+
+Everything behind this door works on NumPy arrays of codes. Nothing else in the package reads or builds
+Arrow buffers of lists, so what is true here (sets, sorted, no nulls, nothing left over from the input)
+is true everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+
+__all__ = ["Codes", "Itemsets", "Offsets", "as_itemsets", "find_column", "is_list_column"]
+
+Codes: TypeAlias = NDArray[np.int32]
+Offsets: TypeAlias = NDArray[np.int64]
+
+_ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
+_OBJECT_HINT = "build the column with pdanon.as_itemsets(...), or store it as a list of one item type"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Itemsets:
+    """A column of sets of items, as codes into a sorted vocabulary.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (occurrences,)
+        Item codes, row after row; ascending and distinct within a row.
+    offsets : ndarray of int64, shape (rows + 1,)
+        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    vocabulary : pyarrow.Array, length (items,)
+        The distinct items that occur, in ascending order; code ``c`` stands for ``vocabulary[c]``.
+    nulls : ndarray of bool, shape (rows,)
+        Rows that are missing, as opposed to empty.
+
+    Notes
+    -----
+    Memory: 4 bytes an occurrence, 9 bytes a row, and the vocabulary.
+    """
+
+    codes: Codes
+    offsets: Offsets
+    vocabulary: pa.Array
+    nulls: NDArray[np.bool_]
+
+    @classmethod
+    def from_arrow(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
+        """Encode an Arrow list array of any layout.
+
+        Parameters
+        ----------
+        lists : pyarrow.Array or pyarrow.ChunkedArray
+            ``list``, ``large_list``, ``fixed_size_list``, ``list_view`` or ``large_list_view`` of a
+            primitive, string or dictionary type. Slices, chunks and null rows are fine.
+
+        Returns
+        -------
+        Itemsets
+
+        Raises
+        ------
+        ItemsetDtypeError
+            If the array is not a list array, its items have no order or no text, or an item is null.
+        """
+        chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
+        if not _is_list(lists.type):
+            raise ItemsetDtypeError("the column does not hold lists", got=f"type {_kind(lists.type)}")
+        lengths = _concatenate([_lengths(chunk) for chunk in chunks], np.int64)
+        nulls = _concatenate([_to_numpy(chunk.is_null()) for chunk in chunks], np.bool_)
+        item_type = _item_type(lists.type.value_type)
+        flat = pa.chunked_array([_plain(chunk.flatten(), item_type) for chunk in chunks], type=item_type)
+        codes, vocabulary = _dictionary(flat, lengths)
+        codes, lengths = _canonical(codes, lengths, len(vocabulary))
+        return cls(codes, _offsets(lengths), vocabulary, nulls)
+
+    @classmethod
+    def from_series(cls, series: pd.Series[Any]) -> Itemsets:
+        """Encode a pandas Series of lists: an Arrow list dtype, or objects that are lists, tuples, sets or arrays.
+
+        Parameters
+        ----------
+        series : pandas.Series
+            The column. Missing values are null rows.
+
+        Returns
+        -------
+        Itemsets
+
+        Raises
+        ------
+        ItemsetDtypeError
+            If a row is not list-like (text that looks like a list is refused, not parsed), an item is
+            null, or the items are of several types.
+        """
+        if isinstance(series.dtype, pd.ArrowDtype):
+            return cls.from_arrow(pa.chunked_array(series))
+        if series.dtype == object:
+            return cls.from_arrow(_objects_to_arrow(series.array))
+        hint = "lists that became text must be rebuilt; they are never parsed"
+        raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype}", hint=hint)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, missing and empty ones included."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_items(self) -> int:
+        """Number of distinct items that occur."""
+        return len(self.vocabulary)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of distinct items of each row; 0 for missing rows."""
+        return np.diff(self.offsets)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Row number of each occurrence."""
+        return np.repeat(np.arange(self.n_rows), self.lengths)
+
+    def texts(self) -> list[str]:
+        """Text of each item, by code."""
+        texts: list[str] = self.vocabulary.cast(pa.large_string()).to_pylist()
+        return texts
+
+    def lookup(self, items: Iterable[Any]) -> Codes:
+        """Codes of some items.
+
+        Parameters
+        ----------
+        items : iterable
+            Items of the vocabulary's type.
+
+        Returns
+        -------
+        ndarray of int32
+            The code of each item, -1 for an item that does not occur.
+        """
+        wanted = items if isinstance(items, (pa.Array, pa.ChunkedArray)) else _object_items(list(items))
+        if len(wanted) == 0 or self.n_items == 0:
+            return np.full(len(wanted), -1, np.int32)
+        try:
+            wanted = _plain(wanted, wanted.type).cast(self.vocabulary.type)
+        except pa.ArrowInvalid:
+            return self._lookup_by_value(wanted)
+        found = pc.index_in(wanted, value_set=self.vocabulary)
+        return _to_numpy(found.fill_null(-1)).astype(np.int32)
+
+    def _lookup_by_value(self, wanted: pa.Array) -> Codes:
+        # Values outside the range of the vocabulary's type make the cast fail as a whole.
+        code_of = {item: code for code, item in enumerate(self.vocabulary.to_pylist())}
+        return np.array([code_of.get(item, -1) for item in wanted.to_pylist()], np.int32)
+
+    def recode(self, targets: Codes, vocabulary: pa.Array) -> Itemsets:
+        """Replace codes, and with them the vocabulary.
+
+        Parameters
+        ----------
+        targets : ndarray of int32, shape (items,) or (occurrences,)
+            New code of each item, or of each occurrence; -1 removes it.
+        vocabulary : pyarrow.Array
+            What the new codes stand for. Entries that end up unused are dropped.
+
+        Returns
+        -------
+        Itemsets
+            Duplicates within a row are collapsed. Shares no buffer with this object.
+        """
+        new = targets[self.codes] if len(targets) == self.n_items else targets
+        kept = new >= 0
+        lengths = np.bincount(self.rows[kept], minlength=self.n_rows)
+        codes, vocabulary = _compact(new[kept], vocabulary)
+        codes, lengths = _canonical(codes, lengths, len(vocabulary))
+        return Itemsets(codes, _offsets(lengths), vocabulary, self.nulls.copy())
+
+    def to_arrow(self) -> pa.Array:
+        """Build the list array, from codes and vocabulary alone.
+
+        Returns
+        -------
+        pyarrow.ListArray or pyarrow.LargeListArray
+            One list a row with items in vocabulary order. No byte of it comes from the array that was
+            encoded except the vocabulary's own entries.
+        """
+        items = self.vocabulary.take(pa.array(self.codes))
+        mask = pa.array(self.nulls) if self.nulls.any() else None
+        if len(self.codes) < 2**31:
+            return pa.ListArray.from_arrays(self.offsets.astype(np.int32), items, mask=mask)
+        return pa.LargeListArray.from_arrays(self.offsets, items, mask=mask)
+
+    def to_pandas(self) -> pd.api.extensions.ExtensionArray:
+        """Build the column as a pandas array of Arrow list dtype."""
+        lists = self.to_arrow()
+        column: pd.api.extensions.ExtensionArray = pd.array(lists, dtype=pd.ArrowDtype(lists.type))
+        return column
+
+    def __repr__(self) -> str:
+        return f"Itemsets(rows={self.n_rows}, items={self.n_items}, occurrences={len(self.codes)})"
+
+
+def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[Any]:
+    """Turn anything list-like by row into a Series of Arrow lists.
+
+    Parameters
+    ----------
+    lists : Series, Arrow array, or iterable of list-likes
+        One list, tuple, set or array a row; None for a missing row.
+    index : pandas.Index, optional
+        Index of the result. A Series keeps its own by default.
+
+    Returns
+    -------
+    pandas.Series
+        Dtype ``ArrowDtype(list<...>)``. Each row is sorted and holds an item once.
+
+    Raises
+    ------
+    ItemsetDtypeError
+        If a row is not list-like, an item is null or the items are of several types.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> pdanon.as_itemsets([{"tea"}, ["rice", "tea", "tea"], None])
+    0            ['tea']
+    1    ['rice' 'tea']
+    2              <NA>
+    dtype: list<item: string>[pyarrow]
+    """
+    if isinstance(lists, pd.Series):
+        itemsets, index, name = Itemsets.from_series(lists), lists.index if index is None else index, lists.name
+    elif isinstance(lists, (pa.Array, pa.ChunkedArray)):
+        itemsets, name = Itemsets.from_arrow(lists), None
+    else:
+        itemsets, name = Itemsets.from_arrow(_objects_to_arrow(list(lists))), None
+    return pd.Series(itemsets.to_pandas(), index=index, name=name)
+
+
+def is_list_column(series: pd.Series[Any]) -> bool:
+    """Tell whether a column holds lists, by its dtype and first non-missing value only."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return _is_list(dtype.pyarrow_dtype)
+    if dtype != object:
+        return False
+    first = next((row for row in series.array if not _is_missing(row)), None)
+    return isinstance(first, _ROW_TYPES)
+
+
+def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
+    """Find the list column of a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Any frame.
+    column : hashable, optional
+        Its label. By default the only list-valued column.
+
+    Returns
+    -------
+    int
+        Position of the column.
+
+    Raises
+    ------
+    ColumnError
+        If the column does not exist or is there twice, or none was named and there is not exactly one
+        list-valued column.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
+    if column is not None:
+        positions = [i for i, label in enumerate(frame.columns) if label == column]
+        if len(positions) != 1:
+            problem = "is there more than once" if positions else "does not exist"
+            raise ColumnError(f"column {column!r} {problem}", got=f"columns {list(frame.columns)}")
+        return positions[0]
+    positions = [i for i in range(frame.shape[1]) if is_list_column(frame.iloc[:, i])]
+    if not positions:
+        types = {label: str(dtype) for label, dtype in zip(frame.columns, frame.dtypes, strict=True)}
+        raise ColumnError("the frame has no list-valued column", got=f"columns {types}", hint=_OBJECT_HINT)
+    if len(positions) > 1:
+        labels = [frame.columns[i] for i in positions]
+        raise ColumnError("the frame has several list-valued columns", got=labels, hint="name one: column=...")
+    return positions[0]
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+        or pa.types.is_list_view(kind)
+        or pa.types.is_large_list_view(kind)
+    )
+
+
+def _kind(kind: pa.DataType) -> str:
+    # A dictionary or extension type may print more than its name; the first word never holds data.
+    return str(kind).split("<")[0]
+
+
+def _lengths(lists: pa.Array) -> NDArray[np.int64]:
+    # flatten() skips what lies under null rows, and so must the lengths that go with it.
+    return _to_numpy(lists.value_lengths().fill_null(0)).astype(np.int64)
+
+
+def _item_type(kind: pa.DataType) -> pa.DataType:
+    """Type under which items of a type are held: dictionaries decoded, kinds without an order widened."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_string_view(kind) or pa.types.is_null(kind):
+        return pa.string()
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        hint = "items must be numbers, text, booleans or dates"
+        raise ItemsetDtypeError("the items have no order or no text", got=f"items of type {_kind(kind)}", hint=hint)
+    return kind
+
+
+def _plain(items: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(items.type):
+        items = items.dictionary_decode()
+    items = items if items.type == kind else items.cast(kind)
+    # -0.0 and 0.0 are one number, and must be one item.
+    return pc.add(items, pa.scalar(0.0, kind)) if pa.types.is_floating(kind) else items
+
+
+def _dictionary(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> tuple[NDArray[Any], pa.Array]:
+    """Codes into the sorted vocabulary of the items that occur."""
+    missing = flat.null_count
+    if pa.types.is_floating(flat.type) and not missing:
+        flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)
+        missing = flat.null_count
+    if missing:
+        first = int(pc.index(flat.is_null(), True).as_py())
+        row = int(np.searchsorted(np.cumsum(lengths), first, side="right"))
+        raise ItemsetDtypeError(
+            "an item is missing (null or NaN)",
+            where=f"row {row}",
+            got=f"{missing} missing items",
+            hint="drop them first: a missing item cannot be protected or published",
+        )
+    encoded = flat.dictionary_encode()
+    if encoded.num_chunks == 0:
+        return np.empty(0, np.int32), pa.array([], flat.type)
+    dictionary = encoded.chunk(encoded.num_chunks - 1).dictionary
+    codes = _concatenate([_to_numpy(chunk.indices) for chunk in encoded.chunks], np.int32)
+    order = _to_numpy(pc.sort_indices(dictionary))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    return rank[codes], dictionary.take(pa.array(order))
+
+
+def _canonical(codes: Codes, lengths: NDArray[Any], n_items: int) -> tuple[Codes, NDArray[np.int64]]:
+    """Sort each row and drop duplicates within it."""
+    bits = max(n_items - 1, 1).bit_length()
+    rows = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+    key = (rows << bits) | codes
+    if np.all(key[1:] > key[:-1]):
+        return codes.astype(np.int32, copy=False), lengths.astype(np.int64)
+    key.sort(kind="stable")  # the default sort is several times slower on keys that are nearly in order
+    first = np.empty(len(key), np.bool_)
+    first[:1] = True
+    np.not_equal(key[1:], key[:-1], out=first[1:])
+    key = key[first]
+    return (key & ((1 << bits) - 1)).astype(np.int32), np.bincount(key >> bits, minlength=len(lengths))
+
+
+def _compact(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
+    """Drop vocabulary entries that no code uses, and sort what is left."""
+    used = np.flatnonzero(np.bincount(codes, minlength=len(vocabulary)))
+    entries = vocabulary.take(pa.array(used))
+    order = _to_numpy(pc.sort_indices(entries))
+    rank = np.full(len(vocabulary), -1, np.int32)
+    rank[used[order]] = np.arange(len(used), dtype=np.int32)
+    return rank[codes], entries.take(pa.array(order))
+
+
+def _offsets(lengths: NDArray[Any]) -> Offsets:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _to_numpy(array: pa.Array) -> NDArray[Any]:
+    return np.asarray(array.to_numpy(zero_copy_only=False))
+
+
+def _concatenate(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+    return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype)
+
+
+def _is_missing(row: Any) -> bool:
+    return row is None or row is pd.NA or row is pd.NaT or (isinstance(row, float) and row != row)
+
+
+def _objects_to_arrow(rows: Iterable[Any]) -> pa.Array:
+    """Build an Arrow list array from Python list-likes, after checking what they are."""
+    lists: list[Any] = [None if _is_missing(row) else row for row in rows]
+    for number, row in enumerate(lists):
+        if row is not None and not (isinstance(row, _ROW_TYPES) and np.ndim(row if isinstance(row, np.ndarray) else ()) <= 1):
+            text = isinstance(row, str)
+            raise ItemsetDtypeError(
+                "a row is not a list, tuple, set or one-dimensional array",
+                where=f"row {number}",
+                got=type(row).__name__,
+                hint="text that looks like a list is not parsed; split it first" if text else _OBJECT_HINT,
+            )
+    lengths = np.array([0 if row is None else len(row) for row in lists], np.int64)
+    items = _object_items(list(chain.from_iterable(row for row in lists if row is not None)))
+    if items.null_count:
+        first = int(pc.index(items.is_null(), True).as_py())
+        row = int(np.searchsorted(np.cumsum(lengths), first, side="right"))
+        raise ItemsetDtypeError(
+            "an item is missing (null or NaN)",
+            where=f"row {row}",
+            got=f"{items.null_count} missing items",
+            hint="drop them first: a missing item cannot be protected or published",
+        )
+    mask = pa.array([row is None for row in lists], pa.bool_())
+    return pa.LargeListArray.from_arrays(_offsets(lengths), items, mask=mask)
+
+
+def _object_items(items: list[Any]) -> pa.Array:
+    """Build the Arrow array of Python items, all of one kind."""
+    kind = pd.api.types.infer_dtype(items, skipna=True)
+    if kind.startswith("mixed"):
+        types = sorted({type(item).__name__ for item in items if not _is_missing(item)})
+        raise ItemsetDtypeError("the items are of several types", got=", ".join(types), hint="convert them to one type")
+    try:
+        return pa.array(items, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        pass
+    # Raised outside the handler: Arrow's own message would carry the item along as the context.
+    raise ItemsetDtypeError("the items have no Arrow type", got=f"{kind} items", hint="use numbers, text or dates")
