@@ -1,0 +1,718 @@
+"""Hierarchy: the item taxonomy, or value generalization hierarchy, as arrays by node.
+
+Every source becomes child-to-parent links first, and one function makes the tree of them; so what a
+hierarchy may not have (two parents, a cycle, an empty name) is refused in one place, whatever the source.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Context, Decimal, InvalidOperation
+from functools import cached_property
+from html import escape
+from itertools import count, groupby, zip_longest
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import FormatError, HierarchyError, ParameterError
+from pdanon.itemsets import Itemsets
+
+__all__ = ["Hierarchy", "HierarchyLike", "Missing", "Nodes"]
+
+HierarchyLike: TypeAlias = "Hierarchy | str | os.PathLike[str] | pd.DataFrame | Mapping[Any, Any] | int"
+Missing: TypeAlias = Literal["error", "root"]
+Nodes: TypeAlias = NDArray[np.int32]
+
+# A node of a source: its name, and whether it is named as a leaf. Leaves and categories have name
+# spaces of their own, since real taxonomies have a category named like one of its leaves.
+_Key: TypeAlias = tuple[str | None, bool]
+# Where it is said (line, row or entry), what, and its parent; None where the source names no parent.
+_Link: TypeAlias = tuple[int, _Key, _Key | None]
+
+_ROOT = "*"
+_EXACT = Context(prec=2000)  # digits enough for any quotient of two floats
+_SHOWN_LINES, _SHOWN_CHILDREN, _SHOWN_CHARACTERS = 30, 8, 60
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Hierarchy:
+    """A rooted tree whose leaves are items, with nodes numbered in pre-order.
+
+    Build one with a constructor: `of`, `from_csv`, `from_frame`, `from_dict`, `balanced`, `intervals`
+    or `prefixes`. They check that it is a tree; this class itself does not.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Name of each node as given: the text of a leaf, the name of a category.
+    parent : ndarray of int32, shape (nodes,)
+        Parent of each node, -1 for the root, which is node 0. Children keep the order of the source.
+    missing : {"error", "root"}
+        What `cover` does with items that are not leaves: refuse them, or attach them below the root.
+
+    Notes
+    -----
+    The subtree of node ``v`` is the range ``v .. v + size[v] - 1``. The root is never a leaf. Arrays are
+    read-only. Memory: up to 29 bytes a node, and the names. ``repr`` has counts only;
+    ``str`` and the notebook view draw the upper part of the tree, with names.
+
+    Examples
+    --------
+    >>> tree = Hierarchy.from_dict({"*": {"drink": ["tea", "milk"], "food": ["rice"]}})
+    >>> tree
+    Hierarchy(nodes=6, leaves=3, height=2, missing='error')
+    >>> print(tree)
+    * (3 leaves)
+      drink (2 leaves)
+        tea
+        milk
+      food (1 leaf)
+        rice
+    >>> tree.parent
+    array([-1,  0,  1,  1,  0,  4], dtype=int32)
+    """
+
+    names: tuple[str, ...]
+    parent: Nodes
+    missing: Missing = "error"
+
+    def __post_init__(self) -> None:
+        if self.missing not in get_args(Missing):
+            raise ParameterError("unknown missing=", got=repr(self.missing), hint='use "error" or "root"')
+        object.__setattr__(self, "parent", _frozen(self.parent, np.int32))
+
+    @classmethod
+    def of(
+        cls, source: HierarchyLike, items: Iterable[Any] | None = None, *, missing: Missing = "error"
+    ) -> Hierarchy:
+        """Build a hierarchy from whatever describes one.
+
+        Parameters
+        ----------
+        source : Hierarchy, path, DataFrame, dict or int
+            A Hierarchy is returned as it is; a path is read by `from_csv`, a frame by `from_frame`, a
+            nested dict by `from_dict`; an int is the fan-out of a `balanced` tree over ``items``.
+        items : iterable, optional
+            The items, in the order to group them. Only used, and then needed, with a fan-out.
+        missing : {"error", "root"}
+            See the class. A Hierarchy keeps its own.
+
+        Returns
+        -------
+        Hierarchy
+
+        Raises
+        ------
+        HierarchyError
+            If the source is not a tree; see `from_csv`.
+        ParameterError
+            If the source is none of these, or a fan-out comes without items.
+        """
+        if isinstance(source, Hierarchy):
+            return source
+        if isinstance(source, (str, os.PathLike)):
+            return cls.from_csv(source, missing=missing)
+        if isinstance(source, pd.DataFrame):
+            return cls.from_frame(source, missing=missing)
+        if isinstance(source, Mapping):
+            return cls.from_dict(source, missing=missing)
+        if not isinstance(source, Integral):
+            hint = "give a Hierarchy, a CSV path, a DataFrame, a nested dict, or an int fan-out"
+            raise ParameterError("this does not describe a hierarchy", got=type(source).__name__, hint=hint)
+        if items is None:
+            raise ParameterError("a fan-out needs the items to group", where="items", got=None)
+        return replace(cls.balanced(items, int(source)), missing=missing)
+
+    @classmethod
+    def from_csv(
+        cls, path: str | os.PathLike[str], *, sep: str = ";", missing: Missing = "error"
+    ) -> Hierarchy:
+        """Read the layout of ARX: one row a leaf, ``leaf;parent;...;*``.
+
+        Parameters
+        ----------
+        path : str or path-like
+            A UTF-8 file without a header. Fields may be quoted, rows may differ in length, blank lines
+            are ignored, and every field is text.
+        sep : str
+            The field separator.
+        missing : {"error", "root"}
+            See the class.
+
+        Returns
+        -------
+        Hierarchy
+
+        Raises
+        ------
+        HierarchyError
+            If there are no rows, a name is empty, a leaf or a category has two different parents, or the
+            categories form a cycle. The message has the kind, the count and the line of the first.
+        FormatError
+            If the file is not UTF-8, or a quote is not closed.
+
+        Notes
+        -----
+        The first field of a row is a leaf; a category is known by its name alone, and its name may be
+        that of a leaf. Equal categories one after the other are padding: one node. Topmost categories
+        that differ are put below a root ``*``, which is the category of that name if there is one. Cost:
+        time linear in the number of fields.
+        """
+        return cls(*_tree(_row_links(_read(Path(path), sep)), "line"), missing)
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, *, missing: Missing = "error") -> Hierarchy:
+        """Read a frame of edges, or of ARX rows.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Edges if its columns are ``child`` and ``parent`` (and perhaps ``label``, which is ignored);
+            there, a name is one node and the leaves are the nodes that are nobody's parent. Otherwise
+            ARX rows as in `from_csv`, leaf first, padded by missing values at the end.
+        missing : {"error", "root"}
+            See the class.
+
+        Returns
+        -------
+        Hierarchy
+
+        Raises
+        ------
+        HierarchyError
+            As `from_csv`, with the number of the row, counted from 0.
+
+        Examples
+        --------
+        >>> edges = pd.DataFrame({"child": ["tea", "drink"], "parent": ["drink", "*"]})
+        >>> Hierarchy.from_frame(edges).names
+        ('*', 'drink', 'tea')
+        """
+        if frame.columns.is_unique and set(frame.columns) - {"label"} == {"child", "parent"}:
+            pairs = zip(_cells(frame["child"]), _cells(frame["parent"]), strict=True)
+            links: Iterable[_Link] = ((row, (c, False), (p, False)) for row, (c, p) in enumerate(pairs))
+        else:
+            cells = zip(*(_cells(frame.iloc[:, i]) for i in range(frame.shape[1])), strict=True)
+            links = _row_links(enumerate(_without_padding(row) for row in cells))
+        return cls(*_tree(links, "row"), missing)
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[Any, Any], *, missing: Missing = "error") -> Hierarchy:
+        """Read a nested dict, ``{root: {category: [leaf, leaf], category: {...}}}``.
+
+        Parameters
+        ----------
+        tree : dict
+            Keys are categories; a value is a dict of categories, or a list or tuple of leaves. Several
+            keys at the top are put below a root ``*``.
+        missing : {"error", "root"}
+            See the class.
+
+        Returns
+        -------
+        Hierarchy
+
+        Raises
+        ------
+        HierarchyError
+            As `from_csv`; also if a category is named twice, or holds nothing or something else. Entries
+            are categories in reading order, counted from 0.
+        """
+        return cls(*_tree(_dict_links(tree), "entry"), missing)
+
+    @classmethod
+    def balanced(cls, items: Iterable[Any], fanout: int) -> Hierarchy:
+        """Group ``fanout`` consecutive items, then the groups in the same way, until one root is left.
+
+        Parameters
+        ----------
+        items : iterable
+            The items, in the order to group them. An item that comes again is ignored.
+        fanout : int
+            Children of a node, at least 2. A leftover group of one is carried up as itself.
+
+        Returns
+        -------
+        Hierarchy
+            The root is ``*``, other categories are named by their leaves, ``first..last``.
+
+        Examples
+        --------
+        >>> Hierarchy.balanced("abcde", 2).names
+        ('*', 'a..d', 'a..b', 'a', 'b', 'c..d', 'c', 'd', 'e')
+        """
+        _check_fanout(fanout)
+        rows = [[text] for text in dict.fromkeys(_texts(items))]
+        taken: set[str] = set()
+        width = fanout
+        while width < len(rows):
+            for start in range(0, len(rows), width):
+                group = rows[start : start + width]
+                if len(group) > width // fanout:
+                    name = _free(f"{group[0][0]}..{group[-1][0]}", taken)
+                    for row in group:
+                        row.append(name)
+            width *= fanout
+        return cls(*_tree(_row_links(enumerate([*row, _ROOT] for row in rows)), "item"))
+
+    @classmethod
+    def intervals(cls, values: Iterable[Any], width: float | Decimal, fanout: int = 2) -> Hierarchy:
+        """Put numbers into half-open bins, and join ``fanout`` consecutive bins until one root is left.
+
+        Parameters
+        ----------
+        values : iterable of numbers
+            The numbers that occur; their type decides how a leaf is spelled, as it does in the data.
+        width : number
+            Width of the narrowest bins. Bins begin at multiples of their width.
+        fanout : int
+            How many bins are joined, at least 2.
+
+        Returns
+        -------
+        Hierarchy
+            The root is ``*``, bins are named ``[0, 5)``. Only bins that hold values exist, and all leaves
+            are equally deep.
+
+        Notes
+        -----
+        Exact: a number is binned as the decimal it is printed as, so 0.3 is in ``[0.3, 0.4)``.
+
+        Examples
+        --------
+        >>> Hierarchy.intervals([12, 3, 7], width=5).names
+        ('*', '[0, 10)', '[0, 5)', '3', '[5, 10)', '7', '[10, 20)', '[10, 15)', '12')
+        """
+        _check_fanout(fanout)
+        step = _decimal(str(width))
+        if step is None or step <= 0:
+            raise ParameterError("a bin width is a positive number", where="width", got=repr(width))
+        numbers = {text: _decimal(text) for text in _texts(values)}
+        refused = sum(number is None for number in numbers.values())
+        if refused:
+            got = f"{refused} of {len(numbers)} distinct values"
+            raise ParameterError("intervals need finite numbers", where="values", got=got)
+        ascending = sorted((number, text) for text, number in numbers.items() if number is not None)
+        bins = [_floor(number, step) for number, _ in ascending]
+        columns = [[text for _, text in ascending]]
+        while len(set(bins)) > 1:
+            names = {i: f"[{_product(i, step)}, {_product(i + 1, step)})" for i in set(bins)}
+            columns.append([names[i] for i in bins])
+            if bins[-1] - bins[0] < fanout:  # joining once more leaves the root
+                break
+            bins = [i // fanout for i in bins]
+            step = _EXACT.multiply(step, Decimal(fanout))
+        rows = ([*row, _ROOT] for row in zip(*columns, strict=True))
+        return cls(*_tree(_row_links(enumerate(rows)), "value"))
+
+    @classmethod
+    def prefixes(cls, codes: Iterable[Any], lengths: Iterable[int]) -> Hierarchy:
+        """Put codes, such as those of ICD-9, below their prefixes.
+
+        Parameters
+        ----------
+        codes : iterable
+            The codes, in order.
+        lengths : iterable of int
+            Prefix lengths in characters, at least 1 each. A code belongs to its prefixes that are
+            shorter than itself.
+
+        Returns
+        -------
+        Hierarchy
+            The root is ``*``, categories are named ``250*``.
+
+        Examples
+        --------
+        >>> print(Hierarchy.prefixes(["250.83", "276", "E1"], lengths=(1, 3)))
+        * (3 leaves)
+          2* (2 leaves)
+            250* (1 leaf)
+              250.83
+            276
+          E* (1 leaf)
+            E1
+        """
+        longest_first = sorted(set(lengths), reverse=True)
+        if longest_first and longest_first[-1] < 1:
+            got = f"a length of {longest_first[-1]}"
+            raise ParameterError("a prefix has at least one character", where="lengths", got=got)
+        rows = (
+            [code, *(f"{code[:length]}*" for length in longest_first if length < len(code)), _ROOT]
+            for code in _texts(codes)
+        )
+        return cls(*_tree(_row_links(enumerate(rows)), "code"))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.names)
+
+    @property
+    def n_leaves(self) -> int:
+        """Number of leaves."""
+        return int(self.leaves[0])
+
+    @property
+    def height(self) -> int:
+        """Number of edges from the root to the deepest leaf."""
+        return int(self.depth.max())
+
+    @cached_property
+    def is_leaf(self) -> NDArray[np.bool_]:
+        """Whether each node is a leaf."""
+        return _frozen(self.size == 1, np.bool_)
+
+    @cached_property
+    def size(self) -> Nodes:
+        """Number of nodes of each subtree, its own root included."""
+        return self._subtree_sums([1] * self.n_nodes)
+
+    @cached_property
+    def leaves(self) -> Nodes:
+        """Number of leaves under each node; 1 for a leaf."""
+        return self._subtree_sums(self.is_leaf.astype(int).tolist())
+
+    @cached_property
+    def depth(self) -> Nodes:
+        """Number of edges from the root to each node."""
+        depth = [0] * self.n_nodes
+        for node, parent in enumerate(self.parent[1:].tolist(), start=1):
+            depth[node] = depth[parent] + 1
+        return _frozen(depth, np.int32)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Text each node is published as; no two nodes share one.
+
+        A leaf is published as its text and a category as its name, followed by ``(category)`` where the
+        name is also the text of a leaf.
+        """
+        taken = set(self.names)
+        leaf_of = self._leaf_of
+        return tuple(
+            _free(name, taken) if name in leaf_of and not leaf else name
+            for name, leaf in zip(self.names, self.is_leaf.tolist(), strict=True)
+        )
+
+    def children(self, node: int) -> Nodes:
+        """Children of a node, in order."""
+        starts, nodes = self._children
+        return nodes[starts[node] : starts[node + 1]]
+
+    def ancestors_of(self, node: int) -> Nodes:
+        """Nodes from a node, itself first, up to the root."""
+        path = [node]
+        while path[-1]:
+            path.append(int(self.parent[path[-1]]))
+        return np.array(path, np.int32)
+
+    def cover(self, texts: Sequence[str]) -> tuple[Hierarchy, Nodes]:
+        """Find the leaf of each item, and treat items that have none as `missing` says.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Texts of the items. The name of a category is not an item.
+
+        Returns
+        -------
+        hierarchy : Hierarchy
+            This one; with ``missing="root"`` and items that it lacks, one that has them as the last
+            leaves below the root. Nodes keep their numbers.
+        nodes : ndarray of int32, shape (items,)
+            The leaf of each item, in the returned hierarchy.
+
+        Raises
+        ------
+        HierarchyError
+            If items are missing, and ``missing="error"``.
+        """
+        leaf_of = self._leaf_of
+        nodes = np.array([leaf_of.get(text, -1) for text in texts], np.int32)
+        lacking = np.flatnonzero(nodes < 0)
+        if len(lacking) == 0:
+            return self, nodes
+        if self.missing == "error":
+            hint = 'add them to the hierarchy, or put them below its root: missing="root"'
+            got = f"{len(lacking)} of {len(texts)} items are not leaves"
+            raise HierarchyError("the hierarchy does not cover the items", got=got, hint=hint)
+        new = tuple(dict.fromkeys(texts[i] for i in lacking.tolist()))
+        below_root = np.zeros(len(new), np.int32)
+        extended = replace(self, names=self.names + new, parent=np.append(self.parent, below_root))
+        return extended.cover(texts)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Tabulate the ARX rows.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a leaf. Column ``level0`` is the leaf, the others its ancestors up to the root; text,
+            missing beyond the root.
+        """
+        names = np.array([*self.names, None], object)
+        parent = np.append(self.parent, np.int32(-1))  # -1 finds this last entry, and stays -1
+        nodes: Nodes = np.flatnonzero(self.is_leaf).astype(np.int32)
+        levels: dict[str, pd.Series[Any]] = {}
+        for level in range(self.height + 1):
+            levels[f"level{level}"] = pd.Series(names[nodes], dtype="str")
+            nodes = parent[nodes]
+        return pd.DataFrame(levels)
+
+    def to_csv(self, path: str | os.PathLike[str], *, sep: str = ";") -> None:
+        """Write the ARX layout; `from_csv` reads the same hierarchy back.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, which appears whole or not at all. An existing one is replaced.
+        sep : str
+            The field separator.
+        """
+        target = Path(path)
+        draft = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            with draft.open("w", newline="", encoding="utf-8") as file:
+                rows = csv.writer(file, delimiter=sep)
+                for leaf in np.flatnonzero(self.is_leaf).tolist():
+                    rows.writerow([self.names[node] for node in self.ancestors_of(leaf)])
+            os.replace(draft, target)
+        finally:
+            draft.unlink(missing_ok=True)
+
+    def __repr__(self) -> str:
+        counts = f"nodes={self.n_nodes}, leaves={self.n_leaves}, height={self.height}"
+        return f"Hierarchy({counts}, missing={self.missing!r})"
+
+    def __str__(self) -> str:
+        return "\n".join("  " * depth + text for depth, text, _ in self._outline())
+
+    def _repr_html_(self) -> str:
+        parts, unclosed = [], 0
+        for depth, text, is_open in self._outline():
+            parts.append("</details>" * (unclosed - depth))
+            tag = "<details open><summary>{}</summary>" if is_open else "<div>{}</div>"
+            parts.append(tag.format(escape(text)))
+            unclosed = depth + is_open
+        return "".join(parts) + "</details>" * unclosed
+
+    @cached_property
+    def _leaf_of(self) -> dict[str, int]:
+        return {self.names[node]: node for node in np.flatnonzero(self.is_leaf).tolist()}
+
+    @cached_property
+    def _children(self) -> tuple[NDArray[np.int64], Nodes]:
+        nodes = np.argsort(self.parent, kind="stable")[1:]
+        counts = np.bincount(self.parent[1:], minlength=self.n_nodes)
+        return np.concatenate(([0], np.cumsum(counts))), _frozen(nodes, np.int32)
+
+    def _subtree_sums(self, own: list[int]) -> Nodes:
+        parent = self.parent.tolist()
+        for node in range(self.n_nodes - 1, 0, -1):
+            own[parent[node]] += own[node]
+        return _frozen(own, np.int32)
+
+    def _outline(self) -> list[tuple[int, str, bool]]:
+        """Choose the lines of a small picture: depth, text, and whether the node's children follow."""
+        lines = {0: (0, self._caption(0), True)}  # by node, or by the first node that a line stands for
+        queue = deque([0])
+        while queue:
+            node = queue.popleft()
+            children = self.children(node).tolist()
+            n_shown = len(children) if len(children) <= _SHOWN_CHILDREN else _SHOWN_CHILDREN - 1
+            depth, text, _ = lines[node]
+            if len(lines) + min(len(children), _SHOWN_CHILDREN) > _SHOWN_LINES:
+                lines[node] = (depth, f"{text} …", False)
+                continue
+            lines[node] = (depth, text, True)
+            for child in children[:n_shown]:
+                lines[child] = (depth + 1, self._caption(child), False)
+            if n_shown < len(children):
+                lines[children[n_shown]] = (depth + 1, f"… {len(children) - n_shown} more", False)
+            queue.extend(child for child in children[:n_shown] if not self.is_leaf[child])
+        return [lines[node] for node in sorted(lines)]
+
+    def _caption(self, node: int) -> str:
+        name = " ".join(self.names[node].split())  # one line, whatever the name holds
+        if len(name) > _SHOWN_CHARACTERS:
+            name = name[: _SHOWN_CHARACTERS - 1] + "…"
+        if self.is_leaf[node]:
+            return name
+        leaves = int(self.leaves[node])
+        return f"{name} ({leaves} {'leaf' if leaves == 1 else 'leaves'})"
+
+
+def _tree(links: Iterable[_Link], place: str) -> tuple[tuple[str, ...], Nodes]:
+    """Make names and parents of child-to-parent links; children keep the order of first appearance."""
+    seen: dict[_Key, int] = {}
+    parent: dict[_Key, _Key] = {}
+    nameless: set[int] = set()
+    torn: dict[_Key, int] = {}
+    for where, node, above in links:
+        for key in (node, above or node):
+            seen.setdefault(key, where)
+            if not key[0]:
+                nameless.add(where)
+        if above is not None and parent.setdefault(node, above) != above:
+            torn.setdefault(node, where)
+    if not seen:
+        raise HierarchyError("the hierarchy is empty")
+    inner = set(parent.values())
+    _refuse("a name is empty", nameless, place)
+    _refuse("a category has two different parents", [torn[key] for key in torn if key in inner], place)
+    _refuse("a leaf has two different parents", [torn[key] for key in torn if key not in inner], place)
+    tops = [key for key in seen if key not in parent]
+    root = tops[0] if len(tops) == 1 and tops[0] in inner else (_ROOT, False)
+    parent.update((top, root) for top in tops if top != root)
+    order = _preorder(seen, parent, root)
+    _refuse("a node is on a cycle, or below one", [seen[key] for key in seen if key not in order], place)
+    names = tuple(str(name) for name, _ in order)
+    return names, np.array([order[parent[key]] if key in parent else -1 for key in order], np.int32)
+
+
+def _preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _Key) -> dict[_Key, int]:
+    """Give numbers to the nodes that hang below a root: to none, if the root itself has a parent."""
+    children: dict[_Key, list[_Key]] = {}
+    for node in nodes:
+        if node in parent:
+            children.setdefault(parent[node], []).append(node)
+    order: dict[_Key, int] = {}
+    stack = [] if root in parent else [root]
+    while stack:
+        node = stack.pop()
+        order[node] = len(order)
+        stack.extend(reversed(children.get(node, [])))
+    return order
+
+
+def _refuse(what: str, found: Collection[int], place: str) -> None:
+    if found:
+        raise HierarchyError(what, where=f"first at {place} {min(found)}", got=f"{len(found)} in all")
+
+
+def _row_links(rows: Iterable[tuple[int, Sequence[str | None]]]) -> Iterator[_Link]:
+    known: set[tuple[str | None, ...]] = set()
+    for where, row in rows:
+        if not row:
+            continue
+        tail = tuple(row[1:])
+        yield where, (row[0], True), (tail[0], False) if tail else None
+        if tail in known:  # most rows: their categories were all named by a row before
+            continue
+        if all(tail):
+            known.add(tail)
+        path = [(name, False) for name, _ in groupby(tail)]
+        yield from ((where, node, above) for node, above in zip_longest(path, path[1:]))
+
+
+def _dict_links(tree: Mapping[Any, Any]) -> Iterator[_Link]:
+    """Walk a nested dict in reading order."""
+    repeated: list[int] = []
+    barren: list[int] = []
+    seen: set[str] = set()
+    stack = _entries(tree, None)
+    for entry in count():
+        if not stack:
+            break
+        name, above, content = stack.pop()
+        category = (name, False)
+        yield entry, category, above
+        if name in seen:  # also what ends the walk through a dict that contains itself
+            repeated.append(entry)
+        elif not isinstance(content, (Mapping, list, tuple)) or not content:
+            barren.append(entry)
+        elif isinstance(content, Mapping):
+            stack += _entries(content, category)
+        else:
+            yield from ((entry, (leaf, True), category) for leaf in _texts(content))
+        seen.add(name)
+    _refuse("a category is named twice", repeated, "entry")
+    _refuse("a category holds neither a dict of categories nor a list of leaves", barren, "entry")
+
+
+def _entries(tree: Mapping[Any, Any], above: _Key | None) -> list[tuple[str, _Key | None, Any]]:
+    contents = zip(_texts(tree), tree.values(), strict=True)
+    return [(name, above, content) for name, content in contents][::-1]
+
+
+def _read(path: Path, sep: str) -> list[tuple[int, list[str]]]:
+    """Read the rows of a CSV file, each with the number of its (last) line."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.reader(file, delimiter=sep, strict=True)
+            return [(rows.line_num, row) for row in rows if row and not (len(row) == 1 and row[0].isspace())]
+    except UnicodeDecodeError:
+        problem = "the file is not UTF-8"
+    except csv.Error:
+        problem = f"a quoted field is not closed where it should be, at or before line {rows.line_num}"
+    # Raised outside the handler: the decoder's own error would carry the text along as the context.
+    raise FormatError(problem, where="the hierarchy's CSV file")
+
+
+def _cells(column: pd.Series[Any]) -> list[str | None]:
+    missing = column.isna().to_numpy()
+    texts = iter(_texts(column[~missing]))
+    return [None if lacking else next(texts) for lacking in missing]
+
+
+def _without_padding(row: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    end = len(row)
+    while end and row[end - 1] is None:
+        end -= 1
+    return row[:end]
+
+
+def _texts(values: Iterable[Any]) -> list[str]:
+    """Spell values as the items of a column are spelled, in the given order."""
+    listed = list(values)
+    if all(type(value) is str for value in listed):
+        return listed
+    items = Itemsets.from_series(pd.Series([[value] for value in listed], dtype=object))
+    texts = items.texts()
+    return [texts[code] for code in items.codes]
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Mark a name as a category's until nothing else is called so."""
+    while name in taken:
+        name += " (category)"
+    taken.add(name)
+    return name
+
+
+def _check_fanout(fanout: int) -> None:
+    if fanout < 2:
+        raise ParameterError("a fan-out is at least 2", where="fanout", got=fanout)
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def _floor(number: Decimal, step: Decimal) -> int:
+    quotient, rest = _EXACT.divmod(number, step)
+    return int(quotient) - (rest < 0)
+
+
+def _product(count: int, step: Decimal) -> str:
+    return format(_EXACT.multiply(Decimal(count), step), "f")
+
+
+def _frozen(values: Any, dtype: Any) -> NDArray[Any]:
+    array = np.array(values, dtype)
+    array.setflags(write=False)
+    return array
