@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -20,12 +21,20 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
 
-__all__ = ["Codes", "Itemsets", "Offsets", "as_itemsets", "find_column", "is_list_column"]
+__all__ = ["Codes", "Itemsets", "Offsets", "as_itemsets", "canonical_rows", "find_column", "is_list_column"]
 
 Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
 
 _ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
+_OFFSET_LIMIT = 2**31 - 1  # of Arrow's list and string types; the large_ types have none
+_TIME_INDEXES = {
+    "datetime": pd.DatetimeIndex,
+    "datetime64": pd.DatetimeIndex,
+    "timedelta": pd.TimedeltaIndex,
+    "timedelta64": pd.TimedeltaIndex,
+}
+_ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
 _OBJECT_HINT = "build the column with pdanon.as_itemsets(...), or store it as a list of one item type"
 
 
@@ -81,12 +90,12 @@ class Itemsets:
         item_type = _item_type(lists.type.value_type)
         flat = pa.chunked_array([_plain(chunk.flatten(), item_type) for chunk in chunks], type=item_type)
         codes, vocabulary = _dictionary(flat, lengths)
-        codes, lengths = _canonical(codes, lengths, len(vocabulary))
+        codes, lengths = canonical_rows(codes, lengths, len(vocabulary))
         return cls(codes, _offsets(lengths), vocabulary, nulls)
 
     @classmethod
     def from_series(cls, series: pd.Series[Any]) -> Itemsets:
-        """Encode a pandas Series of lists: an Arrow list dtype, or objects that are lists, tuples, sets or arrays.
+        """Encode a pandas Series of Arrow lists, or of objects that are lists, tuples, sets or arrays.
 
         Parameters
         ----------
@@ -105,7 +114,7 @@ class Itemsets:
         """
         if isinstance(series.dtype, pd.ArrowDtype):
             return cls.from_arrow(pa.chunked_array(series))
-        if series.dtype == object:
+        if pd.api.types.is_object_dtype(series.dtype):
             return cls.from_arrow(_objects_to_arrow(series.array))
         hint = "lists that became text must be rebuilt; they are never parsed"
         raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype}", hint=hint)
@@ -148,28 +157,28 @@ class Itemsets:
         ndarray of int32
             The code of each item, -1 for an item that does not occur.
         """
-        wanted = items if isinstance(items, (pa.Array, pa.ChunkedArray)) else _object_items(list(items))
-        if len(wanted) == 0 or self.n_items == 0:
-            return np.full(len(wanted), -1, np.int32)
+        if isinstance(items, pa.ChunkedArray):
+            wanted = items.combine_chunks()
+        else:
+            wanted = items if isinstance(items, pa.Array) else _object_items(list(items))
+        wanted = _plain(wanted, _item_type(wanted.type))
         try:
-            wanted = _plain(wanted, wanted.type).cast(self.vocabulary.type)
-        except pa.ArrowInvalid:
-            return self._lookup_by_value(wanted)
-        found = pc.index_in(wanted, value_set=self.vocabulary)
-        return _to_numpy(found.fill_null(-1)).astype(np.int32)
-
-    def _lookup_by_value(self, wanted: pa.Array) -> Codes:
-        # Values outside the range of the vocabulary's type make the cast fail as a whole.
-        code_of = {item: code for code, item in enumerate(self.vocabulary.to_pylist())}
-        return np.array([code_of.get(item, -1) for item in wanted.to_pylist()], np.int32)
+            found = pc.index_in(wanted.cast(self.vocabulary.type), value_set=self.vocabulary)
+            return _to_numpy(found.fill_null(-1)).astype(np.int32)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            pass
+        # One item without a counterpart in the vocabulary's type makes the cast fail as a whole.
+        if len(wanted) <= 1:
+            return np.full(len(wanted), -1, np.int32)
+        return np.concatenate([self.lookup(wanted.slice(i, 1)) for i in range(len(wanted))])
 
     def recode(self, targets: Codes, vocabulary: pa.Array) -> Itemsets:
-        """Replace codes, and with them the vocabulary.
+        """Replace each item by another, or remove it.
 
         Parameters
         ----------
-        targets : ndarray of int32, shape (items,) or (occurrences,)
-            New code of each item, or of each occurrence; -1 removes it.
+        targets : ndarray of int32, shape (items,)
+            New code of each item; -1 removes it.
         vocabulary : pyarrow.Array
             What the new codes stand for. Entries that end up unused are dropped.
 
@@ -178,11 +187,14 @@ class Itemsets:
         Itemsets
             Duplicates within a row are collapsed. Shares no buffer with this object.
         """
-        new = targets[self.codes] if len(targets) == self.n_items else targets
-        kept = new >= 0
+        return self.relabel(targets[self.codes], vocabulary)
+
+    def relabel(self, occurrences: Codes, vocabulary: pa.Array) -> Itemsets:
+        """Replace each occurrence on its own; as ``recode``, with a new code for each occurrence."""
+        kept = occurrences >= 0
         lengths = np.bincount(self.rows[kept], minlength=self.n_rows)
-        codes, vocabulary = _compact(new[kept], vocabulary)
-        codes, lengths = _canonical(codes, lengths, len(vocabulary))
+        codes, vocabulary = _compact(occurrences[kept], vocabulary)
+        codes, lengths = canonical_rows(codes, lengths, len(vocabulary))
         return Itemsets(codes, _offsets(lengths), vocabulary, self.nulls.copy())
 
     def to_arrow(self) -> pa.Array:
@@ -194,9 +206,9 @@ class Itemsets:
             One list a row with items in vocabulary order. No byte of it comes from the array that was
             encoded except the vocabulary's own entries.
         """
-        items = self.vocabulary.take(pa.array(self.codes))
+        items = _wide_enough(self.vocabulary, self.codes).take(pa.array(self.codes))
         mask = pa.array(self.nulls) if self.nulls.any() else None
-        if len(self.codes) < 2**31:
+        if len(self.codes) <= _OFFSET_LIMIT:
             return pa.ListArray.from_arrays(self.offsets.astype(np.int32), items, mask=mask)
         return pa.LargeListArray.from_arrays(self.offsets, items, mask=mask)
 
@@ -240,12 +252,10 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
     dtype: list<item: string>[pyarrow]
     """
     if isinstance(lists, pd.Series):
-        itemsets, index, name = Itemsets.from_series(lists), lists.index if index is None else index, lists.name
-    elif isinstance(lists, (pa.Array, pa.ChunkedArray)):
-        itemsets, name = Itemsets.from_arrow(lists), None
-    else:
-        itemsets, name = Itemsets.from_arrow(_objects_to_arrow(list(lists))), None
-    return pd.Series(itemsets.to_pandas(), index=index, name=name)
+        index = lists.index if index is None else index
+        return pd.Series(Itemsets.from_series(lists).to_pandas(), index=index, name=lists.name)
+    arrow = lists if isinstance(lists, (pa.Array, pa.ChunkedArray)) else _objects_to_arrow(lists)
+    return pd.Series(Itemsets.from_arrow(arrow).to_pandas(), index=index)
 
 
 def is_list_column(series: pd.Series[Any]) -> bool:
@@ -253,7 +263,7 @@ def is_list_column(series: pd.Series[Any]) -> bool:
     dtype = series.dtype
     if isinstance(dtype, pd.ArrowDtype):
         return _is_list(dtype.pyarrow_dtype)
-    if dtype != object:
+    if not pd.api.types.is_object_dtype(dtype):
         return False
     first = next((row for row in series.array if not _is_missing(row)), None)
     return isinstance(first, _ROW_TYPES)
@@ -294,7 +304,9 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
         raise ColumnError("the frame has no list-valued column", got=f"columns {types}", hint=_OBJECT_HINT)
     if len(positions) > 1:
         labels = [frame.columns[i] for i in positions]
-        raise ColumnError("the frame has several list-valued columns", got=labels, hint="name one: column=...")
+        raise ColumnError(
+            "the frame has several list-valued columns", got=labels, hint="name one: column=..."
+        )
     return positions[0]
 
 
@@ -313,6 +325,15 @@ def _kind(kind: pa.DataType) -> str:
     return str(kind).split("<")[0]
 
 
+def _wide_enough(vocabulary: pa.Array, codes: Codes) -> pa.Array:
+    # Labels of generalized items are long: their text, row after row, may exceed a string array.
+    if not pa.types.is_string(vocabulary.type):
+        return vocabulary
+    uses = np.bincount(codes, minlength=len(vocabulary))
+    too_long = uses @ _to_numpy(pc.binary_length(vocabulary)).astype(np.int64) > _OFFSET_LIMIT
+    return vocabulary.cast(pa.large_string()) if too_long else vocabulary
+
+
 def _lengths(lists: pa.Array) -> NDArray[np.int64]:
     # flatten() skips what lies under null rows, and so must the lengths that go with it.
     return _to_numpy(lists.value_lengths().fill_null(0)).astype(np.int64)
@@ -326,15 +347,19 @@ def _item_type(kind: pa.DataType) -> pa.DataType:
         return pa.string()
     if pa.types.is_float16(kind):
         return pa.float32()
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        hint = "items must be numbers, text, booleans or dates"
-        raise ItemsetDtypeError("the items have no order or no text", got=f"items of type {_kind(kind)}", hint=hint)
-    return kind
+    if pa.types.is_decimal(kind):
+        return kind if kind.bit_width >= 128 else pa.decimal128(kind.precision, kind.scale)
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if text or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind)):
+        return kind
+    raise ItemsetDtypeError(
+        "the items have no order or no text", got=f"items of type {_kind(kind)}", hint=_ITEM_HINT
+    )
 
 
 def _plain(items: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(items.type):
-        items = items.dictionary_decode()
+        items = items.dictionary.cast(kind).take(items.indices)
     items = items if items.type == kind else items.cast(kind)
     # -0.0 and 0.0 are one number, and must be one item.
     return pc.add(items, pa.scalar(0.0, kind)) if pa.types.is_floating(kind) else items
@@ -342,19 +367,7 @@ def _plain(items: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _dictionary(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> tuple[NDArray[Any], pa.Array]:
     """Codes into the sorted vocabulary of the items that occur."""
-    missing = flat.null_count
-    if pa.types.is_floating(flat.type) and not missing:
-        flat = pc.if_else(pc.is_nan(flat), pa.scalar(None, flat.type), flat)
-        missing = flat.null_count
-    if missing:
-        first = int(pc.index(flat.is_null(), True).as_py())
-        row = int(np.searchsorted(np.cumsum(lengths), first, side="right"))
-        raise ItemsetDtypeError(
-            "an item is missing (null or NaN)",
-            where=f"row {row}",
-            got=f"{missing} missing items",
-            hint="drop them first: a missing item cannot be protected or published",
-        )
+    _refuse_missing(flat, lengths)
     encoded = flat.dictionary_encode()
     if encoded.num_chunks == 0:
         return np.empty(0, np.int32), pa.array([], flat.type)
@@ -366,7 +379,19 @@ def _dictionary(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> tuple[NDAr
     return rank[codes], dictionary.take(pa.array(order))
 
 
-def _canonical(codes: Codes, lengths: NDArray[Any], n_items: int) -> tuple[Codes, NDArray[np.int64]]:
+def _refuse_missing(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> None:
+    missing = pc.is_null(flat, nan_is_null=True)
+    first = int(pc.index(missing, True).as_py())
+    if first >= 0:
+        raise ItemsetDtypeError(
+            "an item is missing (null or NaN)",
+            where=f"row {np.searchsorted(np.cumsum(lengths), first, side='right')}",
+            got=f"{pc.sum(missing).as_py()} missing items",
+            hint="drop them first: a missing item cannot be protected or published",
+        )
+
+
+def canonical_rows(codes: Codes, lengths: NDArray[Any], n_items: int) -> tuple[Codes, NDArray[np.int64]]:
     """Sort each row and drop duplicates within it."""
     bits = max(n_items - 1, 1).bit_length()
     rows = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
@@ -413,7 +438,8 @@ def _objects_to_arrow(rows: Iterable[Any]) -> pa.Array:
     """Build an Arrow list array from Python list-likes, after checking what they are."""
     lists: list[Any] = [None if _is_missing(row) else row for row in rows]
     for number, row in enumerate(lists):
-        if row is not None and not (isinstance(row, _ROW_TYPES) and np.ndim(row if isinstance(row, np.ndarray) else ()) <= 1):
+        one_dimensional = not isinstance(row, np.ndarray) or row.ndim == 1
+        if row is not None and not (isinstance(row, _ROW_TYPES) and one_dimensional):
             text = isinstance(row, str)
             raise ItemsetDtypeError(
                 "a row is not a list, tuple, set or one-dimensional array",
@@ -423,15 +449,6 @@ def _objects_to_arrow(rows: Iterable[Any]) -> pa.Array:
             )
     lengths = np.array([0 if row is None else len(row) for row in lists], np.int64)
     items = _object_items(list(chain.from_iterable(row for row in lists if row is not None)))
-    if items.null_count:
-        first = int(pc.index(items.is_null(), True).as_py())
-        row = int(np.searchsorted(np.cumsum(lengths), first, side="right"))
-        raise ItemsetDtypeError(
-            "an item is missing (null or NaN)",
-            where=f"row {row}",
-            got=f"{items.null_count} missing items",
-            hint="drop them first: a missing item cannot be protected or published",
-        )
     mask = pa.array([row is None for row in lists], pa.bool_())
     return pa.LargeListArray.from_arrays(_offsets(lengths), items, mask=mask)
 
@@ -439,12 +456,18 @@ def _objects_to_arrow(rows: Iterable[Any]) -> pa.Array:
 def _object_items(items: list[Any]) -> pa.Array:
     """Build the Arrow array of Python items, all of one kind."""
     kind = pd.api.types.infer_dtype(items, skipna=True)
-    if kind.startswith("mixed"):
-        types = sorted({type(item).__name__ for item in items if not _is_missing(item)})
-        raise ItemsetDtypeError("the items are of several types", got=", ".join(types), hint="convert them to one type")
-    try:
-        return pa.array(items, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-        pass
+    if kind == "date" or kind.startswith("mixed"):
+        types = {type(item) for item in items if not _is_missing(item)}
+        if kind != "date" or any(issubclass(each, datetime) for each in types):
+            names = ", ".join(sorted(each.__name__ for each in types))
+            raise ItemsetDtypeError("the items are not of one known type", got=names, hint=_ITEM_HINT)
+    # Arrow left to itself tries no unsigned integers.
+    for arrow_type in (None, pa.uint64()) if kind == "integer" else (None,):
+        try:
+            # Arrow alone would cut nanoseconds off and take times with and without a zone for each other.
+            values = _TIME_INDEXES[kind](items) if kind in _TIME_INDEXES else items
+            return pa.array(values, arrow_type, from_pandas=True)
+        except (ArithmeticError, NotImplementedError, TypeError, ValueError):
+            pass
     # Raised outside the handler: Arrow's own message would carry the item along as the context.
-    raise ItemsetDtypeError("the items have no Arrow type", got=f"{kind} items", hint="use numbers, text or dates")
+    raise ItemsetDtypeError("the items have no Arrow type", got=f"{kind} items", hint=_ITEM_HINT)
