@@ -1,1 +1,46 @@
+"""Release tables whose rows hold sets: anonymization of transaction data from inside pandas.
 
+Importing the package registers ``df.txanon`` and ``series.itemset``.
+"""
+
+from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
+from pdanon.algorithms.pcta import pcta
+from pdanon.errors import (
+    ColumnError,
+    FormatError,
+    GuaranteeError,
+    HierarchyError,
+    InfeasibleError,
+    ItemsetDtypeError,
+    ParameterError,
+    PdanonError,
+)
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints, audit
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets import as_itemsets
+from pdanon.metrics.risk import risk
+from pdanon.recoding import apply_mapping
+from pdanon.result import Anonymized, Audit
+
+__all__ = [
+    "Anonymized",
+    "Audit",
+    "ColumnError",
+    "FormatError",
+    "GuaranteeError",
+    "Hierarchy",
+    "HierarchyError",
+    "InfeasibleError",
+    "ItemsetDtypeError",
+    "KmAnonymity",
+    "ParameterError",
+    "PdanonError",
+    "PrivacyConstraints",
+    "apply_mapping",
+    "as_itemsets",
+    "audit",
+    "pcta",
+    "risk",
+]
+
+__version__ = "0.1.0"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.itemsets import Codes, Itemsets, Offsets
+from pdanon.itemsets import Codes, Itemsets, Offsets, canonical_rows
 
 __all__ = ["ItemsetTable", "SupportIndex"]
 
@@ -148,9 +148,30 @@ class SupportIndex:
         from pdanon._kernels import counting
 
         starts, tids, _ = self.transpose
-        return counting.itemset_supports(
-            codes, offsets, self.codes, self.offsets, self.weights, starts, tids
-        )
+        return counting.itemset_supports(codes, offsets, self.codes, self.offsets, self.weights, starts, tids)
+
+    @cached_property
+    def _first_equal(self) -> NDArray[np.int64]:
+        """For each row the number of the first row that equals it."""
+        from pdanon._kernels import counting
+
+        return counting.distinct_rows(self.codes, self.offsets)
+
+    def distinct(self) -> SupportIndex:
+        """The same transactions with equal rows collapsed into one row of their joint weight."""
+        weights = np.bincount(self._first_equal, self.weights, minlength=len(self.weights)).astype(np.int64)
+        rows = ItemsetTable(self.codes, self.offsets, weights).take(np.unique(self._first_equal))
+        return SupportIndex(rows.codes, rows.offsets, self.n_items, rows.supports)
+
+    def rare_rows(self, k: int) -> ItemsetTable:
+        """Distinct non-empty rows that fewer than k transactions contain, by size, then by codes.
+
+        A row is here exactly if it holds a rare itemset of any size.
+        """
+        rows = self.distinct()
+        supports = rows.supports(rows.codes, rows.offsets)
+        rare = (np.diff(rows.offsets) > 0) & (supports < k)
+        return ItemsetTable(rows.codes, rows.offsets, supports).take(rare).ordered()
 
     def rare(self, k: int, m: int, *, minimal: bool = True) -> ItemsetTable:
         """Itemsets of size 1 to m that occur in some but fewer than k transactions.
@@ -178,10 +199,20 @@ class SupportIndex:
             tables.append(ItemsetTable(*self._mine(k, m, minimal, True, exposed)))
         return _concatenated(tables).ordered()
 
-    def exposure(self, k: int, m: int) -> NDArray[np.int32]:
-        """Size of the smallest rare itemset that each row holds, up to m; 0 where there is none."""
+    def exposure(self, k: int, m: int | None) -> NDArray[np.int32]:
+        """Size of the smallest rare itemset that each row holds, up to m; 0 where there is none.
+
+        With ``m=None`` the length of the row, if it holds a rare itemset of any size.
+        """
         from pdanon._kernels import counting
 
+        if m is None:
+            first = self._first_equal
+            rows = self.distinct()
+            lengths = np.diff(rows.offsets)
+            sizes = np.zeros(len(first), np.int32)
+            sizes[np.unique(first)] = np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)
+            return sizes[first]
         exposed = np.zeros(len(self.weights), np.int32)
         exposed[self._rows[(self.singles < k)[self.codes]]] = 1
         m = min(m, self.longest)
@@ -191,6 +222,15 @@ class SupportIndex:
         if m >= 3:
             self._mine(k, m, True, False, exposed)
         return exposed
+
+    def rows_holding(self, itemsets: ItemsetTable) -> int:
+        """Number of transactions that contain one of the given itemsets or more."""
+        from pdanon._kernels import counting
+
+        held = np.zeros(len(self.weights), np.bool_)
+        starts, tids, _ = self.transpose
+        counting.mark_itemsets(itemsets.codes, itemsets.offsets, self.codes, self.offsets, starts, tids, held)
+        return int(self.weights[held].sum())
 
     @property
     def _rows(self) -> NDArray[np.int64]:
@@ -205,17 +245,14 @@ class SupportIndex:
         order = np.argsort(self.singles, kind="stable").astype(np.int32)
         rank = np.empty(self.n_items, np.int32)
         rank[order] = np.arange(self.n_items, dtype=np.int32)
-        bits = max(self.n_items - 1, 1).bit_length()
-        key = (self._rows << bits) | rank[self.codes]
-        key.sort(kind="stable")
-        codes = (key & ((1 << bits) - 1)).astype(np.int32)
+        codes, _ = canonical_rows(rank[self.codes], np.diff(self.offsets), self.n_items)
         return order, SupportIndex(codes, self.offsets, self.n_items, self.weights)
 
     def _pairs_where(self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> tuple[Offsets, Codes]:
         """Partners b > a of each item a in the pairs whose support is wanted, as CSR."""
         starts, partners, supports = self.pairs
         kept = wanted(supports)
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept)))
+        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
         return before[starts], partners[kept]
 
     def _rare_items(self, k: int) -> ItemsetTable:

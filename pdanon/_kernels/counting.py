@@ -13,7 +13,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["itemset_supports", "mark_pairs", "pair_supports", "rare_itemsets", "transpose"]
+__all__ = [
+    "distinct_rows",
+    "itemset_supports",
+    "mark_itemsets",
+    "mark_pairs",
+    "pair_supports",
+    "rare_itemsets",
+    "transpose",
+]
 
 Array = NDArray[Any]
 
@@ -96,21 +104,40 @@ def itemset_supports(
 
 
 @njit(cache=True)
-def _support(
-    itemset: Array, codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array
-) -> int:
+def _support(itemset: Array, codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array) -> int:
     if len(itemset) == 0:
         return np.sum(weights)
-    rarest = itemset[0]
-    for item in itemset:
-        if starts[item + 1] - starts[item] < starts[rarest + 1] - starts[rarest]:
-            rarest = item
+    rarest = _rarest(itemset, starts)
     support = 0
     for slot in range(starts[rarest], starts[rarest + 1]):
         row = tids[slot]
         if _contains(codes, offsets[row], offsets[row + 1], itemset):
             support += weights[row]
     return support
+
+
+@njit(cache=True)
+def mark_itemsets(
+    sets: Array, set_offsets: Array, codes: Array, offsets: Array, starts: Array, tids: Array, held: Array
+) -> None:
+    """Set ``held[row]`` in the rows that contain one of the given non-empty itemsets."""
+    for i in range(len(set_offsets) - 1):
+        itemset = sets[set_offsets[i] : set_offsets[i + 1]]
+        rarest = _rarest(itemset, starts)
+        for slot in range(starts[rarest], starts[rarest + 1]):
+            row = tids[slot]
+            if not held[row]:
+                held[row] = _contains(codes, offsets[row], offsets[row + 1], itemset)
+
+
+@njit(cache=True)
+def _rarest(itemset: Array, starts: Array) -> int:
+    """The item that is in the fewest rows."""
+    rarest = itemset[0]
+    for item in itemset:
+        if starts[item + 1] - starts[item] < starts[rarest + 1] - starts[rarest]:
+            rarest = item
+    return rarest
 
 
 @njit(cache=True)
@@ -126,9 +153,40 @@ def _contains(codes: Array, start: int, stop: int, itemset: Array) -> bool:
 
 
 @njit(cache=True)
-def mark_pairs(
-    codes: Array, offsets: Array, rare_starts: Array, rare_items: Array, exposed: Array
-) -> None:
+def distinct_rows(codes: Array, offsets: Array) -> Array:
+    """For each row the number of the first row that equals it."""
+    n_rows = len(offsets) - 1
+    size = 16
+    while size < 2 * n_rows:
+        size *= 2
+    table = np.full(size, -1, np.int64)
+    first = np.empty(n_rows, np.int64)
+    for row in range(n_rows):
+        key = np.uint64(1469598103934665603)
+        for position in range(offsets[row], offsets[row + 1]):
+            key = (key ^ np.uint64(codes[position])) * np.uint64(1099511628211)
+        slot = np.int64((key ^ (key >> np.uint64(29))) & np.uint64(size - 1))
+        while table[slot] >= 0 and not _equal(codes, offsets, table[slot], row):
+            slot = (slot + 1) % size
+        if table[slot] < 0:
+            table[slot] = row
+        first[row] = table[slot]
+    return first
+
+
+@njit(cache=True)
+def _equal(codes: Array, offsets: Array, a: int, b: int) -> bool:
+    length = offsets[a + 1] - offsets[a]
+    if offsets[b + 1] - offsets[b] != length:
+        return False
+    for i in range(length):
+        if codes[offsets[a] + i] != codes[offsets[b] + i]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def mark_pairs(codes: Array, offsets: Array, rare_starts: Array, rare_items: Array, exposed: Array) -> None:
     """Set ``exposed[row] = 2`` in rows that hold a rare pair and are not exposed yet.
 
     ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.

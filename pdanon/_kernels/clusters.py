@@ -1,0 +1,341 @@
+"""Kernels that merge items into clusters and keep the supports of clusters and of their pairs current.
+
+The state is a tuple of arrays over items. A cluster is known by its smallest member, its label:
+
+``label``    label of each item
+``after``    the next member of the same cluster, -1 at the end
+``tail``     last member of each cluster
+``size``     members of each cluster
+``support``  rows that hold a member
+``weight``   integer importance of each cluster, the largest of its members'
+``co``       dense matrix: rows that hold members of both clusters
+``active``   the labels in use, ascending, ``active[:n_active[0]]``
+``n_active`` one number
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["drop", "itemset_supports", "merge", "satisfy_itemsets", "satisfy_pairs"]
+
+Array = NDArray[Any]
+State = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]
+Rows = tuple[Array, Array, Array, Array, Array]  # codes, offsets, weights, starts, tids
+
+
+@njit(cache=True)
+def _compare_loss(size_1: int, rows_1: int, size_2: int, rows_2: int) -> int:
+    """Sign of (2**size_1 - 1) * rows_1 - (2**size_2 - 1) * rows_2, exactly, for rows below 2**53."""
+    if size_1 < size_2:
+        return -_compare_loss(size_2, rows_2, size_1, rows_1)
+    if rows_1 == 0 or rows_2 == 0:
+        return (rows_1 > 0) - (rows_2 > 0)
+    shift = size_1 - size_2
+    if shift >= 54 or rows_1 > (rows_2 >> shift):
+        return 1
+    # Now 2**shift * rows_1 <= rows_2; the leading terms differ by -lead, the subtracted ones by rest.
+    lead = rows_2 - (rows_1 << shift)
+    rest = rows_2 - rows_1
+    if size_2 >= 54:
+        return -1 if lead else int(rest > 0)
+    quotient = rest >> size_2
+    if lead != quotient:
+        return -1 if lead > quotient else 1
+    return int((quotient << size_2) != rest)
+
+
+@njit(cache=True)
+def _cheapest_merge(image: Array, state: State) -> tuple[int, int]:
+    """The merge of a cluster of the image with any other that costs least.
+
+    Order: utility loss of the union, its size, then its members (which the two labels, sorted, decide).
+    """
+    _, _, _, size, support, weight, co, active, n_active = state
+    best_x, best_y, best_size, best_rows = -1, -1, 0, 0
+    for x in image:
+        for i in range(n_active[0]):
+            y = active[i]
+            if y == x:
+                continue
+            together = size[x] + size[y]
+            rows = (support[x] + support[y] - co[x, y]) * max(weight[x], weight[y])
+            if best_x >= 0:
+                order = _compare_loss(together, rows, best_size, best_rows)
+                if order == 0:
+                    order = together - best_size
+                if order == 0:
+                    order = min(x, y) - min(best_x, best_y)
+                if order == 0:
+                    order = max(x, y) - max(best_x, best_y)
+                if order >= 0:
+                    continue
+            best_x, best_y, best_size, best_rows = x, y, together, rows
+    return min(best_x, best_y), max(best_x, best_y)
+
+
+@njit(cache=True)
+def _merge(a: int, b: int, state: State, rows: Rows, row_stamp: Array, stamp: Array) -> None:
+    """Merge cluster b into a (a < b), correcting co-supports on the rows that hold both."""
+    label, after, tail, size, support, weight, co, active, n_active = state
+    codes, offsets, weights, starts, tids = rows
+    both = co[a, b]
+    for i in range(n_active[0]):
+        co[a, active[i]] += co[b, active[i]]
+    member = a
+    while member >= 0:
+        for slot in range(starts[member], starts[member + 1]):
+            row_stamp[tids[slot]] = 1
+        member = after[member]
+    member = b
+    while member >= 0:
+        for slot in range(starts[member], starts[member + 1]):
+            row = tids[slot]
+            if row_stamp[row] != 1:
+                continue
+            row_stamp[row] = 2
+            for position in range(offsets[row], offsets[row + 1]):
+                other = label[codes[position]]
+                if other >= 0 and stamp[other] == 0:
+                    stamp[other] = 1
+                    co[a, other] -= weights[row]
+            for position in range(offsets[row], offsets[row + 1]):
+                if label[codes[position]] >= 0:
+                    stamp[label[codes[position]]] = 0
+        member = after[member]
+    member = a
+    while member >= 0:
+        for slot in range(starts[member], starts[member + 1]):
+            row_stamp[tids[slot]] = 0
+        member = after[member]
+    member = b
+    while member >= 0:
+        label[member] = a
+        member = after[member]
+    after[tail[a]] = b
+    tail[a] = tail[b]
+    size[a] += size[b]
+    support[a] += support[b] - both
+    weight[a] = max(weight[a], weight[b])
+    n = 0
+    for i in range(n_active[0]):
+        if active[i] != b:
+            active[n] = active[i]
+            co[active[n], a] = co[a, active[n]]
+            n += 1
+    n_active[0] = n
+
+
+@njit(cache=True)
+def merge(a: int, b: int, state: State, rows: Rows) -> None:
+    """Merge two clusters; the result keeps the smaller label."""
+    row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
+    stamp = np.zeros(len(state[0]), np.int8)
+    _merge(min(a, b), max(a, b), state, rows, row_stamp, stamp)
+
+
+@njit(cache=True)
+def drop(a: int, state: State) -> None:
+    """Suppress a cluster with all its members; supports of the others do not change."""
+    label, after, _, _, _, _, _, active, n_active = state
+    member = a
+    while member >= 0:
+        label[member] = -1
+        member = after[member]
+    n = 0
+    for i in range(n_active[0]):
+        if active[i] != a:
+            active[n] = active[i]
+            n += 1
+    n_active[0] = n
+
+
+@njit(cache=True)
+def satisfy_pairs(
+    k: int, pairs: bool, limit: int, state: State, rows: Rows, rarest: Array, partner: Array
+) -> int:
+    """Merge until no cluster, and with ``pairs`` no pair of clusters, has a support in (0, k).
+
+    The largest such support comes first; then a cluster before a pair, then the order of labels. At most
+    about ``limit`` merges are made, so that the caller can report progress; their number is returned.
+    ``rarest``/``partner`` cache, by cluster, its largest pair support below k; partner -2 asks for a look.
+    """
+    label, _, _, _, support, _, co, active, n_active = state
+    row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
+    stamp = np.zeros(len(label), np.int8)
+    image = np.empty(2, np.int64)
+    merges = 0
+    while merges < limit:
+        first, second, most = -1, -1, 0
+        for i in range(n_active[0]):
+            a = active[i]
+            if most < support[a] < k:
+                first, second, most = a, -1, support[a]
+        if pairs:
+            for i in range(n_active[0]):
+                a = active[i]
+                if partner[a] == -2:
+                    _find_rarest(a, k, co, active, n_active[0], rarest, partner)
+                if rarest[a] > most:
+                    first, second, most = a, partner[a], rarest[a]
+        if first < 0:
+            break
+        while True:
+            first = label[first]
+            second = label[second] if second >= 0 else first
+            now = support[first] if first == second else co[first, second]
+            if now >= k or n_active[0] < 2:
+                break
+            image[0], image[1] = first, second
+            a, b = _cheapest_merge(image[: 1 if first == second else 2], state)
+            _merge(a, b, state, rows, row_stamp, stamp)
+            merges += 1
+            for i in range(n_active[0]):
+                r = active[i]
+                if partner[r] == a or partner[r] == b:
+                    partner[r] = -2
+                elif partner[r] != -2 and 0 < co[r, a] < k:
+                    if co[r, a] > rarest[r] or (co[r, a] == rarest[r] and a < partner[r]):
+                        rarest[r], partner[r] = co[r, a], a
+            partner[a] = -2
+        if n_active[0] < 2:
+            break
+    return merges
+
+
+@njit(cache=True)
+def _find_rarest(
+    a: int, k: int, co: Array, active: Array, n_active: int, rarest: Array, partner: Array
+) -> None:
+    rarest[a], partner[a] = 0, -1
+    for i in range(n_active):
+        r = active[i]
+        if r != a and rarest[a] < co[a, r] < k:
+            rarest[a], partner[a] = co[a, r], r
+
+
+@njit(cache=True)
+def _image(itemset: Array, label: Array, stamp: Array) -> Array:
+    """The distinct clusters of an itemset; suppressed items (label -1) have none."""
+    image = np.empty(len(itemset), np.int64)
+    n = 0
+    for item in itemset:
+        cluster = label[item]
+        if cluster >= 0 and stamp[cluster] == 0:
+            stamp[cluster] = 1
+            image[n] = cluster
+            n += 1
+    for i in range(n):
+        stamp[image[i]] = 0
+    return image[:n]
+
+
+@njit(cache=True)
+def _image_support(image: Array, state: State, rows: Rows, row_stamp: Array, stamp: Array) -> int:
+    """Rows that hold all clusters of an image."""
+    label, after, _, _, support, _, co, _, _ = state
+    codes, offsets, weights, starts, tids = rows
+    if len(image) == 0:
+        return 0
+    rarest = image[0]
+    for cluster in image:
+        if support[cluster] < support[rarest]:
+            rarest = cluster
+    if len(image) == 1:
+        return support[rarest]
+    if len(image) == 2:
+        return co[image[0], image[1]]
+    for cluster in image:
+        stamp[cluster] = 1
+    total = 0
+    member = rarest
+    while member >= 0:
+        for slot in range(starts[member], starts[member + 1]):
+            row = tids[slot]
+            if row_stamp[row]:
+                continue
+            row_stamp[row] = 1
+            missing = len(image)
+            for position in range(offsets[row], offsets[row + 1]):
+                cluster = label[codes[position]]
+                if cluster >= 0 and stamp[cluster] == 1:
+                    stamp[cluster] = 2
+                    missing -= 1
+            for cluster in image:
+                stamp[cluster] = 1
+            if missing == 0:
+                total += weights[row]
+        member = after[member]
+    member = rarest
+    while member >= 0:
+        for slot in range(starts[member], starts[member + 1]):
+            row_stamp[tids[slot]] = 0
+        member = after[member]
+    for cluster in image:
+        stamp[cluster] = 0
+    return total
+
+
+@njit(cache=True)
+def itemset_supports(sets: Array, set_offsets: Array, state: State, rows: Rows) -> Array:
+    """Support of the image of each itemset."""
+    row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
+    stamp = np.zeros(len(state[0]), np.int8)
+    supports = np.empty(len(set_offsets) - 1, np.int64)
+    for i in range(len(supports)):
+        image = _image(sets[set_offsets[i] : set_offsets[i + 1]], state[0], stamp)
+        supports[i] = _image_support(image, state, rows, row_stamp, stamp)
+    return supports
+
+
+@njit(cache=True)
+def satisfy_itemsets(
+    k: int,
+    limit: int,
+    sets: Array,
+    set_offsets: Array,
+    supports: Array,
+    member_starts: Array,
+    member_sets: Array,
+    state: State,
+    rows: Rows,
+) -> int:
+    """Merge until no given itemset has an image with a support in (0, k).
+
+    The largest such support comes first, then the order given. ``supports`` holds the current supports and
+    is kept current; ``member_sets[member_starts[i]:member_starts[i + 1]]`` are the itemsets that hold item
+    i. At most about ``limit`` merges are made; their number is returned.
+    """
+    label, after, _, _, _, _, _, _, n_active = state
+    row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
+    stamp = np.zeros(len(label), np.int8)
+    merges = 0
+    while merges < limit:
+        chosen = -1
+        for i in range(len(supports)):
+            if 0 < supports[i] < k and (chosen < 0 or supports[i] > supports[chosen]):
+                chosen = i
+        if chosen < 0:
+            break
+        itemset = sets[set_offsets[chosen] : set_offsets[chosen + 1]]
+        while 0 < supports[chosen] < k and n_active[0] > 1:
+            a, b = _cheapest_merge(_image(itemset, label, stamp), state)
+            _merge(a, b, state, rows, row_stamp, stamp)
+            merges += 1
+            image = _image(itemset, label, stamp)
+            supports[chosen] = _image_support(image, state, rows, row_stamp, stamp)
+            member = a
+            while member >= 0:  # supports of itemsets without a member of the union did not change
+                for slot in range(member_starts[member], member_starts[member + 1]):
+                    i = member_sets[slot]
+                    if supports[i] < k:
+                        image = _image(sets[set_offsets[i] : set_offsets[i + 1]], label, stamp)
+                        supports[i] = _image_support(image, state, rows, row_stamp, stamp)
+                member = after[member]
+        if n_active[0] < 2:
+            break
+    return merges

@@ -1,0 +1,197 @@
+"""``df.txanon`` and ``series.itemset``: forwarding only.
+
+pandas makes a new accessor at each access, and all of them at each tab completion: they keep the object
+and nothing else, and look at dtypes and the first non-missing value only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pdanon.algorithms import ALGORITHMS
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.guarantees import KmAnonymity, audit
+from pdanon.itemsets import Itemsets, find_column, is_list_column
+from pdanon.metrics.risk import risk
+from pdanon.recoding import apply_mapping
+from pdanon.support import SupportIndex
+
+__all__ = ["ItemsetAccessor", "TxanonAccessor"]
+
+
+@pd.api.extensions.register_dataframe_accessor("txanon")
+class TxanonAccessor:
+    """Anonymization of the list column of a frame: every algorithm, the audit and the risk.
+
+    Each method is the function ``pdanon.<name>`` with the frame as its first argument.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        if not any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1])):
+            find_column(frame)
+        self._obj = frame
+
+
+def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as a method: same name, signature without the frame, same docstring."""
+
+    @wraps(function)
+    def method(self: TxanonAccessor, *args: Any, **kwargs: Any) -> Any:
+        return function(self._obj, *args, **kwargs)
+
+    return method
+
+
+_FUNCTIONS: tuple[Callable[..., Any], ...] = (*ALGORITHMS.values(), audit, risk, apply_mapping)
+for _function in _FUNCTIONS:
+    setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
+
+
+@pd.api.extensions.register_series_accessor("itemset")
+class ItemsetAccessor:
+    """Questions about a column of sets, and simple edits of it.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+    >>> baskets.itemset.supports()
+    rice    1
+    tea     2
+    Name: support, dtype: int64
+    >>> baskets.itemset.support(["rice", "tea"])
+    1
+    """
+
+    def __init__(self, series: pd.Series[Any]) -> None:
+        if not is_list_column(series):
+            hint = "build it with pdanon.as_itemsets(...); text that looks like a list is not parsed"
+            raise ColumnError("the column does not hold lists", got=f"dtype {series.dtype}", hint=hint)
+        self._obj = series
+
+    @property
+    def items(self) -> pd.Index[Any]:
+        """The distinct items that occur, in ascending order."""
+        vocabulary = self._itemsets().vocabulary
+        return pd.Index(pd.array(vocabulary, dtype=pd.ArrowDtype(vocabulary.type)))
+
+    @property
+    def lengths(self) -> pd.Series[int]:
+        """Number of distinct items of each row; NA for a missing row."""
+        itemsets = self._itemsets()
+        lengths = pd.arrays.IntegerArray(itemsets.lengths, itemsets.nulls)
+        return pd.Series(lengths, index=self._obj.index, name="length")
+
+    def supports(self) -> pd.Series[int]:
+        """Number of rows that hold each item, by item."""
+        supports = SupportIndex.of(self._itemsets()).singles
+        return pd.Series(supports, index=self.items, name="support")
+
+    def support(self, itemset: Iterable[Any]) -> int:
+        """Number of rows that hold all of the given items.
+
+        Parameters
+        ----------
+        itemset : iterable
+            Items; the empty itemset is in every row.
+        """
+        return int(self.contains(itemset).sum())
+
+    def contains(self, itemset: Iterable[Any]) -> pd.Series[bool]:
+        """Tell for each row whether it holds all of the given items; a missing row holds none.
+
+        Parameters
+        ----------
+        itemset : iterable
+            Items; the empty itemset is in every row.
+        """
+        itemsets = self._itemsets()
+        wanted = np.unique(itemsets.lookup(_listed(itemset)))
+        hits = np.bincount(itemsets.rows[np.isin(itemsets.codes, wanted)], minlength=itemsets.n_rows)
+        return pd.Series(hits == len(wanted), index=self._obj.index, name="contains")
+
+    def rare(self, k: int, m: int) -> pd.DataFrame:
+        """List the minimal itemsets of up to m items that occur in fewer than k rows.
+
+        Parameters
+        ----------
+        k, m : int
+            As in :class:`pdanon.KmAnonymity`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``itemset, support``, by size, then by items.
+        """
+        threats = KmAnonymity(k, m).audit(self._obj.to_frame("itemset")).threats
+        return threats[["itemset", "support"]]
+
+    def is_km_anonymous(self, k: int, m: int | None) -> bool:
+        """Tell whether every itemset of up to m items that occurs is in at least k rows."""
+        return KmAnonymity(k, m).audit(self._obj.to_frame("itemset")).holds
+
+    def generalize(self, mapping: Mapping[Any, str]) -> pd.Series[Any]:
+        """Replace items by labels; items that are not named keep their text.
+
+        Parameters
+        ----------
+        mapping : mapping
+            Label by item.
+        """
+        itemsets = self._itemsets()
+        codes = itemsets.lookup(_listed(mapping))
+        labels = itemsets.texts()
+        for code, label in zip(codes.tolist(), mapping.values(), strict=True):
+            if code >= 0:
+                labels[code] = label
+        encoded = pa.array(labels, pa.string()).dictionary_encode()
+        targets = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+        return self._rebuilt(itemsets.recode(targets, encoded.dictionary))
+
+    def suppress(self, items: Iterable[Any]) -> pd.Series[Any]:
+        """Remove items from every row.
+
+        Parameters
+        ----------
+        items : iterable
+            Items; those that do not occur are ignored.
+        """
+        itemsets = self._itemsets()
+        targets = np.arange(itemsets.n_items, dtype=np.int32)
+        codes = itemsets.lookup(_listed(items))
+        targets[codes[codes >= 0]] = -1
+        return self._rebuilt(itemsets.recode(targets, itemsets.vocabulary))
+
+    def describe(self) -> pd.Series[float]:
+        """Count rows, items, occurrences and lengths."""
+        itemsets = self._itemsets()
+        lengths = itemsets.lengths
+        figures = {
+            "rows": itemsets.n_rows,
+            "missing rows": int(itemsets.nulls.sum()),
+            "empty rows": int(((lengths == 0) & ~itemsets.nulls).sum()),
+            "items": itemsets.n_items,
+            "occurrences": len(itemsets.codes),
+            "mean length": float(lengths.mean()) if len(lengths) else 0.0,
+            "longest": int(lengths.max(initial=0)),
+        }
+        return pd.Series(figures, name=self._obj.name, dtype="float64")
+
+    def _itemsets(self) -> Itemsets:
+        return Itemsets.from_series(self._obj)
+
+    def _rebuilt(self, itemsets: Itemsets) -> pd.Series[Any]:
+        return pd.Series(itemsets.to_pandas(), index=self._obj.index, name=self._obj.name)
+
+
+def _listed(items: Iterable[Any]) -> list[Any]:
+    if isinstance(items, str):
+        hint = "one item is a list of one: ['tea']"
+        raise ParameterError("an itemset must be a list of items", got="str", hint=hint)
+    return list(items)

@@ -1,0 +1,16 @@
+"""The algorithms: one file each, one public function each, and this registry of them.
+
+A function is listed here once; the accessor, the command line, the contract tests and the documentation
+take it from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pdanon.algorithms.pcta import pcta
+from pdanon.result import Anonymized
+
+__all__ = ["ALGORITHMS"]
+
+ALGORITHMS: dict[str, Callable[..., Anonymized]] = {function.__name__: function for function in (pcta,)}

@@ -1,0 +1,135 @@
+"""Clusters: a partition of the items that is made coarser until nothing rare is left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.itemsets import Codes, canonical_rows
+from pdanon.support import ItemsetTable, SupportIndex
+
+__all__ = ["Clusters"]
+
+_BATCH = 500  # merges between reports; also how long an interrupt from the keyboard has to wait
+
+
+class Clusters:
+    """A partition of the items that is made coarser, with the supports of clusters kept current.
+
+    A cluster is in a row if one of its members is. It is known by its label, its smallest member.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        Rows and supports of the items.
+    weights : ndarray of int64, shape (items,), optional
+        Importance of each item, below 2**16; that of a cluster is the largest of its members'.
+
+    Notes
+    -----
+    Memory: one dense matrix of ``items * items`` numbers of 4 bytes.
+    """
+
+    def __init__(self, index: SupportIndex, weights: NDArray[np.int64] | None = None) -> None:
+        n = index.n_items
+        starts, partners, supports = index.pairs
+        first = np.repeat(np.arange(n), np.diff(starts))
+        together = np.zeros((n, n), np.int32 if index.n_rows < 2**31 else np.int64)
+        together[first, partners] = supports
+        together[partners, first] = supports
+        self._index = index
+        self._rows = (index.codes, index.offsets, index.weights, *index.transpose[:2])
+        self._state = (
+            np.arange(n),
+            np.full(n, -1),
+            np.arange(n),
+            np.ones(n, np.int64),
+            index.singles.copy(),
+            np.ones(n, np.int64) if weights is None else weights.copy(),
+            together,
+            np.arange(n),
+            np.array([n]),
+        )
+
+    @property
+    def labels(self) -> Codes:
+        """Label of each item's cluster; -1 for a suppressed item."""
+        return self._state[0].astype(np.int32)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters that are published."""
+        return int(self._state[8][0])
+
+    def support(self, cluster: int, other: int | None = None) -> int:
+        """Support of a cluster, or of two together."""
+        return int(self._state[4][cluster] if other is None else self._state[6][cluster, other])
+
+    def merge(self, cluster: int, other: int) -> None:
+        """Merge two clusters; the result has the smaller label."""
+        from pdanon._kernels import clusters
+
+        clusters.merge(cluster, other, self._state, self._rows)
+
+    def drop(self, cluster: int) -> None:
+        """Suppress a cluster with all its members."""
+        from pdanon._kernels import clusters
+
+        clusters.drop(cluster, self._state)
+
+    def supports(self, itemsets: ItemsetTable) -> NDArray[np.int64]:
+        """Support of what each itemset has become; 0 where nothing is left of it."""
+        from pdanon._kernels import clusters
+
+        return clusters.itemset_supports(itemsets.codes, itemsets.offsets, self._state, self._rows)
+
+    def satisfy_pairs(self, k: int, *, pairs: bool = True, report: Callable[[int], None]) -> None:
+        """Merge, at least utility loss, until no cluster and no pair of clusters is rare.
+
+        Parameters
+        ----------
+        k : int
+            A support in (0, k) is rare.
+        pairs : bool
+            Whether pairs count, or single clusters only.
+        report : callable
+            Told the number of merges, from time to time.
+        """
+        from pdanon._kernels import clusters
+
+        n = self._index.n_items
+        cache = np.zeros(n, np.int64), np.full(n, -2)
+        while merges := clusters.satisfy_pairs(k, pairs, _BATCH, self._state, self._rows, *cache):
+            report(merges)
+
+    def satisfy(self, itemsets: ItemsetTable, k: int, *, report: Callable[[int], None]) -> None:
+        """Merge, at least utility loss, until no given itemset is rare.
+
+        Parameters
+        ----------
+        itemsets : ItemsetTable
+            Itemsets of items; supports are not used.
+        k : int
+            A support in (0, k) is rare.
+        report : callable
+            Told the number of merges, from time to time.
+        """
+        from pdanon._kernels import clusters, counting
+
+        supports = self.supports(itemsets)
+        holders = counting.transpose(itemsets.codes, itemsets.offsets, self._index.n_items)[:2]
+        sets = itemsets.codes, itemsets.offsets, supports, *holders
+        while merges := clusters.satisfy_itemsets(k, _BATCH, *sets, self._state, self._rows):
+            report(merges)
+
+    def index(self) -> SupportIndex:
+        """The rows as sets of clusters, equal rows collapsed; a cluster's code is its label."""
+        index = self._index
+        labels = self.labels[index.codes]
+        rows = np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))[labels >= 0]
+        lengths = np.bincount(rows, minlength=len(index.weights))
+        codes, lengths = canonical_rows(labels[labels >= 0], lengths, index.n_items)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return SupportIndex(codes, offsets, index.n_items, index.weights).distinct()

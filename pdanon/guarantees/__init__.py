@@ -1,0 +1,50 @@
+"""Privacy models: what a release promises, and the audit that recounts whether it is true."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import pandas as pd
+
+from pdanon.errors import ParameterError
+from pdanon.guarantees.constraints import PrivacyConstraints
+from pdanon.guarantees.km import KmAnonymity
+from pdanon.result import Audit, Guarantee
+
+__all__ = ["KmAnonymity", "PrivacyConstraints", "audit"]
+
+
+def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = None) -> Audit:
+    """Recount from scratch whether a frame has a guarantee.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A released frame, whoever made it, or an original one.
+    guarantee : Guarantee
+        A privacy model, such as ``pdanon.KmAnonymity(k=5, m=2)``.
+    column : hashable, optional
+        The list column. By default the only one.
+
+    Returns
+    -------
+    Audit
+        ``holds``, ``rows_at_risk`` and the table of ``threats``.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If there is nothing to audit.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
+    >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2))
+    Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
+    """
+    if not isinstance(guarantee, Guarantee):
+        got = guarantee.__name__ if isinstance(guarantee, type) else type(guarantee).__name__
+        hint = "give a privacy model with its parameters: pdanon.KmAnonymity(k=5, m=2)"
+        raise ParameterError("there is no such guarantee", where="guarantee", got=got, hint=hint)
+    return guarantee.audit(frame, column)

@@ -1,0 +1,1 @@
+"""Measures of what a release loses and what it risks."""

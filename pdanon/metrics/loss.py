@@ -1,0 +1,88 @@
+"""Information loss of a recoding: NCP, LM, UL and the share of suppressed occurrences.
+
+Which definition each number follows is said in :func:`information_loss`; they are not interchangeable.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from pdanon.itemsets import Itemsets
+from pdanon.recoding import Recoding
+from pdanon.support import SupportIndex
+
+__all__ = ["information_loss"]
+
+
+def information_loss(itemsets: Itemsets, recoding: Recoding) -> pd.Series[float]:
+    """Measure what a recoding of a column loses.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The original column.
+    recoding : Recoding
+        What became of its items.
+
+    Returns
+    -------
+    pandas.Series
+        By name:
+
+        ``NCP``
+            Normalized certainty penalty, averaged over the original occurrences: a kept item costs 0, a
+            suppressed one 1, a generalized one the share of the domain that it stands for. The domain is
+            the items that occur for sets, the leaves of the hierarchy for its nodes.
+        ``LM``
+            Loss metric, only with a hierarchy: as NCP, with ``(leaves - 1) / (all leaves - 1)``.
+        ``UL``
+            Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
+            support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A
+            suppressed item costs its own support / rows. -inf if nothing is published or suppressed.
+        ``suppressed``
+            Share of the original occurrences that were suppressed.
+
+    Notes
+    -----
+    Each original occurrence is charged, also where several collapse into one generalized item. A table
+    without occurrences loses nothing.
+    """
+    occurrences = np.bincount(itemsets.codes, minlength=itemsets.n_items)
+    published = recoding.targets >= 0
+    stands_for = np.append(recoding.covered, recoding.domain)[recoding.targets]  # -1: the whole domain
+    share = np.where(published & (stands_for == 1), 0.0, stands_for / max(recoding.domain, 1))
+    loss = {"NCP": _average(share, occurrences)}
+    if recoding.hierarchical:
+        loss["LM"] = _average(
+            np.where(published, (stands_for - 1) / max(recoding.domain - 1, 1), 1.0), occurrences
+        )
+    loss["UL"] = _utility_loss(itemsets, recoding)
+    loss["suppressed"] = _average(~published, occurrences)
+    return pd.Series(loss, name="loss", dtype="float64")
+
+
+def _average(values: np.ndarray, occurrences: np.ndarray) -> float:
+    total = int(occurrences.sum())
+    return float(values @ occurrences / total) if total else 0.0
+
+
+def _utility_loss(itemsets: Itemsets, recoding: Recoding) -> float:
+    """log2 of the utility loss; sizes go beyond what a float can hold as powers of two."""
+    n = itemsets.n_items
+    if n == 0:
+        return -np.inf
+    published = itemsets.recode(recoding.targets, recoding.codes_as_vocabulary())
+    members = np.bincount(recoding.targets[recoding.targets >= 0], minlength=len(recoding.covered))
+    members = members[published.vocabulary.to_numpy()]
+    support = SupportIndex.of(published).singles
+    suppressed = SupportIndex.of(itemsets).singles[recoding.targets < 0]
+    terms = np.concatenate(
+        (_log2_less_one(members) + np.log2(support) - _log2_less_one(np.array([n])), np.log2(suppressed))
+    )
+    return float(np.logaddexp2.reduce(terms, initial=-np.inf) - np.log2(itemsets.n_rows))
+
+
+def _log2_less_one(exponent: np.ndarray) -> np.ndarray:
+    """log2(2**exponent - 1)."""
+    return exponent + np.log1p(-np.exp2(-exponent.astype(np.float64))) / np.log(2)

@@ -1,0 +1,104 @@
+"""How exposed are these people: the share of rows that a few known items single out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.itemsets import Itemsets, find_column
+from pdanon.parameters import check_k, check_m
+from pdanon.support import SupportIndex
+
+__all__ = ["risk"]
+
+
+def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:
+    """Measure what an attacker who knows a few items of a row can do.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default the only one.
+    k : int
+        Rows that match fewer than k are reported as exposed; at least 2.
+    m : int
+        Most items that the attacker knows; at least 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each number of known items, first for the whole table, then by the number of items in
+        the row. Columns:
+
+        ``known``
+            The attacker knows up to so many items, whichever serve him best.
+        ``items``
+            Number of items in the row (labels, if the frame is a release); NA for all rows.
+        ``rows``
+            Number of rows.
+        ``singled_out``
+            Share of them that some such knowledge matches with no other row.
+        ``below_k``
+            Share of them that some such knowledge matches with fewer than k rows in all.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or a parameter is not what it should be.
+
+    Notes
+    -----
+    Exact: the worst case over what the attacker may know, not an average.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
+    >>> df.txanon.risk(k=3, m=2)
+       known  items  rows  singled_out  below_k
+    0      1   <NA>     3     0.333333      1.0
+    1      2   <NA>     3     0.333333      1.0
+    2      1      2     3     0.333333      1.0
+    3      2      2     3     0.333333      1.0
+    """
+    k = check_k(k)
+    most = check_m(m, unbounded=False)
+    if most is None:
+        raise ParameterError("m must be an integer of at least 1")
+    itemsets = Itemsets.from_series(frame.iloc[:, find_column(frame, column)])
+    index = SupportIndex.of(itemsets)
+    unique, exposed = index.exposure(2, most), index.exposure(k, most)
+    overall = _shares(np.zeros(itemsets.n_rows, np.int64), unique, exposed, most)
+    by_length = _shares(itemsets.lengths, unique, exposed, most)
+    table = pd.concat([overall, by_length], ignore_index=True).astype({"items": "Int64"})
+    table.loc[: most - 1, "items"] = pd.NA
+    return table[["known", "items", "rows", "singled_out", "below_k"]]
+
+
+def _shares(
+    groups: NDArray[np.int64], unique: NDArray[np.int32], exposed: NDArray[np.int32], m: int
+) -> pd.DataFrame:
+    """Share of rows exposed by itemsets of up to 1..m items."""
+    lengths, group, rows = np.unique(groups, return_inverse=True, return_counts=True)
+    known = np.arange(1, m + 1)
+
+    def share(sizes: NDArray[np.int32]) -> NDArray[np.float64]:
+        counts = np.zeros((len(lengths), m + 1), np.int64)
+        np.add.at(counts, (group, sizes), 1)
+        return (np.cumsum(counts[:, 1:], axis=1) / rows[:, None]).ravel()
+
+    return pd.DataFrame(
+        {
+            "known": np.tile(known, len(lengths)),
+            "items": np.repeat(lengths, m),
+            "rows": np.repeat(rows, m),
+            "singled_out": share(unique),
+            "below_k": share(exposed),
+        }
+    )

@@ -1,0 +1,162 @@
+"""What the shared parameters may be: one check for each, used by every algorithm and guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
+from pdanon.itemsets import Itemsets, as_itemsets
+from pdanon.support import ItemsetTable, SupportIndex
+
+__all__ = ["check_feasible", "check_k", "check_m", "constraint_table", "item_weights"]
+
+WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: this many steps from 0 to 1
+
+
+def check_k(k: Any) -> int:
+    """Check a number of indistinguishable rows: an integer of at least 2."""
+    if isinstance(k, bool) or not isinstance(k, Integral) or k < 2:
+        hint = "k is the least number of rows that an attacker's knowledge must match"
+        raise ParameterError("k must be an integer of at least 2", got=_scalar(k), hint=hint)
+    return int(k)
+
+
+def check_m(m: Any, *, unbounded: bool = True) -> int | None:
+    """Check a number of known items: an integer of at least 1, or None for all items of a row."""
+    if m is None and unbounded:
+        return None
+    if isinstance(m, bool) or not isinstance(m, Integral) or m < 1:
+        hint = "m is the largest number of items that an attacker knows" + (
+            "; None stands for all items of a row" if unbounded else ""
+        )
+        raise ParameterError("m must be an integer of at least 1", got=_scalar(m), hint=hint)
+    return int(m)
+
+
+def check_feasible(index: SupportIndex, k: int) -> None:
+    """Check that the rows can hide in each other: 0 or at least k of them hold an item."""
+    if 0 < index.n_non_empty < k:
+        raise InfeasibleError(
+            "k is larger than the number of rows that hold an item",
+            got=f"k={k}, {index.n_non_empty} non-empty of {index.n_rows} rows",
+            hint="choose a smaller k, or more rows",
+        )
+
+
+def constraint_table(constraints: Any, itemsets: Itemsets) -> ItemsetTable:
+    """Encode privacy constraints, itemsets of original items, by the vocabulary of the data.
+
+    Parameters
+    ----------
+    constraints : Series or iterable of list-likes
+        One itemset each; items of the type of the data.
+    itemsets : Itemsets
+        The data.
+
+    Returns
+    -------
+    ItemsetTable
+        In the order given; supports are 0.
+
+    Raises
+    ------
+    ParameterError
+        If there is no constraint, or one is missing, is empty or names an item that does not occur.
+    """
+    if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
+        raise ParameterError(
+            "constraints must be itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
+        )
+    wanted = Itemsets.from_series(as_itemsets(constraints))
+    if wanted.n_rows == 0 or (wanted.lengths == 0).any():
+        raise ParameterError(
+            "a constraint must be a non-empty itemset",
+            where="constraints",
+            got=f"{int((wanted.lengths == 0).sum())} empty of {wanted.n_rows}",
+            hint=_ITEMSETS_HINT,
+        )
+    code_of = itemsets.lookup(wanted.vocabulary)
+    unknown = code_of[wanted.codes] < 0
+    if unknown.any():
+        rows = np.unique(wanted.rows[unknown])
+        raise ParameterError(
+            "a constraint names an item that does not occur in the data",
+            where=f"constraint {rows[0]}",
+            got=f"{len(rows)} of {wanted.n_rows} constraints with {int((code_of < 0).sum())} unknown items",
+            hint="an item that does not occur needs no protection; check its spelling and type",
+        )
+    known = wanted.recode(code_of, itemsets.vocabulary)
+    codes = itemsets.lookup(known.vocabulary)[known.codes]
+    return ItemsetTable(codes, known.offsets, np.zeros(known.n_rows, np.int64))
+
+
+def item_weights(weights: Any, itemsets: Itemsets) -> NDArray[np.int64] | None:
+    """Encode the importance of items, given in [0, 1], as integers.
+
+    Parameters
+    ----------
+    weights : Mapping, Series or None
+        Importance by item; items that are not named have 1.
+    itemsets : Itemsets
+        The data.
+
+    Returns
+    -------
+    ndarray of int64, shape (items,), or None
+        ``round(weight * 65535)``; None if no weights are given.
+
+    Raises
+    ------
+    ParameterError
+        If a weight is outside [0, 1], or an item does not occur in the data.
+    """
+    if weights is None:
+        return None
+    if not isinstance(weights, (Mapping, pd.Series)):
+        hint = "give a dict or a Series: item -> importance in [0, 1]"
+        raise ParameterError("weights must map items to numbers", got=type(weights).__name__, hint=hint)
+    values = np.array(
+        [_weight(value) for value in weights.values()]
+        if isinstance(weights, Mapping)
+        else [_weight(value) for value in weights]
+    )
+    codes = _item_codes(weights.keys(), itemsets)
+    steps = np.full(itemsets.n_items, WEIGHT_STEPS, np.int64)
+    steps[codes] = np.round(values * WEIGHT_STEPS).astype(np.int64)
+    return steps
+
+
+def _weight(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (Real, np.number)) or not 0 <= float(value) <= 1:
+        raise ParameterError("weights must be numbers in [0, 1]", where="weights", got=_scalar(value))
+    return float(value)
+
+
+def _item_codes(items: Iterable[Any], itemsets: Itemsets) -> NDArray[np.int32]:
+    wanted = list(items)
+    problem = None
+    try:
+        codes = itemsets.lookup(wanted)
+    except ItemsetDtypeError:
+        problem = "the weights name items of another type than the data holds"
+    if problem is None and (codes < 0).any():
+        problem = (
+            f"{int((codes < 0).sum())} of {len(wanted)} weights name items that do not occur in the data"
+        )
+    if problem:
+        raise ParameterError(problem, where="weights", hint="check spelling and type of the items")
+    return codes
+
+
+def _scalar(value: Any) -> str:
+    """A parameter's value if it is a plain number, else only its type: it may hold items."""
+    return str(value) if isinstance(value, (int, float, np.number)) or value is None else type(value).__name__
+
+
+_ITEMSETS_HINT = "give a list of lists of items, or a Series of lists"

@@ -1,0 +1,301 @@
+"""Recoding: what becomes of each item, and the one door by which anything is released.
+
+The released column is built from codes and a fresh vocabulary of labels; the mapping table says which
+item became which label. Nothing else writes output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.errors import GuaranteeError, ParameterError
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.result import Anonymized, Guarantee
+
+__all__ = ["Recoding", "apply_mapping", "global_mapping", "mapping_table", "release"]
+
+_ESCAPES = str.maketrans({"\\": "\\\\", ",": "\\,", "(": "\\(", ")": "\\)"})
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Recoding:
+    """What becomes of each item, in the whole table.
+
+    Parameters
+    ----------
+    targets : ndarray of int32, shape (items,)
+        Generalized item of each item; -1 if it is suppressed.
+    labels : tuple of str
+        Published text of each generalized item.
+    covered : ndarray of int64
+        How many items of the domain each generalized item stands for.
+    domain : int
+        Size of the domain: items that occur, or leaves of the hierarchy.
+    hierarchical : bool
+        Whether generalized items are nodes of a hierarchy, as opposed to sets.
+    """
+
+    targets: Codes
+    labels: tuple[str, ...]
+    covered: NDArray[np.int64]
+    domain: int
+    hierarchical: bool
+
+    @classmethod
+    def of_clusters(cls, clusters: Codes, itemsets: Itemsets) -> Recoding:
+        """Publish each cluster of items as a set.
+
+        Parameters
+        ----------
+        clusters : ndarray of int32, shape (items,)
+            Any number shared by the items of a cluster; -1 for a suppressed item.
+        itemsets : Itemsets
+            The data that the items come from.
+        """
+        names, inverse = np.unique(clusters, return_inverse=True)
+        first = int(np.searchsorted(names, 0))  # number of names below 0: suppressed
+        targets = (inverse - first).astype(np.int32)
+        covered = np.bincount(targets[targets >= 0], minlength=len(names) - first)
+        return cls(targets, _set_labels(targets, covered, itemsets.texts()), covered, itemsets.n_items, False)
+
+    @classmethod
+    def of_cut(cls, nodes: Codes, hierarchy: Hierarchy) -> Recoding:
+        """Publish each item as a node of a hierarchy.
+
+        Parameters
+        ----------
+        nodes : ndarray of int32, shape (items,)
+            The node of each item; -1 for a suppressed item.
+        hierarchy : Hierarchy
+            Whose nodes they are.
+        """
+        used = np.unique(nodes[nodes >= 0])
+        targets = np.where(nodes >= 0, np.searchsorted(used, nodes), -1).astype(np.int32)
+        labels = tuple(hierarchy.labels[node] for node in used)
+        return cls(targets, labels, hierarchy.leaves[used].astype(np.int64), hierarchy.n_leaves, True)
+
+    def codes_as_vocabulary(self) -> pa.Array:
+        """The generalized items by number, to count them."""
+        return pa.array(np.arange(len(self.labels), dtype=np.int32))
+
+    def apply(self, itemsets: Itemsets) -> Itemsets:
+        """The released column: each item replaced by its label, duplicates in a row collapsed."""
+        return itemsets.recode(self.targets, pa.array(self.labels, pa.string()))
+
+
+def _set_labels(targets: Codes, covered: NDArray[np.int64], texts: Sequence[str]) -> tuple[str, ...]:
+    """Label of each cluster: its only item's text, or ``(a,b)`` with members in item order.
+
+    Separators inside members are escaped, and a label that some item has as its own text gets one more
+    pair of parentheses, so that no two labels are alike and an item's text means that item.
+    """
+    order = np.argsort(targets, kind="stable")
+    groups = np.split(order[np.sum(targets < 0) :], np.cumsum(covered)[:-1])
+    taken = set(texts)
+    labels = []
+    for members in groups if len(covered) else ():
+        if len(members) == 1:
+            labels.append(texts[members[0]])
+            continue
+        label = "(" + ",".join(texts[member].translate(_ESCAPES) for member in members) + ")"
+        while label in taken:
+            label = f"({label})"
+        labels.append(label)
+    return tuple(labels)
+
+
+def mapping_table(itemsets: Itemsets, recoding: Recoding) -> pd.DataFrame:
+    """The table that says what each item became.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The original column.
+    recoding : Recoding
+        What became of its items.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``group`` (0), ``item``, ``generalized`` (NA where suppressed), ``support``; by item.
+    """
+    labels = pa.array(recoding.labels, pa.string())
+    labels = labels.take(pa.array(recoding.targets, mask=recoding.targets < 0))
+    return pd.DataFrame(
+        {
+            "group": np.zeros(itemsets.n_items, np.int64),
+            "item": _arrow_column(itemsets.vocabulary),
+            "generalized": _arrow_column(labels),
+            "support": np.bincount(itemsets.codes, minlength=itemsets.n_items),
+        }
+    )
+
+
+def _arrow_column(values: pa.Array) -> pd.api.extensions.ExtensionArray:
+    column: pd.api.extensions.ExtensionArray = pd.array(values, dtype=pd.ArrowDtype(values.type))
+    return column
+
+
+def release(
+    frame: pd.DataFrame,
+    position: int,
+    itemsets: Itemsets,
+    recoding: Recoding,
+    guarantee: Guarantee,
+    parameters: Mapping[str, Any],
+) -> Anonymized:
+    """Build the release, and audit it from scratch before anyone sees it.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The original; it is not modified.
+    position : int
+        Which of its columns is recoded.
+    itemsets : Itemsets
+        That column, encoded.
+    recoding : Recoding
+        What becomes of its items.
+    guarantee : Guarantee
+        What the release must fulfil.
+    parameters : mapping
+        What was asked, for the record.
+
+    Returns
+    -------
+    Anonymized
+
+    Raises
+    ------
+    GuaranteeError
+        If the release fails its audit. It is withheld.
+    """
+    from pdanon.metrics.loss import information_loss
+
+    released = with_column(frame, position, recoding.apply(itemsets))
+    mapping = mapping_table(itemsets, recoding)
+    audited = guarantee.with_mapping(mapping)
+    audit = audited.audit(released, frame.columns[position])
+    if not audit.holds:
+        raise GuaranteeError(
+            "the release does not have its guarantee and is withheld",
+            got=f"{audit.rows_at_risk} rows at risk under {guarantee!r}",
+            hint="this is a defect of pdanon; please report it with the parameters that were used",
+        )
+    loss = information_loss(itemsets, recoding)
+    return Anonymized(released, mapping, None, None, audited, loss, dict(parameters))
+
+
+def with_column(frame: pd.DataFrame, position: int, itemsets: Itemsets) -> pd.DataFrame:
+    """A copy of a frame with one column replaced by sets; index, other columns and attrs as they were."""
+    copy = frame.copy(deep=False)
+    copy.isetitem(position, itemsets.to_pandas())
+    return copy
+
+
+def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
+    """Read a mapping table of a global recoding.
+
+    Parameters
+    ----------
+    mapping : pandas.DataFrame
+        Columns ``group, item, generalized``.
+
+    Returns
+    -------
+    items : Itemsets
+        One row a row of the table, with its item.
+    labels : pyarrow.StringArray
+        What each became; null where suppressed.
+
+    Raises
+    ------
+    ParameterError
+        If columns are missing, there are several groups, or an item is there twice.
+    """
+    missing = {"group", "item", "generalized"} - set(mapping.columns)
+    if missing:
+        hint = "give the second part of a result: frame, mapping = df.txanon.pcta(...)"
+        raise ParameterError("the mapping lacks columns", where="mapping", got=sorted(missing), hint=hint)
+    if (mapping["group"] != 0).any():
+        hint = "a local recoding maps an item differently by group and cannot be applied to other rows"
+        raise ParameterError("the mapping is not global", where="mapping", hint=hint)
+    items = pa.array(pa.chunked_array(mapping["item"]).combine_chunks())
+    lists = pa.LargeListArray.from_arrays(np.arange(len(items) + 1), items)
+    itemsets = Itemsets.from_arrow(lists)
+    if itemsets.n_items != len(items):
+        doubles = len(items) - itemsets.n_items
+        raise ParameterError(
+            "an item is mapped more than once", where="mapping", got=f"{doubles} repeated items"
+        )
+    return itemsets, pa.chunked_array(mapping["generalized"]).combine_chunks().cast(pa.string())
+
+
+def apply_mapping(
+    frame: pd.DataFrame, mapping: pd.DataFrame, column: Hashable | None = None, *, unseen: str = "error"
+) -> pd.DataFrame:
+    """Recode new rows with the mapping table of an earlier release.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        New rows, with original items.
+    mapping : pandas.DataFrame
+        The mapping table of a global recoding.
+    column : hashable, optional
+        The list column. By default the only one.
+    unseen : {"error", "suppress"}
+        What to do with items that the mapping lacks.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The frame with recoded lists; everything else as it was.
+
+    Raises
+    ------
+    ParameterError
+        If the mapping is not a global one, or an item is not in it and ``unseen`` is ``"error"``.
+
+    Notes
+    -----
+    The result has no guarantee of its own: audit what will be published, which may be the union of this
+    frame and the earlier release.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice"], ["salt"]]})
+    >>> frame, mapping = df.txanon.pcta(k=2, m=2)
+    >>> new = pd.DataFrame({"items": [["salt"], ["tea"]]})
+    >>> union = pd.concat([frame, pdanon.apply_mapping(new, mapping)], ignore_index=True)
+    >>> union.txanon.audit(pdanon.KmAnonymity(k=2, m=2)).holds
+    True
+    """
+    if unseen not in ("error", "suppress"):
+        raise ParameterError("unseen must be 'error' or 'suppress'", where="unseen", got=unseen)
+    position = find_column(frame, column)
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    items, labels = global_mapping(mapping)
+    known = items.lookup(itemsets.vocabulary)
+    if unseen == "error" and (known < 0).any():
+        rows = len(np.unique(itemsets.rows[(known < 0)[itemsets.codes]]))
+        raise ParameterError(
+            "the frame holds items that the mapping lacks",
+            got=f"{int((known < 0).sum())} items in {rows} rows",
+            hint="unseen='suppress' removes them",
+        )
+    label_of = np.empty(items.n_items, np.int64)
+    label_of[items.codes] = np.arange(items.n_items)
+    became = labels.take(pa.array(label_of[known], mask=known < 0))
+    encoded = became.dictionary_encode()
+    targets = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    return with_column(frame, position, itemsets.recode(targets, encoded.dictionary))
