@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
 
-__all__ = ["Codes", "Itemsets", "Offsets", "as_itemsets", "canonical_rows", "find_column", "is_list_column"]
+__all__ = [
+    "Codes",
+    "Itemsets",
+    "Offsets",
+    "as_itemsets",
+    "canonical_rows",
+    "find_column",
+    "is_list_column",
+    "is_list_type",
+]
 
 Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
@@ -83,7 +92,7 @@ class Itemsets:
             If the array is not a list array, its items have no order or no text, or an item is null.
         """
         chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
-        if not _is_list(lists.type):
+        if not is_list_type(lists.type):
             raise ItemsetDtypeError("the column does not hold lists", got=f"type {_kind(lists.type)}")
         lengths = _concatenate([_lengths(chunk) for chunk in chunks], np.int64)
         nulls = _concatenate([_to_numpy(chunk.is_null()) for chunk in chunks], np.bool_)
@@ -262,7 +271,7 @@ def is_list_column(series: pd.Series[Any]) -> bool:
     """Tell whether a column holds lists, by its dtype and first non-missing value only."""
     dtype = series.dtype
     if isinstance(dtype, pd.ArrowDtype):
-        return _is_list(dtype.pyarrow_dtype)
+        return is_list_type(dtype.pyarrow_dtype)
     if not pd.api.types.is_object_dtype(dtype):
         return False
     first = next((row for row in series.array if not _is_missing(row)), None)
@@ -310,7 +319,8 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
     return positions[0]
 
 
-def _is_list(kind: pa.DataType) -> bool:
+def is_list_type(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type is one of the list types."""
     return bool(
         pa.types.is_list(kind)
         or pa.types.is_large_list(kind)

@@ -1,0 +1,379 @@
+"""Files: Parquet and CSV with a list column, read faithfully and written whole or not at all.
+
+Parquet written by pandas with an Arrow list column cannot be read back by pandas' defaults, and read with
+its Arrow backend it loses the other columns' dtypes. The pair here writes files that every reader of pandas
+accepts, and reads lists as lists and everything else as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pdanon.errors import ColumnError, FormatError, ParameterError
+from pdanon.itemsets import Itemsets, find_column, is_list_column, is_list_type
+
+__all__ = ["read_csv", "read_parquet", "replacing", "to_csv", "to_parquet"]
+
+_Content = TypeVar("_Content")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Write a file whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file to write. If it exists, its permissions are kept.
+
+    Yields
+    ------
+    pathlib.Path
+        A new empty file in the same directory, to be written instead. When the block ends it replaces
+        ``path`` in one step; when the block fails, for whatever reason, it is removed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from pdanon.io import replacing
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "report.txt"
+    ...     with replacing(path) as temporary:
+    ...         _ = temporary.write_text("done")
+    ...     print(path.read_text(), len(list(path.parent.iterdir())))
+    done 1
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{uuid4().hex}.tmp{target.suffix}")
+    try:
+        temporary.touch(exist_ok=False)
+        if target.exists():
+            shutil.copymode(target, temporary)
+        yield temporary
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read a Parquet file with its list columns as Arrow lists.
+
+    Parameters
+    ----------
+    path : path
+        One Parquet file, written by any tool.
+    columns : sequence of str, optional
+        The columns to read. By default all.
+
+    Returns
+    -------
+    DataFrame
+        List columns have dtype ``ArrowDtype``, of whatever list type the file holds; the other columns,
+        the index and ``attrs`` are what ``pandas.read_parquet`` makes of them by default.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing, cannot be read or is not a Parquet file.
+    ColumnError
+        If the file lacks one of the columns.
+
+    See Also
+    --------
+    to_parquet : The inverse.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon, pathlib, tempfile
+    >>> frame = pd.DataFrame({"items": [{"tea", "rice"}, None], "store": ["north", "south"]})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "baskets.parquet"
+    ...     pdanon.to_parquet(frame, path)
+    ...     pdanon.read_parquet(path).dtypes
+    items    list<element: string>[pyarrow]
+    store                               str
+    dtype: object
+    """
+
+    def read() -> pd.DataFrame:
+        with pq.ParquetFile(path) as file:
+            absent = set(columns or ()) - set(file.schema_arrow.names)
+            if absent:
+                raise ColumnError(
+                    f"the file {os.fspath(path)!r} lacks columns {sorted(absent)}",
+                    got=f"columns {file.schema_arrow.names}",
+                )
+            table = file.read(columns=columns, use_pandas_metadata=True)
+        frame: pd.DataFrame = table.to_pandas(types_mapper=_list_dtype)
+        return frame
+
+    return _readable(read, path, "Parquet")
+
+
+def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
+    """Write a frame with list columns to a Parquet file, whole or not at all.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Any frame. Object columns with sets among their rows are written as by ``as_itemsets``: sorted, and
+        all of one type. Lists, tuples and arrays keep their order and their duplicates.
+    path : path
+        The file. If it exists it is replaced when the new one is complete.
+
+    Raises
+    ------
+    ItemsetDtypeError
+        If a set holds a missing item, or items of several types.
+    FormatError
+        If Parquet cannot hold a column.
+
+    See Also
+    --------
+    read_parquet : The inverse.
+
+    Notes
+    -----
+    ``pandas.read_parquet`` reads the list columns of the file as objects by default and as Arrow lists with
+    ``dtype_backend="pyarrow"``. Index, ``attrs`` (as far as they are JSON) and categories are kept.
+
+    Columns are written as they are. What a release must not contain was removed when it was built; a
+    categorical column of other origin keeps the categories it does not use.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon, pathlib, tempfile
+    >>> frame = pd.DataFrame({"items": pdanon.as_itemsets([["tea", "rice"], None])})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "baskets.parquet"
+    ...     pdanon.to_parquet(frame, path)
+    ...     pd.read_parquet(path)
+             items
+    0  [rice, tea]
+    1         None
+    """
+    table = _to_table(frame)
+    with replacing(path) as temporary:
+        pq.write_table(table, temporary)
+
+
+def read_csv(
+    path: str | os.PathLike[str], *, column: str, separator: str, field_separator: str = ","
+) -> pd.DataFrame:
+    r"""Read a CSV file in which one column joins the items of a row by a separator.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file with a header line.
+    column : str
+        The column of joined items.
+    separator : str
+        What stands between two items. It is never guessed, and nothing around it is stripped.
+    field_separator : str
+        The one character between two fields.
+
+    Returns
+    -------
+    DataFrame
+        The column has dtype ``ArrowDtype(list<string>)``, rows sorted and distinct; the others are what
+        ``pandas.read_csv`` makes of them. An empty field is an empty row; no text means a missing one, and
+        ``NA`` is an item. In a file of one column an empty line is an empty row.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing, cannot be read, has lines with more fields than the header, or an item is
+        empty (two separators in a row).
+    ColumnError
+        If there is no such column.
+    ParameterError
+        If a separator is empty, or ``field_separator`` is not one character.
+
+    See Also
+    --------
+    to_csv : The inverse.
+
+    Notes
+    -----
+    The file is parsed twice, once for the items and once for everything else.
+
+    Examples
+    --------
+    >>> import pdanon, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "baskets.csv"
+    ...     _ = path.write_text("store,items\nnorth,tea|rice\nsouth,\n")
+    ...     pdanon.read_csv(path, column="items", separator="|")
+       store           items
+    0  north  ['rice' 'tea']
+    1  south              []
+    """
+    _check_separators(separator, field_separator)
+
+    def read() -> tuple[pd.DataFrame, pd.Series[Any]]:
+        options: dict[str, Any] = {"sep": field_separator, "index_col": False, "dtype": {column: str}}
+        with warnings.catch_warnings():
+            # pandas only warns when it drops the fields that a line has too many.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            header = pd.read_csv(path, nrows=0, **options)
+            options["skip_blank_lines"] = header.shape[1] > 1
+            find_column(header, column)
+            return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
+
+    frame, text = _readable(read, path, "CSV")
+    joined = pa.array(text, pa.large_string())
+    split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
+    itemsets = Itemsets.from_arrow(split)
+    empty = itemsets.rows[itemsets.codes == itemsets.lookup([""])[0]]
+    if len(empty):
+        raise FormatError(
+            "an item is empty",
+            where=f"{os.fspath(path)}, row {empty[0]}",
+            got=f"{len(empty)} rows with empty items",
+            hint="remove separators at the ends and repeated ones",
+        )
+    vocabulary, nulls = itemsets.vocabulary.cast(pa.string()), np.zeros(len(frame), np.bool_)
+    frame[column] = replace(itemsets, vocabulary=vocabulary, nulls=nulls).to_pandas()
+    return frame
+
+
+def to_csv(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    separator: str,
+    column: Hashable | None = None,
+    field_separator: str = ",",
+) -> None:
+    """Write a frame with one list column to a CSV file, whole or not at all.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The frame. Its index is not written.
+    path : path
+        The file. If it exists it is replaced when the new one is complete.
+    separator : str
+        What to put between two items; no item may contain it.
+    column : hashable, optional
+        Label of the list column. By default the only list-valued column.
+    field_separator : str
+        The one character between two fields.
+
+    Raises
+    ------
+    ParameterError
+        If an item contains the separator or a carriage return, or is the empty text: it could not be
+        read back.
+    ColumnError
+        If there is not exactly one list column.
+    ItemsetDtypeError
+        If the column does not hold sets of items.
+
+    See Also
+    --------
+    read_csv : The inverse, up to the types of the items (text) and missing rows.
+    to_parquet : Keeps both, and the index.
+
+    Notes
+    -----
+    CSV has no way to tell a missing row from an empty one: both are written as an empty field.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon, pathlib, tempfile
+    >>> frame = pd.DataFrame({"store": ["north", "south"], "items": [{"tea", "rice"}, set()]})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "baskets.csv"
+    ...     pdanon.to_csv(frame, path, separator="|")
+    ...     print(path.read_text())
+    store,items
+    north,rice|tea
+    south,
+    """
+    _check_separators(separator, field_separator)
+    position = find_column(frame, column)
+    lists = [label for i, label in enumerate(frame) if i != position and is_list_column(frame.iloc[:, i])]
+    if lists:
+        raise ColumnError("a CSV file holds one list column", got=f"more: {lists}", hint="write Parquet")
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    texts = itemsets.texts()
+    # A carriage return ends a line, and the writer of pandas puts no quotes around it.
+    unreadable = [text == "" or separator in text or "\r" in text for text in texts]
+    if any(unreadable):
+        raise ParameterError(
+            "an item that is empty or contains the separator or a carriage return could not be read back",
+            where="separator",
+            got=f"{sum(unreadable)} of {itemsets.n_items} items",
+            hint="choose a separator that no item contains, or write Parquet",
+        )
+    as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
+    joined = pc.binary_join(as_text.to_arrow(), separator).fill_null("")
+    written = frame.copy(deep=False)
+    written.isetitem(position, pd.array(joined, dtype="str"))
+    with replacing(path) as temporary:
+        written.to_csv(temporary, sep=field_separator, index=False)
+
+
+def _readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: str) -> _Content:
+    try:
+        return read()
+    except (OSError, ValueError, NotImplementedError, pa.ArrowException, pd.errors.ParserWarning) as error:
+        problem = type(error).__name__
+    # Raised outside the handler: the parser's own message may show a line of the file.
+    raise FormatError(f"the file cannot be read as {kind}", where=os.fspath(path), got=problem)
+
+
+def _list_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:
+    return pd.ArrowDtype(kind) if is_list_type(kind) else None
+
+
+def _to_table(frame: pd.DataFrame) -> pa.Table:
+    """Build the table of a frame, with metadata that lets every reader of pandas read its lists."""
+    frame = frame.copy(deep=False)
+    for position in range(frame.shape[1]):
+        if _holds_sets(frame.iloc[:, position]):
+            frame.isetitem(position, Itemsets.from_series(frame.iloc[:, position]).to_pandas())
+    try:
+        table = pa.Table.from_pandas(frame)
+    except (ValueError, TypeError, NotImplementedError, pa.ArrowException):
+        table = None
+    if table is None:  # raised outside the handler: Arrow's own message may show a value
+        objects = [label for label, column in frame.items() if pd.api.types.is_object_dtype(column)]
+        hint = "the values of a column must be of one type, and column names unique"
+        raise FormatError("Parquet cannot hold a column", got=f"object columns {objects}", hint=hint)
+    metadata = json.loads(table.schema.metadata[b"pandas"])
+    for described in metadata["columns"]:
+        # pandas does not understand the name of a list dtype when it reads it.
+        if is_list_type(table.schema.field(described["field_name"]).type):
+            described["numpy_type"] = "object"
+    return table.replace_schema_metadata({**table.schema.metadata, b"pandas": json.dumps(metadata).encode()})
+
+
+def _holds_sets(column: pd.Series[Any]) -> bool:
+    return is_list_column(column) and any(isinstance(row, (set, frozenset)) for row in column)
+
+
+def _check_separators(separator: str, field_separator: str) -> None:
+    if not isinstance(separator, str) or not separator or "\r" in separator:
+        raise ParameterError("some text is needed", where="separator", got=repr(separator))
+    if not isinstance(field_separator, str) or len(field_separator) != 1:
+        raise ParameterError("one character is needed", where="field_separator", got=repr(field_separator))
