@@ -1,0 +1,45 @@
+"""Shared by the tests: where the data is, how hypothesis runs, and rows to try."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+# The first example of a test may compile kernels, which takes seconds.
+settings.register_profile("pdanon", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pdanon")
+
+SECRET = "zebra-7731"
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The directory of real data sets; tests that need it are skipped where there is none."""
+    directory = Path(os.environ.get("PDANON_DATA", Path(__file__).parents[2] / "shared" / "data"))
+    if not directory.is_dir():
+        pytest.skip("no PDANON_DATA")
+    return directory
+
+
+def row_lists(items: str = "abcdef", longest: int = 5, most: int = 10, least: int = 0):
+    """Rows over few items, so that supports are now rare and now not; equal and empty rows included."""
+    row = st.frozensets(st.sampled_from(list(items)), max_size=longest)
+    return st.lists(row, min_size=least, max_size=most)
+
+
+def frame_of(rows) -> pd.DataFrame:
+    """A frame with one column of Arrow lists of strings; None is a missing row."""
+    lists = pa.array([None if row is None else sorted(row) for row in rows], pa.list_(pa.string()))
+    return pd.DataFrame({"items": pd.Series(lists, dtype=pd.ArrowDtype(lists.type))})
+
+
+def rows_of(frame: pd.DataFrame, column: str = "items") -> list[frozenset]:
+    """The rows of a list column as Python sets; a missing row is an empty one."""
+    lists = pa.chunked_array(frame[column]).to_pylist()
+    return [frozenset(row or ()) for row in lists]
