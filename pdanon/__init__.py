@@ -4,6 +4,7 @@ Importing the package registers ``df.txanon`` and ``series.itemset``.
 """
 
 from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
+from pdanon.algorithms.apriori import apriori
 from pdanon.algorithms.pcta import pcta
 from pdanon.errors import (
     ColumnError,
@@ -37,6 +38,7 @@ __all__ = [
     "PdanonError",
     "PrivacyConstraints",
     "apply_mapping",
+    "apriori",
     "as_itemsets",
     "audit",
     "pcta",

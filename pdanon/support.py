@@ -6,7 +6,7 @@ models of the package are statements about supports, and this is the only place 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.itemsets import Codes, Itemsets, Offsets, canonical_rows
 
-__all__ = ["ItemsetTable", "SupportIndex"]
+__all__ = ["ItemsetTable", "SupportIndex", "threats_beyond_pairs"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -289,3 +289,37 @@ def _concatenated(tables: list[ItemsetTable]) -> ItemsetTable:
         np.concatenate([np.zeros(1, np.int64), *offsets]),
         np.concatenate([table.supports for table in tables]),
     )
+
+
+def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:
+    """List the rare itemsets of size 3 to m, size by size, until none is left.
+
+    Between two lists the caller makes the rows coarser, so that what was listed is no longer rare. That
+    never makes a satisfied size rare again: a row that holds a generalized itemset holds an itemset that
+    it stands for, which had no support or enough.
+
+    Parameters
+    ----------
+    rows : callable
+        Gives the rows as they are now; their items and pairs are not rare.
+    k : int
+        A support in (0, k) is rare.
+    m : int or None
+        Largest size. Where that is every itemset of a row, rows are listed instead of their subsets.
+
+    Yields
+    ------
+    ItemsetTable
+        Minimal rare itemsets, or rare rows.
+    """
+    if m is not None and m <= 2:
+        return
+    longest = rows().longest
+    sizes = [None] if m is None or m >= longest else range(3, m + 1)
+    for size in sizes:
+        while len(threats := _threats(rows(), k, size)):
+            yield threats
+
+
+def _threats(rows: SupportIndex, k: int, size: int | None) -> ItemsetTable:
+    return rows.rare_rows(k) if size is None else rows.rare(k, size)

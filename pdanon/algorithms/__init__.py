@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from pdanon.algorithms.apriori import apriori
 from pdanon.algorithms.pcta import pcta
 from pdanon.result import Anonymized
 
 __all__ = ["ALGORITHMS"]
 
-ALGORITHMS: dict[str, Callable[..., Anonymized]] = {function.__name__: function for function in (pcta,)}
+ALGORITHMS: dict[str, Callable[..., Anonymized]] = {function.__name__: function for function in (apriori, pcta)}

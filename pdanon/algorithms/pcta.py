@@ -6,7 +6,7 @@ Transactions on Data Privacy 5, 2012.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -18,9 +18,9 @@ from pdanon.parameters import check_feasible, constraint_table, item_weights
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized, Guarantee
-from pdanon.support import SupportIndex
+from pdanon.support import SupportIndex, threats_beyond_pairs
 
-__all__ = ["pcta", "protect_all"]
+__all__ = ["pcta"]
 
 
 def pcta(
@@ -70,8 +70,9 @@ def pcta(
     support of an itemset, and the loop ends only when no protected itemset has a support in (0, k); one
     cluster of all items, the last resort, is in every non-empty row.
 
-    The constraint with the largest support below k is satisfied first (then: smaller, then item order) by
-    the merge with the least utility loss ``(2**size - 1) * weight * support``, compared as exact integers
+    Clusters and pairs of clusters come first, then larger itemsets size by size, of which few are still
+    rare. The one with the largest support below k is satisfied first (then: smaller, then item order) by the
+    merge with the least utility loss ``(2**size - 1) * weight * support``, compared as exact integers
     (then: smaller union, then item order). The weight of a cluster is the largest of its members'.
 
     Cost: items squared times 4 bytes of memory; each of fewer than ``items`` merges takes time linear in
@@ -107,29 +108,12 @@ def pcta(
     clusters = Clusters(index, item_weights(weights, itemsets))
     with progress_bar(progress, "pcta", "merges") as report:
         if constraints is None:
-            protect_all(clusters, k, m, index.longest, report)
+            clusters.satisfy_pairs(k, pairs=m != 1, report=report)
+            for threats in threats_beyond_pairs(clusters.index, k, m):
+                clusters.satisfy(threats, k, report=report)
         else:
             clusters.satisfy(constraint_table(constraints, itemsets), k, report=report)
     asked = {"algorithm": "pcta", "k": k, "m": m, "constraints": constraints, "weights": weights}
     return release(
         frame, position, itemsets, Recoding.of_clusters(clusters.labels, itemsets), guarantee, asked
     )
-
-
-def protect_all(
-    clusters: Clusters, k: int, m: int | None, longest: int, report: Callable[[int], None]
-) -> None:
-    """Merge until no itemset of up to m clusters is rare.
-
-    Sizes 1 and 2 come first; only what is still rare among the larger ones, few by then, is listed. An
-    itemset that is in no row has no superset in one, and merges make rows of it only where a member's row
-    was: so what is satisfied stays satisfied, and the loop ends.
-    """
-    size = None if m is None or m >= longest else m
-    clusters.satisfy_pairs(k, pairs=size != 1, report=report)
-    while longest > 2 and size not in (1, 2):
-        rows = clusters.index()
-        threats = rows.rare_rows(k) if size is None else rows.rare(k, size)
-        if not len(threats):
-            return
-        clusters.satisfy(threats, k, report=report)

@@ -1,0 +1,210 @@
+"""Kernels that raise a cut through a hierarchy until nothing rare is left.
+
+A cut has one node on every path from the root to a leaf. Nodes are numbered in pre-order, so the subtree
+of ``node`` is ``range(node, node + size[node])``. The state is a tuple of arrays over nodes:
+
+``parent``  -1 for the root
+``size``    nodes of the subtree
+``leaves``  leaves of the subtree
+``cost``    loss of publishing the node for all occurrences below it, as an integer
+``in_cut``  whether the node is in the cut
+``below``   loss of the cut nodes of the subtree; that of the whole cut at the root
+
+Supports are those of the rows extended by all ancestors of their items, except the root.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pdanon._kernels.counting import _support
+
+__all__ = ["lift", "node_of", "satisfy_itemsets", "satisfy_pairs"]
+
+Array = NDArray[Any]
+State = tuple[Array, Array, Array, Array, Array, Array]
+# singles; pairs a < b as CSR with ascending partners; rows; transpose
+Supports = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]
+
+
+@njit(cache=True)
+def lift(node: int, state: State) -> None:
+    """Put a node into the cut instead of what the cut has below it."""
+    parent, size, _, cost, in_cut, below = state
+    if in_cut[node]:
+        return
+    in_cut[node : node + size[node]] = False
+    in_cut[node] = True
+    added = cost[node] - below[node]
+    while node >= 0:
+        below[node] += added
+        node = parent[node]
+
+
+@njit(cache=True)
+def node_of(leaves: Array, state: State) -> Array:
+    """The cut's node above each of some leaves, or nodes at or below the cut."""
+    parent, _, _, _, in_cut, _ = state
+    nodes = leaves.copy()
+    for i in range(len(nodes)):
+        while not in_cut[nodes[i]]:
+            nodes[i] = parent[nodes[i]]
+    return nodes
+
+
+@njit(cache=True)
+def _maximal(nodes: Array, size: Array, out: Array) -> int:
+    """Write the distinct nodes that have no ancestor among the given ones, ascending; return their number."""
+    n = 0
+    for i in range(len(nodes)):
+        node = nodes[i]
+        slot = n
+        while slot > 0 and out[slot - 1] > node:
+            out[slot] = out[slot - 1]
+            slot -= 1
+        out[slot] = node
+        n += 1
+    kept = 0
+    for i in range(n):  # in pre-order an ancestor comes before what it covers
+        if kept == 0 or out[i] >= out[kept - 1] + size[out[kept - 1]]:
+            out[kept] = out[i]
+            kept += 1
+    return kept
+
+
+@njit(cache=True)
+def _node_support(nodes: Array, supports: Supports) -> int:
+    """Support of an antichain of nodes, ascending."""
+    singles, pair_starts, partners, together, codes, offsets, weights, starts, tids = supports
+    if len(nodes) == 1:
+        return singles[nodes[0]]
+    if len(nodes) == 2:
+        first, last = pair_starts[nodes[0]], pair_starts[nodes[0] + 1]
+        slot = first + np.searchsorted(partners[first:last], nodes[1])
+        return together[slot] if slot < last and partners[slot] == nodes[1] else 0
+    return _support(nodes, codes, offsets, weights, starts, tids)
+
+
+@njit(cache=True)
+def _cheapest(nodes: Array, k: int, state: State, supports: Supports, out: Array) -> int:
+    """Write the generalization of some cut nodes to support >= k that adds least loss; return its length.
+
+    Order: added loss, affected leaves, then the nodes. All combinations of ancestors are looked at.
+    """
+    parent, size, leaves, cost, _, below = state
+    at = nodes.copy()
+    trial = np.empty(len(nodes), nodes.dtype)
+    n_best, best_cost, best_leaves = 0, np.int64(0), np.int64(0)
+    while True:
+        n = _maximal(at, size, trial)
+        added, affected = np.int64(0), np.int64(0)
+        for i in range(n):
+            added += cost[trial[i]] - below[trial[i]]
+            affected += leaves[trial[i]]
+        better = n_best == 0 or added < best_cost or (added == best_cost and affected < best_leaves)
+        if not better and added == best_cost and affected == best_leaves:
+            better = _precedes(trial, n, out, n_best)
+        if better and _node_support(trial[:n], supports) >= k:
+            out[:n] = trial[:n]
+            n_best, best_cost, best_leaves = n, added, affected
+        # Next combination: one step up at the first place that has one, the places before it back down.
+        place = 0
+        while place < len(at) and parent[at[place]] < 0:
+            at[place] = nodes[place]
+            place += 1
+        if place == len(at):
+            return n_best
+        at[place] = parent[at[place]]
+
+
+@njit(cache=True)
+def _precedes(a: Array, n_a: int, b: Array, n_b: int) -> bool:
+    for i in range(min(n_a, n_b)):
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    return n_a < n_b
+
+
+@njit(cache=True)
+def _stepwise(nodes: Array, k: int, state: State, supports: Supports, out: Array) -> int:
+    """As ``_cheapest``, one step at a time: up where it adds least loss, then back down where it can."""
+    parent, size, _, cost, _, below = state
+    at = nodes.copy()
+    n = _maximal(at, size, out)
+    while _node_support(out[:n], supports) < k:
+        place, least = -1, np.int64(0)
+        for i in range(len(at)):
+            up = parent[at[i]]
+            if up >= 0:
+                added = (cost[up] - below[up]) - (cost[at[i]] - below[at[i]])
+                if place < 0 or added < least:
+                    place, least = i, added
+        at[place] = parent[at[place]]
+        n = _maximal(at, size, out)
+    for i in range(len(at)):
+        reached = at[i]
+        at[i] = nodes[i]
+        n = _maximal(at, size, out)
+        while at[i] != reached and _node_support(out[:n], supports) < k:
+            at[i] = parent[at[i]]
+            n = _maximal(at, size, out)
+    return _maximal(at, size, out)
+
+
+@njit(cache=True)
+def _generalize(nodes: Array, k: int, state: State, supports: Supports) -> None:
+    out = np.empty(len(nodes), nodes.dtype)
+    if len(nodes) <= 3:
+        n = _cheapest(nodes, k, state, supports, out)
+    else:
+        n = _stepwise(nodes, k, state, supports, out)
+    for i in range(n):
+        lift(out[i], state)
+
+
+@njit(cache=True)
+def satisfy_pairs(k: int, pairs: bool, state: State, supports: Supports) -> int:
+    """Raise the cut until no node, and with ``pairs`` no pair of nodes, of it has a support in (0, k).
+
+    Nodes and pairs are met in pre-order, pass after pass; the number of generalizations is returned.
+    """
+    in_cut = state[4]
+    singles, pair_starts, partners, together = supports[:4]
+    one = np.empty(1, np.int64)
+    two = np.empty(2, np.int64)
+    done = 0
+    for a in range(len(in_cut)):
+        if in_cut[a] and 0 < singles[a] < k:
+            one[0] = a
+            _generalize(one, k, state, supports)
+            done += 1
+    before = -1
+    while pairs and done != before:
+        before = done
+        for a in range(len(in_cut)):
+            for slot in range(pair_starts[a], pair_starts[a + 1]):
+                if not in_cut[a]:
+                    break
+                if in_cut[partners[slot]] and together[slot] < k:
+                    two[0], two[1] = a, partners[slot]
+                    _generalize(two, k, state, supports)
+                    done += 1
+    return done
+
+
+@njit(cache=True)
+def satisfy_itemsets(k: int, sets: Array, set_offsets: Array, state: State, supports: Supports) -> int:
+    """Raise the cut until what the given sets of nodes have become is not rare; in the order given."""
+    done = 0
+    for i in range(len(set_offsets) - 1):
+        nodes = node_of(sets[set_offsets[i] : set_offsets[i + 1]], state)
+        image = np.empty(len(nodes), np.int64)
+        n = _maximal(nodes, state[1], image)
+        if 0 < _node_support(image[:n], supports) < k:
+            _generalize(image[:n].copy(), k, state, supports)
+            done += 1
+    return done
