@@ -59,7 +59,7 @@ def make_baskets(
     Notes
     -----
     Follows the idea of the generator of [1]_. Patterns have 4 items on average, share some with the one
-    before, and prefer popular items, whose popularity falls as one over the rank. Each pattern has a weight,
+    before, and prefer popular items, whose popularity falls as ``rank ** -0.8``. Each pattern has a weight,
     exponentially distributed, and loses each of its items with a probability of its own, normal around one
     half. A basket's length is Poisson distributed above 1. Baskets are cut one after the other from a stream
     of incomplete patterns, so that a pattern may run over into the next basket; an item that a basket already
@@ -114,7 +114,7 @@ def _vocabulary(items: int | Sequence[str]) -> pa.Array:
 
 def _patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.int64]]:
     """Items of each pattern, pattern after pattern, and their number; an item may be there twice."""
-    popularity = rng.permutation(1 / np.arange(1, n_items + 1))
+    popularity = rng.permutation(np.arange(1.0, n_items + 1) ** -0.8)
     sizes = 1 + rng.poisson(_MEAN_PATTERN - 1, count)
     # Patterns are windows on one sequence of items; what two windows share, the patterns have in common.
     shared = (sizes * np.minimum(rng.exponential(0.5, count), 1)).astype(np.int64)

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import SECRET
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +18,6 @@ from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, Parameter
 from pdanon.io import read_csv, read_parquet, replacing, to_csv, to_parquet
 from pdanon.itemsets import Itemsets, as_itemsets
 
-SECRET = "zebra-7731"
 TEXT_LISTS = pd.ArrowDtype(pa.list_(pa.string()))
 
 
@@ -306,7 +306,7 @@ def test_file_without_rows_has_no_rows(tmp_path):
 ITEM = st.text(st.characters(exclude_characters="|\r", exclude_categories=["Cs"]), min_size=1, max_size=4)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=60)
 @given(
     rows=st.lists(
         st.lists(ITEM | st.sampled_from(["NA", "null", " ", '"', "a,b", "\n", "\x00"]), max_size=3)

@@ -5,26 +5,22 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import io
-import os
 import pickle
 import traceback
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from conftest import SECRET
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdanon import itemsets as module
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
 from pdanon.itemsets import Itemsets, as_itemsets, find_column, is_list_column
-
-DATA = Path(os.environ.get("PDANON_DATA", Path(__file__).parents[2] / "shared" / "data"))
-SECRET = "zebra-7731"
 
 DAYS = st.dates(dt.date(1900, 1, 1), dt.date(2200, 1, 1))
 MOMENTS = st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1))
@@ -169,7 +165,7 @@ def message_chain(error):
 # --- in and out again
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=200)
 @given(arrow_columns())
 def test_arrow_lists_come_back_as_sorted_sets(lists):
     itemsets = Itemsets.from_arrow(lists)
@@ -179,7 +175,6 @@ def test_arrow_lists_come_back_as_sorted_sets(lists):
     assert released.to_pylist() == as_sets(lists.to_pylist())
 
 
-@settings(deadline=None)
 @given(object_columns())
 def test_object_columns_come_back_as_sorted_sets(column_and_rows):
     column, rows = column_and_rows
@@ -252,11 +247,8 @@ def test_lists_and_text_widen_beyond_the_limit_of_arrow_offsets(monkeypatch, row
     ("name", "rows", "items", "longest", "mean"),
     [("fimi_retail", 88162, 16470, 76, 10.31), ("bms_webview1", 59602, 497, 267, 2.51)],
 )
-def test_known_data_has_its_published_shape(name, rows, items, longest, mean):
-    path = DATA / f"{name}.parquet"
-    if not path.exists():
-        pytest.skip("the benchmark data is not here")
-    itemsets = Itemsets.from_arrow(pq.read_table(path)["items"])
+def test_known_data_has_its_published_shape(data, name, rows, items, longest, mean):
+    itemsets = Itemsets.from_arrow(pq.read_table(data / f"{name}.parquet")["items"])
     assert (itemsets.n_rows, itemsets.n_items, itemsets.lengths.max()) == (rows, items, longest)
     assert round(itemsets.lengths.mean(), 2) == mean
 
@@ -309,7 +301,6 @@ def test_missing_item_of_an_object_row_is_refused_with_its_row(missing):
         Itemsets.from_series(column)
 
 
-@settings(deadline=None)
 @given(arrow_columns(), st.data())
 def test_missing_item_of_an_arrow_row_is_refused_with_its_row(lists, data):
     rows = [None if row is None else list(row) for row in lists.to_pylist()]
@@ -433,7 +424,6 @@ def recodings(draw):
     return itemsets, labels, np.array(targets, np.int32), local
 
 
-@settings(deadline=None, max_examples=200)
 @given(recodings())
 def test_recoded_rows_are_those_of_a_naive_model(recoding):
     itemsets, labels, targets, local = recoding
@@ -469,7 +459,6 @@ def test_recoded_itemsets_share_no_memory_with_their_origin():
     assert addresses[0].isdisjoint(addresses[1])
 
 
-@settings(deadline=None)
 @given(st.sampled_from(list(ITEMS)), st.data())
 def test_lookup_finds_what_occurs_and_nothing_else(item_type, data):
     pool = data.draw(st.lists(ITEMS[item_type], min_size=1, max_size=6))
