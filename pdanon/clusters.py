@@ -29,7 +29,8 @@ class Clusters:
 
     Notes
     -----
-    Memory: one dense matrix of ``items * items`` numbers of 4 bytes.
+    Memory: one dense matrix of ``items * items`` numbers of 4 bytes; while itemsets of three and more items
+    are satisfied, also one bit for each item and distinct row.
     """
 
     def __init__(self, index: SupportIndex, weights: NDArray[np.int64] | None = None) -> None:
@@ -79,12 +80,6 @@ class Clusters:
 
         clusters.drop(cluster, self._state)
 
-    def supports(self, itemsets: ItemsetTable) -> NDArray[np.int64]:
-        """Support of what each itemset has become; 0 where nothing is left of it."""
-        from pdanon._kernels import clusters
-
-        return clusters.itemset_supports(itemsets.codes, itemsets.offsets, self._state, self._rows)
-
     def satisfy_pairs(self, k: int, *, pairs: bool = True, report: Callable[[int], None]) -> None:
         """Merge, at least utility loss, until no cluster and no pair of clusters is rare.
 
@@ -107,6 +102,10 @@ class Clusters:
     def satisfy(self, itemsets: ItemsetTable, k: int, *, report: Callable[[int], None]) -> None:
         """Merge, at least utility loss, until no given itemset is rare.
 
+        Those that are rare now are satisfied one after the other, the largest support first, then in the
+        order given. Merges for one can make another, which was in no row, rare: so they are looked at
+        again until none is.
+
         Parameters
         ----------
         itemsets : ItemsetTable
@@ -116,13 +115,20 @@ class Clusters:
         report : callable
             Told the number of merges, from time to time.
         """
-        from pdanon._kernels import clusters, counting
+        from pdanon._kernels import clusters
 
-        supports = self.supports(itemsets)
-        holders = counting.transpose(itemsets.codes, itemsets.offsets, self._index.n_items)[:2]
-        sets = itemsets.codes, itemsets.offsets, supports, *holders
-        while merges := clusters.satisfy_itemsets(k, _BATCH, *sets, self._state, self._rows):
-            report(merges)
+        rows = self.index()
+        bits = clusters.bitmaps(rows.codes, rows.offsets, rows.n_items), rows.weights
+        while True:
+            supports = clusters.itemset_supports(itemsets.codes, itemsets.offsets, k, self._state[0], *bits)
+            rare = np.flatnonzero((supports > 0) & (supports < k))
+            if not len(rare):
+                return
+            first = itemsets.take(rare[np.argsort(-supports[rare], kind="stable")])
+            cursor = np.zeros(1, np.int64)
+            while cursor[0] < len(first):
+                sets = first.codes, first.offsets, cursor
+                report(clusters.satisfy_itemsets(k, _BATCH, *sets, *bits, self._state, self._rows))
 
     def index(self) -> SupportIndex:
         """The rows as sets of clusters, equal rows collapsed; a cluster's code is its label."""

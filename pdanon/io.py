@@ -29,6 +29,7 @@ from pdanon.itemsets import Itemsets, find_column, is_list_column, is_list_type
 
 __all__ = ["read_csv", "read_parquet", "replacing", "to_csv", "to_parquet"]
 
+_ATTRS = b"PANDAS_ATTRS"  # the key under which pandas keeps a frame's attrs
 _Content = TypeVar("_Content")
 
 
@@ -122,6 +123,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
                 )
             table = file.read(columns=columns, use_pandas_metadata=True)
         frame: pd.DataFrame = table.to_pandas(types_mapper=_list_dtype)
+        frame.attrs = json.loads((table.schema.metadata or {}).get(_ATTRS, b"{}"))
         return frame
 
     return _readable(read, path, "Parquet")
@@ -143,7 +145,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ItemsetDtypeError
         If a set holds a missing item, or items of several types.
     FormatError
-        If Parquet cannot hold a column.
+        If Parquet cannot hold a column or the ``attrs``.
 
     See Also
     --------
@@ -152,7 +154,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     Notes
     -----
     ``pandas.read_parquet`` reads the list columns of the file as objects by default and as Arrow lists with
-    ``dtype_backend="pyarrow"``. Index, ``attrs`` (as far as they are JSON) and categories are kept.
+    ``dtype_backend="pyarrow"``. Index, ``attrs`` and categories are kept.
 
     Columns are written as they are. What a release must not contain was removed when it was built; a
     categorical column of other origin keeps the categories it does not use.
@@ -281,8 +283,8 @@ def to_csv(
     Raises
     ------
     ParameterError
-        If an item contains the separator or a carriage return, or is the empty text: it could not be
-        read back.
+        If an item contains the separator, a carriage return or a null character, or is the empty text: it
+        could not be read back.
     ColumnError
         If there is not exactly one list column.
     ItemsetDtypeError
@@ -316,11 +318,11 @@ def to_csv(
         raise ColumnError("a CSV file holds one list column", got=f"more: {lists}", hint="write Parquet")
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     texts = itemsets.texts()
-    # A carriage return ends a line, and the writer of pandas puts no quotes around it.
-    unreadable = [text == "" or separator in text or "\r" in text for text in texts]
+    # A carriage return ends a line, since pandas writes no quotes around it; a null character ends a field.
+    unreadable = [not text or any(mark in text for mark in (separator, "\r", "\0")) for text in texts]
     if any(unreadable):
         raise ParameterError(
-            "an item that is empty or contains the separator or a carriage return could not be read back",
+            "an item that is empty or contains the separator or a control character could not be read back",
             where="separator",
             got=f"{sum(unreadable)} of {itemsets.n_items} items",
             hint="choose a separator that no item contains, or write Parquet",
@@ -353,19 +355,20 @@ def _to_table(frame: pd.DataFrame) -> pa.Table:
         if _holds_sets(frame.iloc[:, position]):
             frame.isetitem(position, Itemsets.from_series(frame.iloc[:, position]).to_pandas())
     try:
+        attrs = json.dumps(frame.attrs)
         table = pa.Table.from_pandas(frame)
-    except (ValueError, TypeError, NotImplementedError, pa.ArrowException):
+    except (ArithmeticError, NotImplementedError, TypeError, ValueError):
         table = None
     if table is None:  # raised outside the handler: Arrow's own message may show a value
         objects = [label for label, column in frame.items() if pd.api.types.is_object_dtype(column)]
-        hint = "the values of a column must be of one type, and column names unique"
-        raise FormatError("Parquet cannot hold a column", got=f"object columns {objects}", hint=hint)
-    metadata = json.loads(table.schema.metadata[b"pandas"])
-    for described in metadata["columns"]:
+        hint = "the values of a column must be of one type, column names unique, and attrs JSON"
+        raise FormatError("Parquet cannot hold the frame", got=f"object columns {objects}", hint=hint)
+    described_frame = json.loads(table.schema.metadata[b"pandas"])
+    for described in described_frame["columns"]:
         # pandas does not understand the name of a list dtype when it reads it.
         if is_list_type(table.schema.field(described["field_name"]).type):
             described["numpy_type"] = "object"
-    return table.replace_schema_metadata({**table.schema.metadata, b"pandas": json.dumps(metadata).encode()})
+    return table.replace_schema_metadata({"pandas": json.dumps(described_frame), _ATTRS: attrs})
 
 
 def _holds_sets(column: pd.Series[Any]) -> bool:

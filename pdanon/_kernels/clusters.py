@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["drop", "itemset_supports", "merge", "satisfy_itemsets", "satisfy_pairs"]
+__all__ = ["bitmaps", "drop", "itemset_supports", "merge", "satisfy_itemsets", "satisfy_pairs"]
 
 Array = NDArray[Any]
 State = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]
@@ -235,60 +235,44 @@ def _image(itemset: Array, label: Array, stamp: Array) -> Array:
 
 
 @njit(cache=True)
-def _image_support(image: Array, state: State, rows: Rows, row_stamp: Array, stamp: Array) -> int:
-    """Rows that hold all clusters of an image."""
-    label, after, _, _, support, _, co, _, _ = state
-    codes, offsets, weights, starts, tids = rows
-    if len(image) == 0:
-        return 0
-    rarest = image[0]
-    for cluster in image:
-        if support[cluster] < support[rarest]:
-            rarest = cluster
-    if len(image) == 1:
-        return support[rarest]
-    if len(image) == 2:
-        return co[image[0], image[1]]
-    for cluster in image:
-        stamp[cluster] = 1
+def bitmaps(codes: Array, offsets: Array, n_items: int) -> Array:
+    """For each item the rows that hold it, one bit a row."""
+    bits = np.zeros((n_items, (len(offsets) + 62) // 64), np.uint64)
+    for row in range(len(offsets) - 1):
+        for position in range(offsets[row], offsets[row + 1]):
+            bits[codes[position], row >> 6] |= np.uint64(1) << np.uint64(row & 63)
+    return bits
+
+
+@njit(cache=True)
+def _image_support(image: Array, enough: int, bits: Array, weights: Array) -> int:
+    """Transactions that hold all clusters of an image; counting stops when there are enough."""
     total = 0
-    member = rarest
-    while member >= 0:
-        for slot in range(starts[member], starts[member + 1]):
-            row = tids[slot]
-            if row_stamp[row]:
-                continue
-            row_stamp[row] = 1
-            missing = len(image)
-            for position in range(offsets[row], offsets[row + 1]):
-                cluster = label[codes[position]]
-                if cluster >= 0 and stamp[cluster] == 1:
-                    stamp[cluster] = 2
-                    missing -= 1
-            for cluster in image:
-                stamp[cluster] = 1
-            if missing == 0:
-                total += weights[row]
-        member = after[member]
-    member = rarest
-    while member >= 0:
-        for slot in range(starts[member], starts[member + 1]):
-            row_stamp[tids[slot]] = 0
-        member = after[member]
-    for cluster in image:
-        stamp[cluster] = 0
+    if len(image) == 0:
+        return total
+    for i in range(bits.shape[1]):
+        word = bits[image[0], i]
+        for cluster in image[1:]:
+            word &= bits[cluster, i]
+        if word:
+            for bit in range(64):
+                if (word >> np.uint64(bit)) & np.uint64(1):
+                    total += weights[64 * i + bit]
+            if total >= enough:
+                break
     return total
 
 
 @njit(cache=True)
-def itemset_supports(sets: Array, set_offsets: Array, state: State, rows: Rows) -> Array:
-    """Support of the image of each itemset."""
-    row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
-    stamp = np.zeros(len(state[0]), np.int8)
+def itemset_supports(
+    sets: Array, set_offsets: Array, enough: int, label: Array, bits: Array, weights: Array
+) -> Array:
+    """Support of the image of each itemset, or any number that is enough."""
+    stamp = np.zeros(len(label), np.int8)
     supports = np.empty(len(set_offsets) - 1, np.int64)
     for i in range(len(supports)):
-        image = _image(sets[set_offsets[i] : set_offsets[i + 1]], state[0], stamp)
-        supports[i] = _image_support(image, state, rows, row_stamp, stamp)
+        image = _image(sets[set_offsets[i] : set_offsets[i + 1]], label, stamp)
+        supports[i] = _image_support(image, enough, bits, weights)
     return supports
 
 
@@ -298,44 +282,29 @@ def satisfy_itemsets(
     limit: int,
     sets: Array,
     set_offsets: Array,
-    supports: Array,
-    member_starts: Array,
-    member_sets: Array,
+    cursor: Array,
+    bits: Array,
+    weights: Array,
     state: State,
     rows: Rows,
 ) -> int:
-    """Merge until no given itemset has an image with a support in (0, k).
+    """Merge until the image of no given itemset, one after the other, has a support in (0, k).
 
-    The largest such support comes first, then the order given. ``supports`` holds the current supports and
-    is kept current; ``member_sets[member_starts[i]:member_starts[i + 1]]`` are the itemsets that hold item
-    i. At most about ``limit`` merges are made; their number is returned.
+    ``bits`` are those of the clusters, and are kept current. ``cursor[0]`` is the itemset to begin with,
+    and is moved. At most about ``limit`` merges are made; their number is returned.
     """
-    label, after, _, _, _, _, _, _, n_active = state
+    label, n_active = state[0], state[8]
     row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
     stamp = np.zeros(len(label), np.int8)
     merges = 0
-    while merges < limit:
-        chosen = -1
-        for i in range(len(supports)):
-            if 0 < supports[i] < k and (chosen < 0 or supports[i] > supports[chosen]):
-                chosen = i
-        if chosen < 0:
-            break
-        itemset = sets[set_offsets[chosen] : set_offsets[chosen + 1]]
-        while 0 < supports[chosen] < k and n_active[0] > 1:
-            a, b = _cheapest_merge(_image(itemset, label, stamp), state)
+    while cursor[0] < len(set_offsets) - 1 and merges < limit:
+        itemset = sets[set_offsets[cursor[0]] : set_offsets[cursor[0] + 1]]
+        image = _image(itemset, label, stamp)
+        while n_active[0] > 1 and 0 < _image_support(image, k, bits, weights) < k:
+            a, b = _cheapest_merge(image, state)
             _merge(a, b, state, rows, row_stamp, stamp)
+            bits[a] |= bits[b]
             merges += 1
             image = _image(itemset, label, stamp)
-            supports[chosen] = _image_support(image, state, rows, row_stamp, stamp)
-            member = a
-            while member >= 0:  # supports of itemsets without a member of the union did not change
-                for slot in range(member_starts[member], member_starts[member + 1]):
-                    i = member_sets[slot]
-                    if supports[i] < k:
-                        image = _image(sets[set_offsets[i] : set_offsets[i + 1]], label, stamp)
-                        supports[i] = _image_support(image, state, rows, row_stamp, stamp)
-                member = after[member]
-        if n_active[0] < 2:
-            break
+        cursor[0] += 1
     return merges

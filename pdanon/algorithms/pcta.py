@@ -70,9 +70,10 @@ def pcta(
     support of an itemset, and the loop ends only when no protected itemset has a support in (0, k); one
     cluster of all items, the last resort, is in every non-empty row.
 
-    Clusters and pairs of clusters come first, then larger itemsets size by size, of which few are still
-    rare. The one with the largest support below k is satisfied first (then: smaller, then item order) by the
-    merge with the least utility loss ``(2**size - 1) * weight * support``, compared as exact integers
+    Clusters and pairs of clusters come first: at each step the one with the largest support below k (then:
+    clusters before pairs, then item order). Then come larger itemsets, or the given constraints: those that
+    are rare are listed and satisfied by largest support at that time (then: in order), until a new list is
+    empty. Each is satisfied by the merge with the least utility loss ``(2**size - 1) * weight * support``, compared as exact integers
     (then: smaller union, then item order). The weight of a cluster is the largest of its members'.
 
     Cost: items squared times 4 bytes of memory; each of fewer than ``items`` merges takes time linear in

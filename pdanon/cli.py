@@ -1,0 +1,441 @@
+"""The command line: anonymize a file, audit a release, measure a risk.
+
+What an algorithm takes is read from its signature: a new one appears here without a line of code, as
+long as its parameters are among ``PARAMETERS``.
+
+Exit codes: 0 done; 1 the guarantee cannot be had, or an audit finds that it does not hold; 2 wrong usage or
+unreadable input; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.util import find_spec
+from itertools import combinations
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from pdanon import __version__
+from pdanon.algorithms import ALGORITHMS
+from pdanon.errors import (
+    ColumnError,
+    FormatError,
+    GuaranteeError,
+    InfeasibleError,
+    ParameterError,
+    PdanonError,
+)
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.io import read_csv, read_parquet, replacing, to_csv, to_parquet
+from pdanon.itemsets import find_column
+from pdanon.metrics.risk import risk
+from pdanon.result import Anonymized, Guarantee
+
+__all__ = ["main"]
+
+PATIENCE = 2.0  # seconds until a stage that is not done is named on stderr
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Its arguments. By default those of the process.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Raises
+    ------
+    SystemExit
+        After ``--help`` and ``--version`` (0), and if the arguments cannot be parsed (2).
+
+    Examples
+    --------
+    >>> main(["risk", "nowhere.parquet", "-k", "5"])
+    2
+    """
+    arguments = _parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        return code
+    except (InfeasibleError, GuaranteeError) as error:
+        return _report(f"error: {error}", 1)
+    except (PdanonError, OSError) as error:
+        return _report(f"error: {error}", 2)
+    except KeyboardInterrupt:
+        return _report("interrupted", 130)
+
+
+def _report(message: str, code: int) -> int:
+    print(f"pdanon: {message}", file=sys.stderr)
+    return code
+
+
+# --- Commands
+
+
+def _anonymize(arguments: argparse.Namespace) -> int:
+    options = _algorithm_options(arguments)
+    _check_files(arguments)
+    if "constraints" in options:
+        options["constraints"] = _read_constraints(arguments.constraints, arguments)
+    if "weights" in options:
+        options["weights"] = _read_weights(arguments.weights)
+    frame = _read(arguments.source, arguments)
+    bar = bool(options.get("progress"))
+    with _stage(f"running {arguments.algorithm}", announced=not bar):
+        result = ALGORITHMS[arguments.algorithm](frame, arguments.column, **options)
+    with _stage(f"writing {arguments.target}"):
+        _write_release(result, arguments)
+    print(result)
+    print(f"  written    {arguments.target}")
+    if arguments.mapping:
+        print(f"  mapping    {arguments.mapping}")
+    return 0
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    if (arguments.mapping is None) != (arguments.constraints is None):
+        hint = "constraints name original items, and the mapping says what became of them"
+        raise ParameterError("--constraints and --mapping go together", hint=hint)
+    _check_files(arguments)
+    guarantee = _guarantee(arguments)
+    frame = _read(arguments.source, arguments)
+    with _stage("auditing"):
+        audit = guarantee.audit(frame, arguments.column)
+    print(f"Audit: {len(frame)} rows")
+    print(f"  guarantee  {guarantee!r}")
+    print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
+    print(f"  at risk    {audit.rows_at_risk} rows")
+    if arguments.threats:
+        with _stage("listing threats"):
+            _write(audit.threats, arguments.threats, "itemset", arguments.separator)
+        print(f"  threats    {len(audit.threats)}, written to {arguments.threats}")
+    return 0 if audit.holds else 1
+
+
+def _risk(arguments: argparse.Namespace) -> int:
+    _check_files(arguments)
+    frame = _read(arguments.source, arguments)
+    with _stage("counting"):
+        table = risk(frame, arguments.column, k=arguments.k, m=arguments.m)
+    table["items"] = table["items"].astype("string").fillna("all")
+    print(table.to_string(index=False, float_format="{:.4g}".format))
+    return 0
+
+
+def _algorithms(arguments: argparse.Namespace) -> int:
+    rows = [_described(name, algorithm) for name, algorithm in ALGORITHMS.items()]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+    return 0
+
+
+def _described(name: str, algorithm: Callable[..., Anonymized]) -> tuple[str, str, str, str]:
+    """Name, guarantee (as its docstring has it), what it does, and its parameters."""
+    text = inspect.getdoc(algorithm) or ""
+    guarantee = text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "")
+    parameters = (
+        _flag(option) if parameter.default is parameter.empty else f"[{_flag(option)}]"
+        for option, parameter in _parameters(algorithm).items()
+        if option != "progress"
+    )
+    return name, " ".join(guarantee.split()), text.partition("\n")[0], " ".join(parameters)
+
+
+# --- Options
+
+
+def _items_known(text: str) -> int | None:
+    if text != "all" and not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'all'")
+    return None if text == "all" else int(text)
+
+
+def _fanout_or_file(text: str) -> int | Path:
+    return int(text) if text.isdecimal() else Path(text)
+
+
+def _table(text: str) -> Path:
+    if Path(text).suffix.lower() not in (".parquet", ".csv"):
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv")
+    return Path(text)
+
+
+def _new_table(text: str) -> Path:
+    path = _table(text)
+    if path.is_dir() or not path.parent.is_dir():
+        problem = "is a directory" if path.is_dir() else "is in a directory that does not exist"
+        raise argparse.ArgumentTypeError(f"{text!r} {problem}")
+    return path
+
+
+_CONSTRAINTS_HELP = "protect these itemsets only: .parquet with a list column, or .csv like the data"
+
+# The parameters of algorithms that are options, spelled as in the library.
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "k": {"type": int, "help": "least number of rows that an attacker's knowledge must match"},
+    "m": {"type": _items_known, "help": "most items that the attacker knows; 'all': every item of a row"},
+    "hierarchy": {
+        "type": _fanout_or_file,
+        "metavar": "FILE|FANOUT",
+        "help": "taxonomy of the items, a CSV file of rows leaf;parent;...;root, or the fan-out of a "
+        "balanced one over the items in order",
+    },
+    "constraints": {"type": _table, "metavar": "FILE", "help": _CONSTRAINTS_HELP},
+    "weights": {
+        "type": _table,
+        "metavar": "FILE",
+        "help": "importance of items, 0 to 1: .csv or .parquet with columns item,weight",
+    },
+}
+
+
+def _flag(parameter: str) -> str:
+    return f"-{parameter}" if len(parameter) == 1 else f"--{parameter}"
+
+
+def _parameters(algorithm: Callable[..., Anonymized]) -> dict[str, inspect.Parameter]:
+    parameters = inspect.signature(algorithm).parameters
+    return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
+
+
+def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that were given, if they are the algorithm's and none is lacking."""
+    name = arguments.algorithm
+    accepted = _parameters(ALGORITHMS[name])
+    given = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
+    for option in [option for option in given if option not in accepted]:
+        having = [other for other, function in ALGORITHMS.items() if option in _parameters(function)]
+        hint = f"algorithms that do: {', '.join(having) or 'none'}"
+        raise ParameterError(f"{name} does not take {_flag(option)}", hint=hint)
+    required = {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
+    if required - PARAMETERS.keys():
+        only = ", ".join(sorted(required - PARAMETERS.keys()))
+        hint = f"call pdanon.{name} from Python"
+        raise ParameterError(f"{name} needs {only}, which is no option of the command line", hint=hint)
+    if required - given.keys():
+        flags = ", ".join(_flag(option) for option in PARAMETERS if option in required - given.keys())
+        raise ParameterError(f"{name} needs {flags}", hint="'pdanon algorithms' lists what each one takes")
+    if "progress" in accepted:
+        given["progress"] = sys.stderr.isatty() and find_spec("tqdm") is not None
+    return given
+
+
+def _guarantee(arguments: argparse.Namespace) -> Guarantee:
+    if arguments.constraints is None:
+        return KmAnonymity(arguments.k, arguments.m)
+    constraints = _read_constraints(arguments.constraints, arguments)
+    mapping = _read_table(arguments.mapping, ["group", "item", "generalized"])
+    return PrivacyConstraints(constraints, arguments.k, mapping)
+
+
+# --- Files
+
+
+def _check_files(arguments: argparse.Namespace) -> None:
+    """Check what can be checked of files before any is read."""
+    files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
+    for first, second in combinations(files.values(), 2):
+        if _is_same(first, second):
+            hint = "each file needs a name of its own; nothing was read or written"
+            raise ParameterError("two arguments name the same file", got=f"{first}, {second}", hint=hint)
+    listed = [name for name in ("source", "target", "constraints", "threats") if name in files]
+    csv = [files[name] for name in listed if _is_csv(files[name])]
+    if csv and arguments.separator is None:
+        hint = "say what stands between two items, such as --separator ' '; it is never guessed"
+        raise ParameterError("a CSV file needs --separator", where=str(csv[0]), hint=hint)
+    named = [path for path in csv if path not in (files.get("target"), files.get("threats"))]
+    if named and arguments.column is None:
+        hint = "say which column has the items, such as --column items"
+        raise ParameterError("a CSV file needs --column", where=str(named[0]), hint=hint)
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    if first.exists() and second.exists():
+        return False
+    return os.path.realpath(first) == os.path.realpath(second)
+
+
+def _is_csv(path: Path) -> bool:
+    return path.suffix.lower() == ".csv"
+
+
+def _read(path: Path, arguments: argparse.Namespace) -> pd.DataFrame:
+    with _stage(f"reading {path}"):
+        if _is_csv(path):
+            return read_csv(path, column=arguments.column, separator=arguments.separator)
+        return read_parquet(path)
+
+
+def _read_constraints(path: Path, arguments: argparse.Namespace) -> pd.Series[Any]:
+    """One itemset a row: the only list column of a Parquet file, ``--column`` of a CSV file."""
+    frame = _read(path, arguments)
+    return frame.iloc[:, find_column(frame, arguments.column if _is_csv(path) else None)]
+
+
+def _read_weights(path: Path) -> pd.Series[float]:
+    """Weights by item; items of a CSV file are text, which the library casts to the items of the data."""
+    table = _read_table(path, ["item", "weight"])
+    repeated = int(table["item"].duplicated().sum())
+    if repeated:
+        got = f"{repeated} repeated items"
+        raise ParameterError("an item has more than one weight", where=str(path), got=got)
+    return pd.Series(table["weight"].array, index=table["item"])
+
+
+def _read_table(path: Path, columns: list[str]) -> pd.DataFrame:
+    """Read a table without lists; in CSV, items and labels are text as they stand."""
+    if not _is_csv(path):
+        return read_parquet(path, columns)
+    convert = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(("item", "generalized"), pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    parse = pa_csv.ParseOptions(newlines_in_values=True)
+    try:
+        table = pa_csv.read_csv(path, parse_options=parse, convert_options=convert)
+    except (OSError, pa.ArrowException) as error:
+        table, problem = None, type(error).__name__
+    if table is None:  # raised outside the handler: Arrow's own message may show a line of the file
+        raise FormatError("the file cannot be read as CSV", where=str(path), got=problem)
+    absent = sorted(set(columns) - set(table.column_names))
+    if absent:
+        raise ColumnError(f"the file lacks columns {absent}", where=str(path))
+    frame: pd.DataFrame = table.select(columns).to_pandas(types_mapper=pd.ArrowDtype)
+    return frame
+
+
+def _write(frame: pd.DataFrame, path: Path, column: str | None, separator: str) -> None:
+    if _is_csv(path):
+        to_csv(frame, path, column=column, separator=separator)
+    else:
+        to_parquet(frame, path)
+
+
+def _write_release(result: Anonymized, arguments: argparse.Namespace) -> None:
+    """Write the release and, if it was asked for, the mapping: both or none."""
+    with replacing(arguments.target) as draft:
+        _write(result.frame, draft, arguments.column, arguments.separator)
+        # The release is complete, and appears after its mapping: it is never there without it.
+        if arguments.mapping:
+            _write_mapping(result.mapping, arguments.mapping)
+
+
+def _write_mapping(mapping: pd.DataFrame, path: Path) -> None:
+    if not _is_csv(path):
+        return to_parquet(mapping, path)
+    with replacing(path) as draft:  # Arrow's writer tells a missing label from one without a character
+        pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft)
+
+
+@contextmanager
+def _stage(what: str, *, announced: bool = True) -> Iterator[None]:
+    """Say on stderr what is going on, if it takes long."""
+    timer = Timer(PATIENCE, _report, [f"{what} ...", 0])
+    timer.daemon = True
+    if announced:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+# --- Usage
+
+
+def _parser() -> argparse.ArgumentParser:
+    options: dict[str, Any] = {
+        "formatter_class": partial(argparse.RawDescriptionHelpFormatter, max_help_position=28),
+        "allow_abbrev": False,
+    }
+    parser = argparse.ArgumentParser(
+        prog="pdanon",
+        description="Anonymize tables with a column of item lists, audit releases and measure risk.",
+        epilog="example:\n  pdanon anonymize baskets.parquet release.parquet --algorithm pcta -k 5 -m 2",
+        **options,
+    )
+    parser.add_argument("--version", action="version", version=f"pdanon {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], text: str, example: str) -> Any:
+        description, epilog = f"{text.capitalize()}.", f"example:\n  pdanon {name} {example}".rstrip()
+        added = commands.add_parser(name, help=text, description=description, epilog=epilog, **options)
+        added.set_defaults(run=run)
+        return added
+
+    anonymize = command(
+        "anonymize",
+        _anonymize,
+        "write a release of a table, audited, with the guarantee of an algorithm",
+        "baskets.parquet release.parquet --algorithm pcta -k 5 -m 2 --mapping mapping.parquet",
+    )
+    anonymize.add_argument("source", metavar="IN", type=_table, help="the data: .parquet or .csv")
+    anonymize.add_argument("target", metavar="OUT", type=_new_table, help="the release: .parquet or .csv")
+    anonymize.add_argument(
+        "--algorithm", required=True, choices=ALGORITHMS, help="see 'pdanon algorithms' for what each does"
+    )
+    for parameter, described in PARAMETERS.items():
+        anonymize.add_argument(_flag(parameter), dest=parameter, default=argparse.SUPPRESS, **described)
+    _add_format(anonymize)
+    anonymize.add_argument(
+        "--mapping", metavar="FILE", type=_new_table, help="write what each item became: .parquet or .csv"
+    )
+
+    audit = command(
+        "audit",
+        _audit,
+        "recount whether a release has a guarantee; exit code 1 if it has not",
+        "release.parquet -k 5 -m 2 --threats threats.parquet",
+    )
+    audit.add_argument("source", metavar="RELEASED", type=_table, help="the release: .parquet or .csv")
+    audit.add_argument("-k", required=True, **PARAMETERS["k"])
+    known = f"{PARAMETERS['m']['help']} (default: 2)"
+    audit.add_argument("-m", default=2, **{**PARAMETERS["m"], "help": known})
+    _add_format(audit)
+    audit.add_argument(
+        "--constraints", metavar="FILE", type=_table, help=f"{_CONSTRAINTS_HELP} (-m is not used then)"
+    )
+    audit.add_argument(
+        "--mapping", metavar="FILE", type=_table, help="the mapping of the release, to audit constraints"
+    )
+    audit.add_argument(
+        "--threats", metavar="FILE", type=_new_table, help="write the minimal itemsets that break it"
+    )
+
+    measure = command(
+        "risk", _risk, "show the share of rows that a few known items single out", "baskets.parquet -k 5 -m 2"
+    )
+    measure.add_argument("source", metavar="IN", type=_table, help="a table: .parquet or .csv")
+    measure.add_argument("-k", required=True, **PARAMETERS["k"])
+    measure.add_argument("-m", default=2, type=int, help="most items that the attacker knows (default: 2)")
+    _add_format(measure)
+
+    command("algorithms", _algorithms, "list the algorithms: guarantee, what it does, parameters", "")
+    return parser
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
+    parser.add_argument("--separator", metavar="TEXT", help="what stands between two items in CSV files")
