@@ -123,7 +123,8 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
                 )
             table = file.read(columns=columns, use_pandas_metadata=True)
         frame: pd.DataFrame = table.to_pandas(types_mapper=_list_dtype)
-        frame.attrs = json.loads((table.schema.metadata or {}).get(_ATTRS, b"{}"))
+        if _ATTRS in (table.schema.metadata or {}):
+            frame.attrs = json.loads(table.schema.metadata[_ATTRS])
         return frame
 
     return _readable(read, path, "Parquet")

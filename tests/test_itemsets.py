@@ -36,9 +36,15 @@ INTEGERS = {
     for bits in (8, 16, 32, 64)
 }
 FLOATS = {
-    kind: st.floats(width=width, allow_nan=False) | st.sampled_from([0.0, -0.0])
-    for kind, width in ((pa.float16(), 16), (pa.float32(), 32), (pa.float64(), 64))
+    kind: (st.floats(width=width, allow_nan=False) | st.sampled_from([0.0, -0.0])).map(of)
+    for kind, width, of in (
+        (pa.float16(), 16, np.float16),
+        (pa.float32(), 32, float),
+        (pa.float64(), 64, float),
+    )
 }
+# Arrow has these two types since version 19.
+NARROW_DECIMALS = {pa.decimal32(9, 2): CENTS, pa.decimal64(18, 2): CENTS} if hasattr(pa, "decimal32") else {}
 ITEMS = {
     **INTEGERS,
     **FLOATS,
@@ -54,8 +60,7 @@ ITEMS = {
     pa.duration("us"): SPANS,
     pa.decimal128(10, 2): CENTS,
     pa.decimal256(40, 2): CENTS,
-    pa.decimal32(9, 2): CENTS,
-    pa.decimal64(18, 2): CENTS,
+    **NARROW_DECIMALS,
     pa.string(): st.text(max_size=3),
     pa.large_string(): st.text(max_size=3),
     pa.string_view(): st.text(max_size=20),
@@ -188,8 +193,7 @@ def test_item_type_is_kept_where_it_has_an_order(item_type):
     widened = {
         pa.float16(): pa.float32(),
         pa.string_view(): pa.string(),
-        pa.decimal32(9, 2): pa.decimal128(9, 2),
-        pa.decimal64(18, 2): pa.decimal128(18, 2),
+        **{kind: pa.decimal128(kind.precision, kind.scale) for kind in NARROW_DECIMALS},
     }
     lists = pa.array([[], None], pa.list_(item_type))
     assert Itemsets.from_arrow(lists).to_arrow().type.value_type == widened.get(item_type, item_type)
@@ -305,12 +309,13 @@ def test_missing_item_of_an_object_row_is_refused_with_its_row(missing):
 def test_missing_item_of_an_arrow_row_is_refused_with_its_row(lists, data):
     rows = [None if row is None else list(row) for row in lists.to_pylist()]
     present = [number for number, row in enumerate(rows) if row is not None]
-    if not present or pa.types.is_fixed_size_list(lists.type):
+    value_type = lists.type.value_type
+    plain = value_type.value_type if pa.types.is_dictionary(value_type) else value_type
+    # The older versions of Arrow build half floats from NumPy's alone.
+    if not present or pa.types.is_fixed_size_list(lists.type) or plain == pa.float16():
         return
     bad = data.draw(st.sampled_from(present))
     rows[bad].insert(data.draw(st.integers(0, len(rows[bad]))), None)
-    value_type = lists.type.value_type
-    plain = value_type.value_type if pa.types.is_dictionary(value_type) else value_type
     with pytest.raises(ItemsetDtypeError, match=f"row {bad}\n.*1 missing"):
         Itemsets.from_arrow(pa.array(rows, pa.list_(plain)))
 
