@@ -271,7 +271,7 @@ def _check_files(arguments: argparse.Namespace) -> None:
 
 def _is_same(first: Path, second: Path) -> bool:
     if first.exists() and second.exists():
-        return False
+        return first.samefile(second)
     return os.path.realpath(first) == os.path.realpath(second)
 
 
