@@ -18,6 +18,7 @@ from pdanon.errors import (
 )
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints, audit
 from pdanon.hierarchy import Hierarchy
+from pdanon.io import read_csv, read_parquet, to_csv, to_parquet
 from pdanon.itemsets import as_itemsets
 from pdanon.metrics.risk import risk
 from pdanon.recoding import apply_mapping
@@ -42,7 +43,11 @@ __all__ = [
     "as_itemsets",
     "audit",
     "pcta",
+    "read_csv",
+    "read_parquet",
     "risk",
+    "to_csv",
+    "to_parquet",
 ]
 
 __version__ = "0.1.0"

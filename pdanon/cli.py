@@ -15,7 +15,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
@@ -367,7 +366,7 @@ def _stage(what: str, *, announced: bool = True) -> Iterator[None]:
 
 def _parser() -> argparse.ArgumentParser:
     options: dict[str, Any] = {
-        "formatter_class": partial(argparse.RawDescriptionHelpFormatter, max_help_position=28),
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
         "allow_abbrev": False,
     }
     parser = argparse.ArgumentParser(

@@ -37,7 +37,7 @@ class Clusters:
         n = index.n_items
         starts, partners, supports = index.pairs
         first = np.repeat(np.arange(n), np.diff(starts))
-        together = np.zeros((n, n), np.int32 if index.n_rows < 2**31 else np.int64)
+        together = np.zeros((n, n), np.int32)
         together[first, partners] = supports
         together[partners, first] = supports
         self._index = index

@@ -93,17 +93,11 @@ class Cut:
 
     @cached_property
     def _supports(self) -> tuple[NDArray[np.int64], ...]:
-        from scipy.sparse import csr_array
-
         rows = self._extended
         singles = rows.singles
         singles[0] = self._index.n_non_empty  # the root is left out of the extended rows
-        starts, partners, supports = rows.pairs
-        shape = (rows.n_items, rows.n_items)
-        # There and back again: a linear-time sort of the partners of each node.
-        pairs = csr_array((supports, partners, starts), shape=shape).tocsc().tocsr()
-        ordered = (pairs.indptr, pairs.indices, pairs.data)
-        return (singles, *ordered, rows.codes, rows.offsets, rows.weights, *rows.transpose[:2])
+        pairs = rows.pairs_where(lambda supports: supports > 0)
+        return (singles, *pairs, rows.codes, rows.offsets, rows.weights, *rows.transpose[:2])
 
 
 def _extended(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> SupportIndex:

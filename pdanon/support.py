@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon.errors import ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets, canonical_rows
 
 __all__ = ["ItemsetTable", "SupportIndex", "threats_beyond_pairs"]
@@ -77,7 +78,7 @@ class SupportIndex:
     n_items : int
         Codes are in ``range(n_items)``.
     weights : ndarray of int64, shape (rows,), optional
-        How many transactions a row stands for. By default 1.
+        How many transactions a row stands for. By default 1. Their sum is below 2**31.
 
     Notes
     -----
@@ -91,6 +92,8 @@ class SupportIndex:
         self.offsets = offsets
         self.n_items = n_items
         self.weights = np.ones(len(offsets) - 1, np.int64) if weights is None else weights
+        if self.n_rows >= 2**31:
+            raise ParameterError("there are more transactions than can be counted", got=f"{self.n_rows} rows")
 
     @classmethod
     def of(cls, itemsets: Itemsets) -> SupportIndex:
@@ -218,7 +221,8 @@ class SupportIndex:
         m = min(m, self.longest)
         if m >= 2:
             ranked = self._ranked[1]
-            counting.mark_pairs(ranked.codes, ranked.offsets, *ranked._pairs_where(lambda s: s < k), exposed)
+            starts, partners, _ = ranked.pairs_where(lambda s: s < k)
+            counting.mark_pairs(ranked.codes, ranked.offsets, starts, partners, exposed)
         if m >= 3:
             self._mine(k, m, True, False, exposed)
         return exposed
@@ -248,12 +252,19 @@ class SupportIndex:
         codes, _ = canonical_rows(rank[self.codes], np.diff(self.offsets), self.n_items)
         return order, SupportIndex(codes, self.offsets, self.n_items, self.weights)
 
-    def _pairs_where(self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> tuple[Offsets, Codes]:
-        """Partners b > a of each item a in the pairs whose support is wanted, as CSR."""
+    def pairs_where(
+        self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+    ) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+        """The pairs whose support is wanted, as ``pairs``, with the partners of an item ascending."""
+        from scipy.sparse import csr_array
+
         starts, partners, supports = self.pairs
         kept = wanted(supports)
         before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
-        return before[starts], partners[kept]
+        shape = (self.n_items, self.n_items)
+        pairs = csr_array((supports[kept], partners[kept], before[starts]), shape=shape)
+        pairs = pairs.tocsc().tocsr()  # there and back again: a sort in linear time
+        return pairs.indptr.astype(np.int64), pairs.indices.astype(np.int32), pairs.data
 
     def _rare_items(self, k: int) -> ItemsetTable:
         items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
@@ -276,9 +287,9 @@ class SupportIndex:
         from pdanon._kernels import counting
 
         order, ranked = self._ranked
-        cliques = ranked._pairs_where(lambda s: s >= (k if minimal else 1))
+        cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
         rows = (ranked.codes, ranked.offsets, ranked.weights, *ranked.transpose)
-        return counting.rare_itemsets(k, m, minimal, listing, *rows, *cliques, order, exposed)
+        return counting.rare_itemsets(k, m, minimal, listing, rows, *cliques, order, exposed)
 
 
 def _concatenated(tables: list[ItemsetTable]) -> ItemsetTable:

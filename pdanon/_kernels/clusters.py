@@ -303,7 +303,8 @@ def satisfy_itemsets(
         while n_active[0] > 1 and 0 < _image_support(image, k, bits, weights) < k:
             a, b = _cheapest_merge(image, state)
             _merge(a, b, state, rows, row_stamp, stamp)
-            bits[a] |= bits[b]
+            for i in range(bits.shape[1]):
+                bits[a, i] |= bits[b, i]
             merges += 1
             image = _image(itemset, label, stamp)
         cursor[0] += 1

@@ -24,6 +24,10 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
+Rows = tuple[Array, Array, Array, Array, Array, Array]  # codes, offsets, weights, starts, tids, positions
+# One node of each depth: rows as local item numbers, their bounds, where they come from, how many; what the
+# local numbers stand for, how many; and the matrix of pair supports.
+Nodes = tuple[Array, Array, Array, Array, Array, Array, Array]
 
 
 @njit(cache=True)
@@ -81,13 +85,14 @@ def pair_supports(
             count[b] = 0
             size += 1
         indptr[a + 1] = size
-    return indptr, indices[:size].copy(), data[:size].copy()
+    return indptr, indices[:size], data[:size]
 
 
 @njit(cache=True)
 def _grown(array: Array, size: int, capacity: int) -> Array:
     grown = np.empty(capacity, array.dtype)
-    grown[:size] = array[:size]
+    for i in range(size):  # assigning a slice takes seconds to compile
+        grown[i] = array[i]
     return grown
 
 
@@ -106,7 +111,7 @@ def itemset_supports(
 @njit(cache=True)
 def _support(itemset: Array, codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array) -> int:
     if len(itemset) == 0:
-        return np.sum(weights)
+        return weights.sum()
     rarest = _rarest(itemset, starts)
     support = 0
     for slot in range(starts[rarest], starts[rarest + 1]):
@@ -214,12 +219,7 @@ def rare_itemsets(
     m: int,
     minimal: bool,
     listing: bool,
-    codes: Array,
-    offsets: Array,
-    weights: Array,
-    starts: Array,
-    tids: Array,
-    positions: Array,
+    rows: Rows,
     pair_starts: Array,
     pair_items: Array,
     original: Array,
@@ -228,153 +228,179 @@ def rare_itemsets(
     """Itemsets of size 3..m that occur with support below k, as CSR and their supports.
 
     Depth-first over prefixes in code order. A node holds the rows of its prefix, cut down to the items
-    that can extend it, and counts all pairs of those in one dense matrix; its children are the prefixes
-    one item longer. Only cliques of ``pair_items`` are visited: with the pairs of support >= k,
-    ``minimal`` itemsets come out; with all pairs that occur, all rare ones. Found itemsets are written in
-    ``original`` codes, ascending. ``exposed[row]`` (0: none so far) receives the size of the smallest rare
-    itemset that the row holds. Without ``listing`` only that is found out, and nodes whose rows are all
-    exposed by smaller itemsets are skipped.
+    that can extend it (``pair_items``, ascending for each item), and counts all pairs of those in one dense
+    matrix; its children are the prefixes one item longer. Only cliques of ``pair_items`` are visited: with
+    the pairs of support >= k, ``minimal`` itemsets come out; with all pairs that occur, all rare ones.
+    Found itemsets are written in ``original`` codes, ascending. ``exposed[row]`` (0: none so far) receives
+    the size of the smallest rare itemset that the row holds. Without ``listing`` only that is found out,
+    and nodes whose rows are all exposed by smaller itemsets are skipped.
     """
+    weights, starts = rows[2], rows[3]
     n_items = len(starts) - 1
     floor = k if minimal else 1
-    depths = m - 2
-    width = _widest(offsets, starts, tids, positions)
-    tallest = _most_rows(starts)
-    # The node of each depth: rows as local item numbers, and what those numbers stand for.
-    items = np.empty((depths, width), np.uint32)  # unsigned: indexing with it needs no test for negatives
-    bounds = np.zeros((depths, tallest + 1), np.int64)
-    sources = np.empty((depths, tallest), np.int32)
-    n_rows = np.zeros(depths, np.int64)
-    names = np.empty((depths, n_items), np.int32)
-    n_names = np.zeros(depths, np.int64)
-    cursor = np.zeros(depths, np.int64)
-    counts = [np.zeros(0, np.int64) for _ in range(depths)]
+    nodes = _room_for_nodes(m - 2, rows, pair_starts)
+    items, bounds, sources, n_rows, names, n_names, counts = nodes
+    cursor = np.zeros(m - 2, np.int64)
     local = np.full(n_items, -1, np.int32)
-    keep = np.full(n_items, -1, np.int32)
     prefix = np.empty(m, np.int32)
     found = np.empty(256, np.int32)
     found_starts = np.zeros(128, np.int64)
     found_supports = np.empty(128, np.int64)
     n_found = 0
     size = 0
-
     for a in range(n_items):
         if pair_starts[a + 1] - pair_starts[a] < 2:
             continue
         prefix[0] = a
-        n_names[0] = 0
-        for slot in range(pair_starts[a], pair_starts[a + 1]):
-            names[0, n_names[0]] = pair_items[slot]
-            n_names[0] += 1
-        names[0, : n_names[0]].sort()
-        for i in range(n_names[0]):
-            local[names[0, i]] = i
-        n_rows[0] = 0
-        at = 0
-        for slot in range(starts[a], starts[a + 1]):
-            row = tids[slot]
-            begin = at
-            for position in range(positions[slot] + 1, offsets[row + 1]):
-                b = local[codes[position]]
-                items[0, at] = b
-                at += b >= 0
-            if at - begin < 2:
-                at = begin
-                continue
-            sources[0, n_rows[0]] = row
-            n_rows[0] += 1
-            bounds[0, n_rows[0]] = at
-        for i in range(n_names[0]):
-            local[names[0, i]] = -1
+        _fill_root(a, rows, pair_starts, pair_items, local, nodes)
         depth = 0
         arrived = True
         while depth >= 0:
-            d = n_names[depth]
             length = depth + 3
-            if arrived and not listing and not _any_open(exposed, sources[depth], n_rows[depth], length):
-                depth -= 1
-                arrived = False
-                continue
+            d = n_names[depth]
+            count = counts[depth]
             if arrived:
                 cursor[depth] = 0
-                if len(counts[depth]) < d * d:
-                    counts[depth] = np.zeros(d * d, np.int64)
-                count = counts[depth]
-                count[: d * d] = 0
-                row_weights = weights[sources[depth, : n_rows[depth]]]
-                _count_pairs(count, d, items[depth], bounds[depth], n_rows[depth], row_weights)
-                for i in range(d):
-                    local[names[depth, i]] = i
+                if not listing and not _any_open(exposed, sources[depth], n_rows[depth], length):
+                    depth -= 1
+                    arrived = False
+                    continue
+                _count_pairs(count, d, items[depth], bounds[depth], n_rows[depth], sources[depth], weights)
                 rare = _rare_cells(count, d, k, names[depth], local, pair_starts, pair_items)
-                for i in range(d):
-                    local[names[depth, i]] = -1
-                if listing:
+                if len(rare):
+                    _expose(
+                        count,
+                        d,
+                        k,
+                        items[depth],
+                        bounds[depth],
+                        n_rows[depth],
+                        sources[depth],
+                        length,
+                        exposed,
+                    )
+                if listing and len(rare):
                     if n_found + len(rare) + 1 > len(found_starts):
                         found_starts = _grown(found_starts, n_found + 1, 2 * (n_found + len(rare)) + 1)
                         found_supports = _grown(found_supports, n_found, len(found_starts))
                     if size + len(rare) * length > len(found):
                         found = _grown(found, size, 2 * (size + len(rare) * length))
+                    out = (found, found_starts, found_supports)
+                    least = k if minimal and length > 3 else 0
                     n_found, size = _write(
                         rare,
                         count,
                         d,
                         names[depth],
-                        prefix[:length],
+                        prefix,
+                        length,
                         original,
-                        (found, found_starts, found_supports, n_found, size),
-                        k if minimal and length > 3 else 0,
-                        (codes, offsets, weights, starts, tids),
+                        least,
+                        rows,
+                        out,
+                        n_found,
+                        size,
                     )
-                if len(rare):
-                    for i in range(n_rows[depth]):
-                        row = sources[depth, i]
-                        if exposed[row] and exposed[row] <= length:
-                            continue
-                        if _holds_rare(count, d, k, items[depth, bounds[depth, i] : bounds[depth, i + 1]]):
-                            exposed[row] = length
             arrived = False
-            if depth + 1 == depths or cursor[depth] + 2 >= d:
+            if depth + 3 == m or cursor[depth] + 2 >= d:
                 depth -= 1
                 continue
-            # The child of the next extension b: rows that hold b, cut down to what extends it too.
-            b = cursor[depth]
+            prefix[depth + 1] = names[depth, cursor[depth]]
+            arrived = _fill_child(depth, cursor[depth], floor, local, nodes)
             cursor[depth] += 1
-            count = counts[depth]
-            child = depth + 1
-            n_names[child] = 0
-            for c in range(b + 1, d):
-                keep[c] = -1
-                if count[b * d + c] >= floor:
-                    keep[c] = n_names[child]
-                    names[child, n_names[child]] = names[depth, c]
-                    n_names[child] += 1
-            if n_names[child] < 2:
-                continue
-            prefix[child] = names[depth, b]
-            n_rows[child] = 0
-            at = 0
-            for i in range(n_rows[depth]):
-                begin = at
-                inside = False
-                for p in range(bounds[depth, i], bounds[depth, i + 1]):
-                    item = items[depth, p]
-                    if item == b:
-                        inside = True
-                    elif item > b:
-                        if not inside:
-                            break
-                        items[child, at] = keep[item]
-                        at += keep[item] >= 0
-                if at - begin < 2:
-                    at = begin
-                    continue
-                sources[child, n_rows[child]] = sources[depth, i]
-                n_rows[child] += 1
-                bounds[child, n_rows[child]] = at
-            if n_rows[child]:
-                depth = child
-                arrived = True
+            depth += arrived
     return found[:size], found_starts[: n_found + 1], found_supports[:n_found]
+
+
+@njit(cache=True)
+def _room_for_nodes(depths: int, rows: Rows, pair_starts: Array) -> Nodes:
+    """Arrays for one node of each depth, large enough for any item as the first of its prefix."""
+    _, offsets, _, starts, tids, positions = rows
+    widest, tallest, broadest = 0, 0, 0
+    for item in range(len(starts) - 1):
+        width = 0
+        for slot in range(starts[item], starts[item + 1]):
+            width += offsets[tids[slot] + 1] - positions[slot] - 1
+        widest = max(widest, width)
+        tallest = max(tallest, starts[item + 1] - starts[item])
+        broadest = max(broadest, pair_starts[item + 1] - pair_starts[item])
+    return (
+        np.empty((depths, widest + 1), np.uint32),  # unsigned: an index needs no test for negatives
+        np.zeros((depths, tallest + 1), np.int64),
+        np.empty((depths, tallest), np.int32),
+        np.zeros(depths, np.int64),
+        np.empty((depths, broadest), np.int32),
+        np.zeros(depths, np.int64),
+        np.empty((depths, broadest * broadest), np.int32),
+    )
+
+
+@njit(cache=True)
+def _fill_root(a: int, rows: Rows, pair_starts: Array, pair_items: Array, local: Array, nodes: Nodes) -> None:
+    """Write the node of the prefix (a,): its rows, cut down to the partners of a."""
+    codes, offsets, _, starts, tids, positions = rows
+    items, bounds, sources, n_rows, names, n_names, _ = nodes
+    n_names[0] = pair_starts[a + 1] - pair_starts[a]
+    for i in range(n_names[0]):
+        names[0, i] = pair_items[pair_starts[a] + i]
+        local[names[0, i]] = i
+    n = 0
+    at = 0
+    for slot in range(starts[a], starts[a + 1]):
+        begin = at
+        for position in range(positions[slot] + 1, offsets[tids[slot] + 1]):
+            item = local[codes[position]]
+            items[0, at] = item
+            at += item >= 0
+        if at - begin < 2:
+            at = begin
+            continue
+        sources[0, n] = tids[slot]
+        n += 1
+        bounds[0, n] = at
+    n_rows[0] = n
+    for i in range(n_names[0]):
+        local[names[0, i]] = -1
+
+
+@njit(cache=True)
+def _fill_child(depth: int, b: int, floor: int, keep: Array, nodes: Nodes) -> bool:
+    """Write the child whose prefix is extended by local item b; tell whether it has rows worth a look."""
+    items, bounds, sources, n_rows, names, n_names, counts = nodes
+    child = depth + 1
+    d = n_names[depth]
+    n = 0
+    for c in range(b + 1, d):
+        keep[c] = -1
+        if counts[depth, b * d + c] >= floor:
+            keep[c] = n
+            names[child, n] = names[depth, c]
+            n += 1
+    n_names[child] = n
+    n = 0
+    at = 0
+    for i in range(n_rows[depth]):
+        begin = at
+        inside = False
+        for p in range(bounds[depth, i], bounds[depth, i + 1]):
+            item = items[depth, p]
+            if item == b:
+                inside = True
+            elif item > b:
+                if not inside:
+                    break
+                items[child, at] = keep[item]
+                at += keep[item] >= 0
+        if at - begin < 2:
+            at = begin
+            continue
+        sources[child, n] = sources[depth, i]
+        n += 1
+        bounds[child, n] = at
+    n_rows[child] = n
+    for c in range(b + 1, d):
+        keep[c] = -1
+    return n > 0
 
 
 @njit(cache=True)
@@ -387,10 +413,14 @@ def _insert(array: Array, start: int, stop: int, value: int) -> None:
 
 
 @njit(cache=True)
-def _count_pairs(count: Array, d: int, items: Array, bounds: Array, n_rows: int, row_weights: Array) -> None:
-    """Add each row's pairs of local items to the dense d x d matrix."""
+def _count_pairs(
+    count: Array, d: int, items: Array, bounds: Array, n_rows: int, sources: Array, weights: Array
+) -> None:
+    """Count the pairs of local items of a node in the dense d x d matrix."""
+    for i in range(d * d):
+        count[i] = 0
     for i in range(n_rows):
-        weight = row_weights[i]
+        weight = weights[sources[i]]
         for p in range(bounds[i], bounds[i + 1]):
             line = count[items[p] * d : (items[p] + 1) * d]
             for q in range(p + 1, bounds[i + 1]):
@@ -401,7 +431,9 @@ def _count_pairs(count: Array, d: int, items: Array, bounds: Array, n_rows: int,
 def _rare_cells(
     count: Array, d: int, k: int, names: Array, local: Array, pair_starts: Array, pair_items: Array
 ) -> Array:
-    """Cells of the pair matrix that are rare although the pair itself may be extended."""
+    """Cells (i, j) of the pair matrix that are rare although the pair itself may be extended."""
+    for i in range(d):
+        local[names[i]] = i
     n_rare = 0
     for i in range(d):
         for slot in range(pair_starts[names[i]], pair_starts[names[i] + 1]):
@@ -409,15 +441,48 @@ def _rare_cells(
             n_rare += j >= 0 and 0 < count[i * d + j] < k
     cells = np.empty((n_rare, 2), np.int32)
     n_rare = 0
-    if len(cells):
-        for i in range(d):
-            for slot in range(pair_starts[names[i]], pair_starts[names[i] + 1]):
-                j = local[pair_items[slot]]
-                if j >= 0 and 0 < count[i * d + j] < k:
-                    cells[n_rare, 0] = i
-                    cells[n_rare, 1] = j
-                    n_rare += 1
+    for i in range(d if len(cells) else 0):
+        for slot in range(pair_starts[names[i]], pair_starts[names[i] + 1]):
+            j = local[pair_items[slot]]
+            if j >= 0 and 0 < count[i * d + j] < k:
+                cells[n_rare, 0] = i
+                cells[n_rare, 1] = j
+                n_rare += 1
+    for i in range(d):
+        local[names[i]] = -1
     return cells
+
+
+@njit(cache=True)
+def _any_open(exposed: Array, sources: Array, n_rows: int, length: int) -> bool:
+    """Whether a rare itemset of this size would be the smallest known of some row."""
+    for i in range(n_rows):
+        if exposed[sources[i]] == 0 or exposed[sources[i]] > length:
+            return True
+    return False
+
+
+@njit(cache=True)
+def _expose(
+    count: Array,
+    d: int,
+    k: int,
+    items: Array,
+    bounds: Array,
+    n_rows: int,
+    sources: Array,
+    length: int,
+    exposed: Array,
+) -> None:
+    """Note the size of the node's rare itemsets in the rows that hold one and none smaller."""
+    for i in range(n_rows):
+        row = sources[i]
+        if exposed[row] and exposed[row] <= length:
+            continue
+        for p in range(bounds[i], bounds[i + 1]):
+            for q in range(p + 1, bounds[i + 1]):
+                if count[items[p] * d + items[q]] < k:
+                    exposed[row] = length
 
 
 @njit(cache=True)
@@ -427,19 +492,21 @@ def _write(
     d: int,
     names: Array,
     prefix: Array,
+    length: int,
     original: Array,
-    out: tuple[Array, Array, Array, int, int],
-    floor: int,
-    index: tuple[Array, Array, Array, Array, Array],
+    least: int,
+    rows: Rows,
+    out: tuple[Array, Array, Array],
+    n_found: int,
+    size: int,
 ) -> tuple[int, int]:
-    """Append prefix + pair for each cell whose subsets all have support >= floor."""
-    found, found_starts, found_supports, n_found, size = out
-    length = len(prefix)
+    """Append prefix + pair for each cell, unless a subset has a support below ``least``."""
+    found, found_starts, found_supports = out
     for cell in range(len(cells)):
         i, j = cells[cell, 0], cells[cell, 1]
         prefix[length - 2] = names[i]
         prefix[length - 1] = names[j]
-        if floor and not _subsets_reach(prefix, floor, *index):
+        if least and not _subsets_reach(prefix[:length], least, rows):
             continue
         for r in range(length):
             _insert(found, size, size + r, original[prefix[r]])
@@ -451,50 +518,13 @@ def _write(
 
 
 @njit(cache=True)
-def _widest(offsets: Array, starts: Array, tids: Array, positions: Array) -> int:
-    """Most occurrences that follow one item in all its rows, and room for one more."""
-    widest = 0
-    for item in range(len(starts) - 1):
-        width = 0
-        for slot in range(starts[item], starts[item + 1]):
-            width += offsets[tids[slot] + 1] - positions[slot] - 1
-        widest = max(widest, width)
-    return widest + 1
-
-
-@njit(cache=True)
-def _most_rows(starts: Array) -> int:
-    most = 0
-    for item in range(len(starts) - 1):
-        most = max(most, starts[item + 1] - starts[item])
-    return most
-
-
-@njit(cache=True)
-def _any_open(exposed: Array, rows: Array, n_rows: int, length: int) -> bool:
-    """Whether a rare itemset of this size would be the smallest known of some row."""
-    for i in range(n_rows):
-        if exposed[rows[i]] == 0 or exposed[rows[i]] > length:
-            return True
-    return False
-
-
-@njit(cache=True)
-def _holds_rare(count: Array, d: int, k: int, row: Array) -> bool:
-    for i in range(len(row)):
-        for j in range(i + 1, len(row)):
-            if count[row[i] * d + row[j]] < k:
-                return True
-    return False
-
-
-@njit(cache=True)
-def _subsets_reach(
-    itemset: Array, k: int, codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array
-) -> bool:
+def _subsets_reach(itemset: Array, k: int, rows: Rows) -> bool:
     """Whether all subsets that lack one item have support >= k."""
+    codes, offsets, weights, starts, tids, _ = rows
+    subset = itemset[1:].copy()
     for left_out in range(len(itemset) - 1):  # without the last item it is the prefix, known to reach k
-        subset = np.concatenate((itemset[:left_out], itemset[left_out + 1 :]))
+        if left_out:
+            subset[left_out - 1] = itemset[left_out - 1]
         if _support(subset, codes, offsets, weights, starts, tids) < k:
             return False
     return True

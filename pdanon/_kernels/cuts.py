@@ -37,7 +37,8 @@ def lift(node: int, state: State) -> None:
     parent, size, _, cost, in_cut, below = state
     if in_cut[node]:
         return
-    in_cut[node : node + size[node]] = False
+    for covered in range(node, node + size[node]):
+        in_cut[covered] = False
     in_cut[node] = True
     added = cost[node] - below[node]
     while node >= 0:
@@ -83,8 +84,14 @@ def _node_support(nodes: Array, supports: Supports) -> int:
     if len(nodes) == 1:
         return singles[nodes[0]]
     if len(nodes) == 2:
-        first, last = pair_starts[nodes[0]], pair_starts[nodes[0] + 1]
-        slot = first + np.searchsorted(partners[first:last], nodes[1])
+        slot, last = pair_starts[nodes[0]], pair_starts[nodes[0] + 1]
+        stop = last
+        while slot < stop:
+            middle = (slot + stop) // 2
+            if partners[middle] < nodes[1]:
+                slot = middle + 1
+            else:
+                stop = middle
         return together[slot] if slot < last and partners[slot] == nodes[1] else 0
     return _support(nodes, codes, offsets, weights, starts, tids)
 
@@ -109,7 +116,8 @@ def _cheapest(nodes: Array, k: int, state: State, supports: Supports, out: Array
         if not better and added == best_cost and affected == best_leaves:
             better = _precedes(trial, n, out, n_best)
         if better and _node_support(trial[:n], supports) >= k:
-            out[:n] = trial[:n]
+            for i in range(n):
+                out[i] = trial[i]
             n_best, best_cost, best_leaves = n, added, affected
         # Next combination: one step up at the first place that has one, the places before it back down.
         place = 0

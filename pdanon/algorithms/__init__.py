@@ -14,4 +14,6 @@ from pdanon.result import Anonymized
 
 __all__ = ["ALGORITHMS"]
 
-ALGORITHMS: dict[str, Callable[..., Anonymized]] = {function.__name__: function for function in (apriori, pcta)}
+ALGORITHMS: dict[str, Callable[..., Anonymized]] = {
+    function.__name__: function for function in (apriori, pcta)
+}

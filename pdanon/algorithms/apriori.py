@@ -87,7 +87,9 @@ def apriori(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame({"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]})
+    >>> df = pd.DataFrame(
+    ...     {"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]}
+    ... )
     >>> frame, mapping = df.txanon.apriori(k=2, m=2, hierarchy={"A": ["a1", "a2"], "B": ["b1", "b2"]})
     >>> frame
                   items

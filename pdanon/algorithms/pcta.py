@@ -73,8 +73,9 @@ def pcta(
     Clusters and pairs of clusters come first: at each step the one with the largest support below k (then:
     clusters before pairs, then item order). Then come larger itemsets, or the given constraints: those that
     are rare are listed and satisfied by largest support at that time (then: in order), until a new list is
-    empty. Each is satisfied by the merge with the least utility loss ``(2**size - 1) * weight * support``, compared as exact integers
-    (then: smaller union, then item order). The weight of a cluster is the largest of its members'.
+    empty. Each is satisfied by the merges with the least utility loss ``(2**size - 1) * weight * support``,
+    compared as exact integers (then: smaller union, then item order). The weight of a cluster is the largest
+    of its members'.
 
     Cost: items squared times 4 bytes of memory; each of fewer than ``items`` merges takes time linear in
     the number of clusters and in the rows of the two that are merged.
