@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +93,7 @@ class Cut:
         return SupportIndex(codes, offsets, self._hierarchy.n_nodes, index.weights).distinct()
 
     @cached_property
-    def _supports(self) -> tuple[NDArray[np.int64], ...]:
+    def _supports(self) -> Any:
         rows = self._extended
         singles = rows.singles
         singles[0] = self._index.n_non_empty  # the root is left out of the extended rows

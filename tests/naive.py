@@ -121,13 +121,15 @@ class Clustering:
         while 0 < self.support(itemset) < k and len(self.labels) > 1:
             self.merge(*self.cheapest(self.image(itemset)))
 
-    def satisfy(self, listed, k):
-        """Work on the itemset with the largest support below k, the first in the list, until none is left."""
+    def satisfy(self, itemsets, k):
+        """List what is rare and work on it by largest support, then in order, until a list is empty."""
         while True:
-            open_ones = [each for each in listed if 0 < self.support(each) < k]
-            if not open_ones or len(self.labels) < 2:
+            supports = {each: self.support(each) for each in itemsets}
+            rare = [each for each in itemsets if 0 < supports[each] < k]
+            if not rare or len(self.labels) < 2:
                 return
-            self.work_on(max(open_ones, key=self.support), k)
+            for each in sorted(rare, key=lambda each: -supports[each]):
+                self.work_on(each, k)
 
     def partition(self):
         return sorted(tuple(sorted(self.members(label))) for label in self.labels)
@@ -151,7 +153,7 @@ def pcta(rows, k, m, weights=None):
 
 
 def pcta_constraints(rows, constraints, k, weights=None):
-    """Clusters under privacy constraints, the one with the largest support below k first."""
+    """Clusters under privacy constraints."""
     clusters = Clustering(rows, weights)
     clusters.satisfy(constraints, k)
     return clusters.partition()

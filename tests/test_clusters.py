@@ -69,7 +69,7 @@ def test_all_small_losses_compare_exactly():
 # --- supports under merges and drops
 
 
-def assert_equal_state(clusters, naive, itemsets):
+def assert_equal_state(clusters, naive):
     """Every support that the clusters can be asked for, and the rows as sets of clusters."""
     label_of = [naive.label.get(item, item) for item in range(N_ITEMS)]
     assert clusters.labels.tolist() == [-1 if label is None else label for label in label_of]
@@ -79,8 +79,6 @@ def assert_equal_state(clusters, naive, itemsets):
         assert clusters.support(label) == naive.support({label})
     for one, other in combinations(published, 2):
         assert clusters.support(one, other) == clusters.support(other, one) == naive.support({one, other})
-    table = ItemsetTable(*csr(itemsets), np.zeros(len(itemsets), np.int64))
-    assert clusters.supports(table).tolist() == [naive.support(itemset) for itemset in itemsets]
     rows = clusters.index()
     found = ItemsetTable(rows.codes, rows.offsets, rows.weights)
     generalized = naive.generalized()
@@ -90,8 +88,8 @@ def assert_equal_state(clusters, naive, itemsets):
 
 
 @settings(max_examples=200)
-@given(weighted_rows(), st.randoms(), st.lists(st.frozensets(st.integers(0, 5)), max_size=5))
-def test_supports_stay_current_through_merges_and_drops(sample, draw, itemsets):
+@given(weighted_rows(), st.randoms())
+def test_supports_stay_current_through_merges_and_drops(sample, draw):
     rows, weights, written_out = sample
     clusters = Clusters(index_of(rows, weights))
     naive = Clustering(written_out)
@@ -104,16 +102,19 @@ def test_supports_stay_current_through_merges_and_drops(sample, draw, itemsets):
         else:
             clusters.merge(one, other)
             naive.merge(one, other)
-        assert_equal_state(clusters, naive, itemsets)
+        assert_equal_state(clusters, naive)
 
 
-def test_supports_beyond_32_bits_stay_current():
-    clusters = Clusters(index_of([{0, 1}, {1, 2}, {3}], weights=[2**33, 2**34, 2**35]))
+def test_supports_stay_current_up_to_the_largest_number_of_rows():
+    """Counts of two clusters are added before what they share is taken off: more than 31 bits."""
+    most = 2**31 - 1
+    clusters = Clusters(index_of([{0, 1, 2}, {1, 3}], weights=[most - 5, 5]))
     clusters.merge(0, 1)
+    assert clusters.support(0) == most
+    assert clusters.support(0, 2) == most - 5
+    assert clusters.support(0, 3) == 5
     clusters.merge(2, 3)
-    assert clusters.support(0) == 2**33 + 2**34
-    assert clusters.support(2) == 2**34 + 2**35
-    assert clusters.support(0, 2) == 2**34
+    assert clusters.support(0, 2) == most
 
 
 # --- satisfying
@@ -144,7 +145,9 @@ def test_an_item_in_no_row_is_never_merged_for_its_own_sake():
 @given(rows=row_lists(items=range(6), least=4), k=st.integers(2, 4))
 def test_the_batches_of_merges_do_not_matter(batch, rows, k):
     """Work is done in batches, so that progress can be shown; its outcome is that of one go."""
-    table = ItemsetTable(*csr([row for row in rows if row]), np.zeros(sum(map(bool, rows)), np.int64))
+    itemsets = [row for row in rows if row]
+    assume(len(itemsets) >= k)
+    table = ItemsetTable(*csr(itemsets), np.zeros(len(itemsets), np.int64))
     outcomes = []
     for size in (batch, 500):
         with pytest.MonkeyPatch.context() as patch:

@@ -12,6 +12,7 @@ from conftest import row_lists
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pdanon.errors import ParameterError
 from pdanon.support import ItemsetTable, SupportIndex
 
 N_ITEMS = 7  # of which the rows use up to six, and never the last
@@ -157,12 +158,14 @@ def test_rare_itemsets_of_long_and_many_rows(seed):
         assert index.exposure(k, m).tolist() == sizes
 
 
-def test_supports_beyond_32_bits():
-    index = index_of([{0, 1}, {0}], weights=[2**40, 2**33])
-    assert index.n_rows == 2**40 + 2**33
-    assert index.singles.tolist()[:2] == [2**40 + 2**33, 2**40]
-    assert index.pairs[2].tolist() == [2**40]
-    assert index.supports(*csr([{0, 1}, set()])).tolist() == [2**40, 2**40 + 2**33]
+def test_rows_may_stand_for_many_transactions():
+    index = index_of([{0, 1}, {0}], weights=[2**30, 2**30 - 1])
+    assert index.n_rows == 2**31 - 1
+    assert index.singles.tolist()[:2] == [2**31 - 1, 2**30]
+    assert index.pairs[2].tolist() == [2**30]
+    assert index.supports(*csr([{0, 1}, set()])).tolist() == [2**30, 2**31 - 1]
+    with pytest.raises(ParameterError, match="more transactions than can be counted"):
+        index_of([{0, 1}, {0}], weights=[2**30, 2**30])
 
 
 @given(st.lists(st.frozensets(st.integers(0, 5), max_size=4), max_size=8), st.randoms())
