@@ -14,7 +14,7 @@ from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.support import ItemsetTable, SupportIndex
 
-__all__ = ["check_feasible", "check_k", "check_m", "constraint_table", "item_weights"]
+__all__ = ["check_feasible", "check_k", "check_m", "constraint_list", "constraint_table", "item_weights"]
 
 WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: this many steps from 0 to 1
 
@@ -49,13 +49,49 @@ def check_feasible(index: SupportIndex, k: int) -> None:
         )
 
 
-def constraint_table(constraints: Any, itemsets: Itemsets) -> ItemsetTable:
-    """Encode privacy constraints, itemsets of original items, by the vocabulary of the data.
+def constraint_list(constraints: Any) -> pd.Series[Any]:
+    """Read privacy constraints, itemsets of original items, once: they may come from an iterator.
 
     Parameters
     ----------
     constraints : Series or iterable of list-likes
-        One itemset each; items of the type of the data.
+        One itemset each.
+
+    Returns
+    -------
+    pandas.Series
+        The same as sets, in the order given.
+
+    Raises
+    ------
+    ParameterError
+        If there is no constraint, or one is missing or empty.
+    ItemsetDtypeError
+        If one is not list-like, or the items are of several types.
+    """
+    if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
+        raise ParameterError(
+            "constraints must be itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
+        )
+    wanted = as_itemsets(constraints)
+    empty = int((Itemsets.from_series(wanted).lengths == 0).sum())
+    if empty or not len(wanted):
+        raise ParameterError(
+            "a constraint must be a non-empty itemset",
+            where="constraints",
+            got=f"{empty} empty of {len(wanted)}",
+            hint=_ITEMSETS_HINT,
+        )
+    return wanted
+
+
+def constraint_table(constraints: pd.Series[Any], itemsets: Itemsets) -> ItemsetTable:
+    """Encode privacy constraints by the vocabulary of the data.
+
+    Parameters
+    ----------
+    constraints : Series
+        What `constraint_list` returned; items of the type of the data.
     itemsets : Itemsets
         The data.
 
@@ -67,20 +103,9 @@ def constraint_table(constraints: Any, itemsets: Itemsets) -> ItemsetTable:
     Raises
     ------
     ParameterError
-        If there is no constraint, or one is missing, is empty or names an item that does not occur.
+        If a constraint names an item that does not occur.
     """
-    if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
-        raise ParameterError(
-            "constraints must be itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
-        )
-    wanted = Itemsets.from_series(as_itemsets(constraints))
-    if wanted.n_rows == 0 or (wanted.lengths == 0).any():
-        raise ParameterError(
-            "a constraint must be a non-empty itemset",
-            where="constraints",
-            got=f"{int((wanted.lengths == 0).sum())} empty of {wanted.n_rows}",
-            hint=_ITEMSETS_HINT,
-        )
+    wanted = Itemsets.from_series(constraints)
     code_of = itemsets.lookup(wanted.vocabulary)
     unknown = code_of[wanted.codes] < 0
     if unknown.any():

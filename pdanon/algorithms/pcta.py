@@ -14,7 +14,7 @@ import pandas as pd
 from pdanon.clusters import Clusters
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.itemsets import Itemsets, find_column
-from pdanon.parameters import check_feasible, constraint_table, item_weights
+from pdanon.parameters import check_feasible, constraint_list, constraint_table, item_weights
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized, Guarantee
@@ -102,6 +102,7 @@ def pcta(
     1      0  salt  (rice,salt)        1
     2      0   tea          tea        3
     """
+    constraints = None if constraints is None else constraint_list(constraints)
     guarantee: Guarantee = KmAnonymity(k, m) if constraints is None else PrivacyConstraints(constraints, k)
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])

@@ -43,7 +43,7 @@ def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
     >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2))
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
     """
-    if not isinstance(guarantee, Guarantee):
+    if isinstance(guarantee, type) or not isinstance(guarantee, Guarantee):
         got = guarantee.__name__ if isinstance(guarantee, type) else type(guarantee).__name__
         hint = "give a privacy model with its parameters: pdanon.KmAnonymity(k=5, m=2)"
         raise ParameterError("there is no such guarantee", where="guarantee", got=got, hint=hint)

@@ -15,8 +15,8 @@ import pandas as pd
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.km import threat_table
-from pdanon.itemsets import Itemsets, as_itemsets, canonical_rows, find_column
-from pdanon.parameters import check_k, constraint_table
+from pdanon.itemsets import Itemsets, canonical_rows, find_column
+from pdanon.parameters import check_k, constraint_list, constraint_table
 from pdanon.recoding import global_mapping
 from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
@@ -41,7 +41,9 @@ class PrivacyConstraints:
     Raises
     ------
     ParameterError
-        If k is out of range.
+        If k is out of range, or there is no constraint, or one is missing or empty.
+    ItemsetDtypeError
+        If a constraint is not list-like, or the items are of several types.
 
     Notes
     -----
@@ -69,6 +71,7 @@ class PrivacyConstraints:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "constraints", constraint_list(self.constraints))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -131,4 +134,4 @@ class PrivacyConstraints:
         return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
-        return f"PrivacyConstraints(constraints={len(as_itemsets(self.constraints))}, k={self.k})"
+        return f"PrivacyConstraints(constraints={len(self.constraints)}, k={self.k})"
