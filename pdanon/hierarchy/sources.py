@@ -1,0 +1,280 @@
+"""Sources of hierarchies: files, frames, dicts and rules, each turned into names and parents by node.
+
+Every source becomes child-to-parent links first, and one function makes the tree of them; so what a
+hierarchy may not have (two parents, a cycle, an empty name) is refused in one place, whatever the source.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Context, Decimal, InvalidOperation
+from itertools import count, groupby, zip_longest
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import FormatError, HierarchyError, ParameterError
+from pdanon.itemsets import Itemsets
+
+__all__ = [
+    "Nodes",
+    "Tree",
+    "balanced_tree",
+    "csv_tree",
+    "dict_tree",
+    "frame_tree",
+    "free_name",
+    "interval_tree",
+    "prefix_tree",
+]
+
+Nodes: TypeAlias = NDArray[np.int32]
+# Name and parent of each node, in pre-order; the parent of the root is -1.
+Tree: TypeAlias = tuple[tuple[str, ...], Nodes]
+
+# A node of a source: its name, and whether it is named as a leaf. Leaves and categories have name
+# spaces of their own, since real taxonomies have a category named like one of its leaves.
+_Key: TypeAlias = tuple[str | None, bool]
+# Where it is said (line, row or entry), what, and its parent; None where the source names no parent.
+_Link: TypeAlias = tuple[int, _Key, _Key | None]
+
+_ROOT = "*"
+_EXACT = Context(prec=2000)  # digits enough for any quotient of two floats
+
+
+def csv_tree(path: Path, sep: str) -> Tree:
+    """Read the layout of ARX: one row a leaf, ``leaf;parent;...;*``."""
+    return _tree(_row_links(_read(path, sep)), "line")
+
+
+def frame_tree(frame: pd.DataFrame) -> Tree:
+    """Read a frame of edges, if its columns say so, or of ARX rows."""
+    if frame.columns.is_unique and set(frame.columns) - {"label"} == {"child", "parent"}:
+        pairs = zip(_cells(frame["child"]), _cells(frame["parent"]), strict=True)
+        return _tree(((row, (c, False), (p, False)) for row, (c, p) in enumerate(pairs)), "row")
+    cells = zip(*(_cells(frame.iloc[:, i]) for i in range(frame.shape[1])), strict=True)
+    return _tree(_row_links(enumerate(_without_padding(row) for row in cells)), "row")
+
+
+def dict_tree(tree: Mapping[Any, Any]) -> Tree:
+    """Read a nested dict of categories, with lists of leaves at the bottom."""
+    return _tree(_dict_links(tree), "entry")
+
+
+def balanced_tree(items: Iterable[Any], fanout: int) -> Tree:
+    """Group ``fanout`` consecutive items, then the groups in the same way, until one root is left."""
+    _check_fanout(fanout)
+    rows = [[text] for text in dict.fromkeys(_texts(items))]
+    taken: set[str] = set()
+    width = fanout
+    while width < len(rows):
+        for start in range(0, len(rows), width):
+            group = rows[start : start + width]
+            if len(group) > width // fanout:
+                name = free_name(f"{group[0][0]}..{group[-1][0]}", taken)
+                for row in group:
+                    row.append(name)
+        width *= fanout
+    return _tree(_row_links(enumerate([*row, _ROOT] for row in rows)), "item")
+
+
+def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) -> Tree:
+    """Put numbers into half-open bins, and join ``fanout`` consecutive bins until one root is left."""
+    _check_fanout(fanout)
+    step = _decimal(str(width))
+    if step is None or step <= 0:
+        raise ParameterError("a bin width is a positive number", where="width", got=repr(width))
+    numbers = {text: _decimal(text) for text in _texts(values)}
+    refused = sum(number is None for number in numbers.values())
+    if refused:
+        got = f"{refused} of {len(numbers)} distinct values"
+        raise ParameterError("intervals need finite numbers", where="values", got=got)
+    ascending = sorted((number, text) for text, number in numbers.items() if number is not None)
+    bins = [_floor(number, step) for number, _ in ascending]
+    columns = [[text for _, text in ascending]]
+    while len(set(bins)) > 1:
+        names = {i: f"[{_product(i, step)}, {_product(i + 1, step)})" for i in set(bins)}
+        columns.append([names[i] for i in bins])
+        if bins[-1] - bins[0] < fanout:  # joining once more leaves the root
+            break
+        bins = [i // fanout for i in bins]
+        step = _EXACT.multiply(step, Decimal(fanout))
+    rows = ([*row, _ROOT] for row in zip(*columns, strict=True))
+    return _tree(_row_links(enumerate(rows)), "value")
+
+
+def prefix_tree(codes: Iterable[Any], lengths: Iterable[int]) -> Tree:
+    """Put codes below their prefixes of the given lengths."""
+    longest_first = sorted(set(lengths), reverse=True)
+    if longest_first and longest_first[-1] < 1:
+        got = f"a length of {longest_first[-1]}"
+        raise ParameterError("a prefix has at least one character", where="lengths", got=got)
+    rows = (
+        [code, *(f"{code[:length]}*" for length in longest_first if length < len(code)), _ROOT]
+        for code in _texts(codes)
+    )
+    return _tree(_row_links(enumerate(rows)), "code")
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Mark a name as a category's until nothing else is called so."""
+    while name in taken:
+        name += " (category)"
+    taken.add(name)
+    return name
+
+
+def _tree(links: Iterable[_Link], place: str) -> Tree:
+    """Make names and parents of child-to-parent links; children keep the order of first appearance."""
+    seen: dict[_Key, int] = {}
+    parent: dict[_Key, _Key] = {}
+    nameless: set[int] = set()
+    torn: dict[_Key, int] = {}
+    for where, node, above in links:
+        for key in (node, above or node):
+            seen.setdefault(key, where)
+            if not key[0]:
+                nameless.add(where)
+        if above is not None and parent.setdefault(node, above) != above:
+            torn.setdefault(node, where)
+    if not seen:
+        raise HierarchyError("the hierarchy is empty")
+    inner = set(parent.values())
+    _refuse("a name is empty", nameless, place)
+    _refuse("a category has two different parents", [torn[key] for key in torn if key in inner], place)
+    _refuse("a leaf has two different parents", [torn[key] for key in torn if key not in inner], place)
+    tops = [key for key in seen if key not in parent]
+    root = tops[0] if len(tops) == 1 and tops[0] in inner else (_ROOT, False)
+    parent.update((top, root) for top in tops if top != root)
+    order = _preorder(seen, parent, root)
+    _refuse("a node is on a cycle, or below one", [seen[key] for key in seen if key not in order], place)
+    names = tuple(str(name) for name, _ in order)
+    return names, np.array([order[parent[key]] if key in parent else -1 for key in order], np.int32)
+
+
+def _preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _Key) -> dict[_Key, int]:
+    """Give numbers to the nodes that hang below a root: to none, if the root itself has a parent."""
+    children: dict[_Key, list[_Key]] = {}
+    for node in nodes:
+        if node in parent:
+            children.setdefault(parent[node], []).append(node)
+    order: dict[_Key, int] = {}
+    stack = [] if root in parent else [root]
+    while stack:
+        node = stack.pop()
+        order[node] = len(order)
+        stack.extend(reversed(children.get(node, [])))
+    return order
+
+
+def _refuse(what: str, found: Collection[int], place: str) -> None:
+    if found:
+        raise HierarchyError(what, where=f"first at {place} {min(found)}", got=f"{len(found)} in all")
+
+
+def _row_links(rows: Iterable[tuple[int, Sequence[str | None]]]) -> Iterator[_Link]:
+    known: set[tuple[str | None, ...]] = set()
+    for where, row in rows:
+        if not row:
+            continue
+        tail = tuple(row[1:])
+        yield where, (row[0], True), (tail[0], False) if tail else None
+        if tail in known:  # most rows: their categories were all named by a row before
+            continue
+        if all(tail):
+            known.add(tail)
+        path = [(name, False) for name, _ in groupby(tail)]
+        yield from ((where, node, above) for node, above in zip_longest(path, path[1:]))
+
+
+def _dict_links(tree: Mapping[Any, Any]) -> Iterator[_Link]:
+    """Walk a nested dict in reading order."""
+    repeated: list[int] = []
+    barren: list[int] = []
+    seen: set[str] = set()
+    stack = _entries(tree, None)
+    for entry in count():
+        if not stack:
+            break
+        name, above, content = stack.pop()
+        category = (name, False)
+        yield entry, category, above
+        if name in seen:  # also what ends the walk through a dict that contains itself
+            repeated.append(entry)
+        elif not isinstance(content, (Mapping, list, tuple)) or not content:
+            barren.append(entry)
+        elif isinstance(content, Mapping):
+            stack += _entries(content, category)
+        else:
+            yield from ((entry, (leaf, True), category) for leaf in _texts(content))
+        seen.add(name)
+    _refuse("a category is named twice", repeated, "entry")
+    _refuse("a category holds neither a dict of categories nor a list of leaves", barren, "entry")
+
+
+def _entries(tree: Mapping[Any, Any], above: _Key | None) -> list[tuple[str, _Key | None, Any]]:
+    contents = zip(_texts(tree), tree.values(), strict=True)
+    return [(name, above, content) for name, content in contents][::-1]
+
+
+def _read(path: Path, sep: str) -> list[tuple[int, list[str]]]:
+    """Read the rows of a CSV file, each with the number of its (last) line."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.reader(file, delimiter=sep, strict=True)
+            return [(rows.line_num, row) for row in rows if row and not (len(row) == 1 and row[0].isspace())]
+    except UnicodeDecodeError:
+        problem = "the file is not UTF-8"
+    except csv.Error:
+        problem = f"a quoted field is not closed where it should be, at or before line {rows.line_num}"
+    # Raised outside the handler: the decoder's own error would carry the text along as the context.
+    raise FormatError(problem, where="the hierarchy's CSV file")
+
+
+def _cells(column: pd.Series[Any]) -> list[str | None]:
+    missing = column.isna().to_numpy()
+    texts = iter(_texts(column[~missing]))
+    return [None if lacking else next(texts) for lacking in missing]
+
+
+def _without_padding(row: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    end = len(row)
+    while end and row[end - 1] is None:
+        end -= 1
+    return row[:end]
+
+
+def _texts(values: Iterable[Any]) -> list[str]:
+    """Spell values as the items of a column are spelled, in the given order."""
+    listed = list(values)
+    if all(type(value) is str for value in listed):
+        return listed
+    items = Itemsets.from_series(pd.Series([[value] for value in listed], dtype=object))
+    texts = items.texts()
+    return [texts[code] for code in items.codes]
+
+
+def _check_fanout(fanout: int) -> None:
+    if fanout < 2:
+        raise ParameterError("a fan-out is at least 2", where="fanout", got=fanout)
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return number if number.is_finite() else None
+
+
+def _floor(number: Decimal, step: Decimal) -> int:
+    quotient, rest = _EXACT.divmod(number, step)
+    return int(quotient) - (rest < 0)
+
+
+def _product(count: int, step: Decimal) -> str:
+    return format(_EXACT.multiply(Decimal(count), step), "f")
