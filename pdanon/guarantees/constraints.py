@@ -94,7 +94,8 @@ class PrivacyConstraints:
             If a constraint names an item that neither the mapping nor, without one, the frame knows:
             that it has support 0 would prove nothing.
         """
-        published = Itemsets.from_series(frame.iloc[:, find_column(frame, column)])
+        position = find_column(frame, column)
+        published = Itemsets.from_series(frame.iloc[:, position])
         images = self._images(published)
         # One more item than is published: it is in no row, and stands for labels that no row has.
         index = SupportIndex(published.codes, published.offsets, published.n_items + 1)

@@ -80,7 +80,8 @@ class KmAnonymity:
         Exact. Time grows with the number of itemsets of size at most m whose subsets are all frequent;
         with ``m=None`` with the rows times the support of the rarest item of each.
         """
-        itemsets = Itemsets.from_series(frame.iloc[:, find_column(frame, column)])
+        position = find_column(frame, column)
+        itemsets = Itemsets.from_series(frame.iloc[:, position])
         index = SupportIndex.of(itemsets)
         exposed = index.exposure(self.k, self.m)
 

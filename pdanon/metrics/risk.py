@@ -71,7 +71,8 @@ def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     most = check_m(m, unbounded=False)
     if most is None:
         raise ParameterError("m must be an integer of at least 1")
-    itemsets = Itemsets.from_series(frame.iloc[:, find_column(frame, column)])
+    position = find_column(frame, column)
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
     index = SupportIndex.of(itemsets)
     unique, exposed = index.exposure(2, most), index.exposure(k, most)
     overall = _shares(np.zeros(itemsets.n_rows, np.int64), unique, exposed, most)
