@@ -118,9 +118,9 @@ class SupportIndex:
     @cached_property
     def transpose(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """``starts, tids, positions``: where each item's rows begin; the rows; the places in ``codes``."""
-        from pdanon._kernels import counting
-
-        return counting.transpose(self.codes, self.offsets, self.n_items)
+        places = np.arange(len(self.codes))
+        items = csr((places, self.codes, self.offsets), len(self.weights), self.n_items).tocsc()
+        return items.indptr.astype(np.int64), items.indices.astype(np.int32, copy=False), items.data
 
     @cached_property
     def singles(self) -> NDArray[np.int64]:
@@ -134,7 +134,14 @@ class SupportIndex:
         """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
         from pdanon._kernels import counting
 
-        return counting.pair_supports(self.codes, self.offsets, self.weights, *self.transpose)
+        starts, tids, positions = self.transpose
+        following = np.concatenate(([0], np.cumsum(self.offsets[tids + 1] - positions - 1)))
+        most = np.minimum(np.diff(following[starts]), np.arange(self.n_items)[::-1]).sum()
+        bounds = np.zeros(self.n_items + 1, np.int64)
+        partners, supports = np.empty(most, np.int32), np.empty(most, np.int64)
+        rows = self.codes, self.offsets, self.weights
+        counting.pair_supports(*rows, starts, tids, positions, bounds, partners, supports)
+        return bounds, partners[: bounds[-1]], supports[: bounds[-1]]
 
     def supports(self, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
         """Support of each given itemset.
@@ -256,15 +263,12 @@ class SupportIndex:
         self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
     ) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """The pairs whose support is wanted, as ``pairs``, with the partners of an item ascending."""
-        from scipy.sparse import csr_array
-
         starts, partners, supports = self.pairs
         kept = wanted(supports)
         before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
-        shape = (self.n_items, self.n_items)
-        pairs = csr_array((supports[kept], partners[kept], before[starts]), shape=shape)
+        pairs = csr((supports[kept], partners[kept], before[starts]), self.n_items, self.n_items)
         pairs = pairs.tocsc().tocsr()  # there and back again: a sort in linear time
-        return pairs.indptr.astype(np.int64), pairs.indices.astype(np.int32), pairs.data
+        return pairs.indptr.astype(np.int64), pairs.indices.astype(np.int32, copy=False), pairs.data
 
     def _rare_items(self, k: int) -> ItemsetTable:
         items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
@@ -334,3 +338,13 @@ def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None
 
 def _threats(rows: SupportIndex, k: int, size: int | None) -> ItemsetTable:
     return rows.rare_rows(k) if size is None else rows.rare(k, size)
+
+
+def csr(parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], n_rows: int, n_columns: int) -> Any:
+    """A sparse matrix of ``data, indices, indptr``, with the index type that SciPy works fastest with."""
+    from scipy.sparse import csr_array
+
+    data, indices, indptr = parts
+    small = len(data) < 2**31
+    index = np.int32 if small else np.int64
+    return csr_array((data, indices.astype(index), indptr.astype(index)), shape=(n_rows, n_columns))

@@ -20,48 +20,33 @@ __all__ = [
     "mark_pairs",
     "pair_supports",
     "rare_itemsets",
-    "transpose",
 ]
 
 Array = NDArray[Any]
 Rows = tuple[Array, Array, Array, Array, Array, Array]  # codes, offsets, weights, starts, tids, positions
+# d, rows as local item numbers, their bounds, how many, where they come from; what the numbers stand for.
+Node = tuple[int, Array, Array, int, Array, Array]
 # One node of each depth: rows as local item numbers, their bounds, where they come from, how many; what the
 # local numbers stand for, how many; and the matrix of pair supports.
 Nodes = tuple[Array, Array, Array, Array, Array, Array, Array]
 
 
 @njit(cache=True)
-def transpose(codes: Array, offsets: Array, n_items: int) -> tuple[Array, Array, Array]:
-    """For each item, the rows that hold it and the positions in ``codes``."""
-    starts = np.zeros(n_items + 1, np.int64)
-    for code in codes:
-        starts[code + 1] += 1
-    for item in range(n_items):
-        starts[item + 1] += starts[item]
-    fill = starts[:-1].copy()
-    tids = np.empty(len(codes), np.int32)
-    positions = np.empty(len(codes), np.int64)
-    for row in range(len(offsets) - 1):
-        for position in range(offsets[row], offsets[row + 1]):
-            slot = fill[codes[position]]
-            tids[slot] = row
-            positions[slot] = position
-            fill[codes[position]] += 1
-    return starts, tids, positions
-
-
-@njit(cache=True)
 def pair_supports(
-    codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array, positions: Array
-) -> tuple[Array, Array, Array]:
-    """Upper triangle (a < b) of the co-support matrix in CSR form, columns in no order within a row."""
+    codes: Array,
+    offsets: Array,
+    weights: Array,
+    starts: Array,
+    tids: Array,
+    positions: Array,
+    indptr: Array,
+    indices: Array,
+    data: Array,
+) -> None:
+    """Write the upper triangle (a < b) of the co-support matrix as CSR, columns in no order within a row."""
     n_items = len(starts) - 1
     count = np.zeros(n_items, np.int64)
     touched = np.empty(n_items, np.int32)
-    indptr = np.zeros(n_items + 1, np.int64)
-    capacity = max(16, 2 * len(codes))
-    indices = np.empty(capacity, np.int32)
-    data = np.empty(capacity, np.int64)
     size = 0
     for a in range(n_items):
         n_touched = 0
@@ -74,10 +59,6 @@ def pair_supports(
                     touched[n_touched] = b
                     n_touched += 1
                 count[b] += weight
-        if size + n_touched > capacity:
-            capacity = max(2 * capacity, size + n_touched)
-            indices = _grown(indices, size, capacity)
-            data = _grown(data, size, capacity)
         for i in range(n_touched):
             b = touched[i]
             indices[size] = b
@@ -85,7 +66,6 @@ def pair_supports(
             count[b] = 0
             size += 1
         indptr[a + 1] = size
-    return indptr, indices[:size], data[:size]
 
 
 @njit(cache=True)
@@ -196,17 +176,16 @@ def mark_pairs(codes: Array, offsets: Array, rare_starts: Array, rare_items: Arr
 
     ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
     """
-    n_items = len(rare_starts) - 1
-    stamp = np.full(n_items, -1, np.int32)
+    last_row = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
     for row in range(len(offsets) - 1):
         if exposed[row]:
             continue
         for position in range(offsets[row], offsets[row + 1]):
-            stamp[codes[position]] = row
+            last_row[codes[position]] = row + 1
         for position in range(offsets[row], offsets[row + 1]):
             a = codes[position]
             for slot in range(rare_starts[a], rare_starts[a + 1]):
-                if stamp[rare_items[slot]] == row:
+                if last_row[rare_items[slot]] == row + 1:
                     exposed[row] = 2
                     break
             if exposed[row]:
@@ -231,9 +210,10 @@ def rare_itemsets(
     that can extend it (``pair_items``, ascending for each item), and counts all pairs of those in one dense
     matrix; its children are the prefixes one item longer. Only cliques of ``pair_items`` are visited: with
     the pairs of support >= k, ``minimal`` itemsets come out; with all pairs that occur, all rare ones.
-    Found itemsets are written in ``original`` codes, ascending. ``exposed[row]`` (0: none so far) receives
-    the size of the smallest rare itemset that the row holds. Without ``listing`` only that is found out,
-    and nodes whose rows are all exposed by smaller itemsets are skipped.
+    With ``listing`` they are written in ``original`` codes, ascending. Without, ``exposed[row]`` (0: none so
+    far) receives the size of the smallest rare itemset that the row holds, and items and nodes that cannot
+    expose a row by a smaller one than is known are skipped; rows that hold a rare item or pair must be
+    exposed already.
     """
     weights, starts = rows[2], rows[3]
     n_items = len(starts) - 1
@@ -241,7 +221,10 @@ def rare_itemsets(
     nodes = _room_for_nodes(m - 2, rows, pair_starts)
     items, bounds, sources, n_rows, names, n_names, counts = nodes
     cursor = np.zeros(m - 2, np.int64)
-    local = np.full(n_items, -1, np.int32)
+    local = np.empty(n_items, np.int32)
+    for item in range(n_items):
+        local[item] = -1
+    wanted = np.ones(n_items, np.bool_)
     prefix = np.empty(m, np.int32)
     found = np.empty(256, np.int32)
     found_starts = np.zeros(128, np.int64)
@@ -252,7 +235,11 @@ def rare_itemsets(
         if pair_starts[a + 1] - pair_starts[a] < 2:
             continue
         prefix[0] = a
-        _fill_root(a, rows, pair_starts, pair_items, local, nodes)
+        if not listing:
+            for item in range(n_items):
+                wanted[item] = False
+            _wanted(a, rows, pair_starts, pair_items, exposed, local, wanted)
+        _fill_root(a, rows, pair_starts, pair_items, wanted, local, nodes)
         depth = 0
         arrived = True
         while depth >= 0:
@@ -265,21 +252,12 @@ def rare_itemsets(
                     depth -= 1
                     arrived = False
                     continue
-                _count_pairs(count, d, items[depth], bounds[depth], n_rows[depth], sources[depth], weights)
-                rare = _rare_cells(count, d, k, names[depth], local, pair_starts, pair_items)
-                if len(rare):
-                    _expose(
-                        count,
-                        d,
-                        k,
-                        items[depth],
-                        bounds[depth],
-                        n_rows[depth],
-                        sources[depth],
-                        length,
-                        exposed,
-                    )
-                if listing and len(rare):
+                node = (d, items[depth], bounds[depth], n_rows[depth], sources[depth], names[depth])
+                _count_pairs(count, node, weights)
+                if not listing:
+                    _expose(count, k, node, length, exposed)
+                else:
+                    rare = _rare_cells(count, k, node, local, pair_starts, pair_items)
                     if n_found + len(rare) + 1 > len(found_starts):
                         found_starts = _grown(found_starts, n_found + 1, 2 * (n_found + len(rare)) + 1)
                         found_supports = _grown(found_supports, n_found, len(found_starts))
@@ -336,14 +314,43 @@ def _room_for_nodes(depths: int, rows: Rows, pair_starts: Array) -> Nodes:
 
 
 @njit(cache=True)
-def _fill_root(a: int, rows: Rows, pair_starts: Array, pair_items: Array, local: Array, nodes: Nodes) -> None:
-    """Write the node of the prefix (a,): its rows, cut down to the partners of a."""
+def _wanted(
+    a: int, rows: Rows, pair_starts: Array, pair_items: Array, exposed: Array, local: Array, wanted: Array
+) -> None:
+    """Mark the partners of a that could expose a row together with a and another one."""
+    codes, offsets, _, starts, tids, positions = rows
+    for slot in range(pair_starts[a], pair_starts[a + 1]):
+        local[pair_items[slot]] = 0
+    for slot in range(starts[a], starts[a + 1]):
+        row = tids[slot]
+        if exposed[row] and exposed[row] <= 3:
+            continue
+        first = -1
+        for position in range(positions[slot] + 1, offsets[row + 1]):
+            item = codes[position]
+            if local[item] == 0:
+                if first >= 0:
+                    wanted[first] = True
+                    wanted[item] = True
+                first = item
+    for slot in range(pair_starts[a], pair_starts[a + 1]):
+        local[pair_items[slot]] = -1
+
+
+@njit(cache=True)
+def _fill_root(
+    a: int, rows: Rows, pair_starts: Array, pair_items: Array, wanted: Array, local: Array, nodes: Nodes
+) -> None:
+    """Write the node of the prefix (a,): its rows, cut down to the wanted partners of a."""
     codes, offsets, _, starts, tids, positions = rows
     items, bounds, sources, n_rows, names, n_names, _ = nodes
-    n_names[0] = pair_starts[a + 1] - pair_starts[a]
-    for i in range(n_names[0]):
-        names[0, i] = pair_items[pair_starts[a] + i]
-        local[names[0, i]] = i
+    n = 0
+    for slot in range(pair_starts[a], pair_starts[a + 1]):
+        if wanted[pair_items[slot]]:
+            names[0, n] = pair_items[slot]
+            local[pair_items[slot]] = n
+            n += 1
+    n_names[0] = n
     n = 0
     at = 0
     for slot in range(starts[a], starts[a + 1]):
@@ -413,44 +420,50 @@ def _insert(array: Array, start: int, stop: int, value: int) -> None:
 
 
 @njit(cache=True)
-def _count_pairs(
-    count: Array, d: int, items: Array, bounds: Array, n_rows: int, sources: Array, weights: Array
-) -> None:
+def _count_pairs(count: Array, node: Node, weights: Array) -> None:
     """Count the pairs of local items of a node in the dense d x d matrix."""
+    d, items, bounds, n_rows, sources, _ = node
     for i in range(d * d):
         count[i] = 0
     for i in range(n_rows):
         weight = weights[sources[i]]
         for p in range(bounds[i], bounds[i + 1]):
-            line = count[items[p] * d : (items[p] + 1) * d]
+            line = np.uint64(items[p]) * np.uint64(d)
             for q in range(p + 1, bounds[i + 1]):
-                line[items[q]] += weight
+                count[line + items[q]] += weight
 
 
 @njit(cache=True)
 def _rare_cells(
-    count: Array, d: int, k: int, names: Array, local: Array, pair_starts: Array, pair_items: Array
+    count: Array, k: int, node: Node, local: Array, pair_starts: Array, pair_items: Array
 ) -> Array:
     """Cells (i, j) of the pair matrix that are rare although the pair itself may be extended."""
+    d, _, _, _, _, names = node
     for i in range(d):
         local[names[i]] = i
+    cells = np.empty((256, 2), np.int32)
     n_rare = 0
     for i in range(d):
-        for slot in range(pair_starts[names[i]], pair_starts[names[i] + 1]):
-            j = local[pair_items[slot]]
-            n_rare += j >= 0 and 0 < count[i * d + j] < k
-    cells = np.empty((n_rare, 2), np.int32)
-    n_rare = 0
-    for i in range(d if len(cells) else 0):
         for slot in range(pair_starts[names[i]], pair_starts[names[i] + 1]):
             j = local[pair_items[slot]]
             if j >= 0 and 0 < count[i * d + j] < k:
+                if n_rare == len(cells):
+                    cells = _doubled(cells)
                 cells[n_rare, 0] = i
                 cells[n_rare, 1] = j
                 n_rare += 1
     for i in range(d):
         local[names[i]] = -1
-    return cells
+    return cells[:n_rare]
+
+
+@njit(cache=True)
+def _doubled(cells: Array) -> Array:
+    doubled = np.empty((2 * len(cells), 2), cells.dtype)
+    for i in range(len(cells)):
+        doubled[i, 0] = cells[i, 0]
+        doubled[i, 1] = cells[i, 1]
+    return doubled
 
 
 @njit(cache=True)
@@ -463,26 +476,24 @@ def _any_open(exposed: Array, sources: Array, n_rows: int, length: int) -> bool:
 
 
 @njit(cache=True)
-def _expose(
-    count: Array,
-    d: int,
-    k: int,
-    items: Array,
-    bounds: Array,
-    n_rows: int,
-    sources: Array,
-    length: int,
-    exposed: Array,
-) -> None:
-    """Note the size of the node's rare itemsets in the rows that hold one and none smaller."""
+def _expose(count: Array, k: int, node: Node, length: int, exposed: Array) -> None:
+    """Note the size of the node's rare itemsets in the rows that hold one and no smaller one."""
+    d, items, bounds, n_rows, sources, _ = node
     for i in range(n_rows):
         row = sources[i]
-        if exposed[row] and exposed[row] <= length:
-            continue
-        for p in range(bounds[i], bounds[i + 1]):
-            for q in range(p + 1, bounds[i + 1]):
-                if count[items[p] * d + items[q]] < k:
-                    exposed[row] = length
+        if exposed[row] == 0 or exposed[row] > length:
+            if _holds_rare(count, d, k, items, bounds[i], bounds[i + 1]):
+                exposed[row] = length
+
+
+@njit(cache=True)
+def _holds_rare(count: Array, d: int, k: int, items: Array, start: int, stop: int) -> bool:
+    for p in range(start, stop):
+        line = np.uint64(items[p]) * np.uint64(d)
+        for q in range(p + 1, stop):
+            if count[line + items[q]] < k:
+                return True
+    return False
 
 
 @njit(cache=True)

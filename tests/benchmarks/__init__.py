@@ -1,0 +1,1 @@
+"""Benchmarks: ``python -m tests.benchmarks [name ...]`` prints each figure beside its reference."""

@@ -1,0 +1,143 @@
+"""Encoding, counting, audit, PCTA and Apriori."""
+
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+import pdanon
+from pdanon.itemsets import Itemsets
+from pdanon.support import SupportIndex
+from tests.benchmarks.measure import DATA, Figure, frame, fresh_process, itemsets, matrix, ratio, seconds
+
+SETS = {"bms_webview1": "BMS-WebView-1", "bms_webview2": "BMS-WebView-2", "fimi_retail": "retail"}
+
+
+def figures() -> Iterator[Figure]:
+    yield encoding()
+    for name in SETS:
+        yield pairs(name)
+    for name, bar in (("bms_webview1", 8), ("bms_webview2", 5)):
+        yield from audits(name, bar)
+    for name in ("bms_webview1", "bms_webview2"):
+        yield from pcta(name)
+    yield apriori()
+    yield memory()
+    yield import_time()
+    yield from first_calls()
+
+
+def encoding() -> Figure:
+    rng = np.random.default_rng(0)
+    words = pa.array([f"product-{i:05d}" for i in range(1657)])
+    lengths = rng.poisson(5.5, 1_550_000) + 1
+    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    offsets = offsets[offsets <= 10_000_000]
+    items = words.take(pa.array(rng.zipf(1.4, int(offsets[-1])) % len(words)))
+    lists = pa.ListArray.from_arrays(offsets.astype(np.int32), items)
+    return ratio(
+        f"canonical encode of {offsets[-1]:,} strings",
+        "flatten + dictionary_encode",
+        lambda: Itemsets.from_arrow(lists),
+        lambda: lists.flatten().dictionary_encode(),
+        5,
+    )
+
+
+def pairs(name: str) -> Figure:
+    sets = itemsets(name)
+    x = matrix(sets)
+    return ratio(
+        f"pair supports, {SETS[name]}", "X.T @ X", lambda: SupportIndex.of(sets).pairs, lambda: x.T @ x, 1.1
+    )
+
+
+def audits(name: str, bar: float) -> Iterator[Figure]:
+    original = frame(name)
+    x = matrix(itemsets(name))
+    guarantee = pdanon.KmAnonymity(5, 3)
+    yield ratio(
+        f"audit KmAnonymity(5, 3), {SETS[name]}",
+        "X.T @ X",
+        lambda: guarantee.audit(original),
+        lambda: x.T @ x,
+        bar,
+    )
+    listed = guarantee.audit(original)
+    taken = seconds(lambda: listed.threats)
+    text = f"{taken:.2f} s more for the table of {len(listed.threats):,} threats"
+    yield Figure("", "", None, text, "", None)
+
+
+def pcta(name: str) -> Iterator[Figure]:
+    original = frame(name)
+    x = matrix(itemsets(name))
+    yield ratio(
+        f"pcta(k=5, m=2), DataFrame to audited result, {SETS[name]}",
+        "X.T @ X",
+        lambda: pdanon.pcta(original, k=5, m=2),
+        lambda: x.T @ x,
+        12,
+    )
+    yield ratio(
+        f"pcta(k=50, m=2), {SETS[name]}",
+        "pcta(k=2, m=2)",
+        lambda: pdanon.pcta(original, k=50, m=2),
+        lambda: pdanon.pcta(original, k=2, m=2),
+        1.5,
+        repeats=5,
+    )
+
+
+def apriori() -> Figure:
+    original = frame("bms_webview2")
+    return ratio(
+        "apriori(k=5, m=2), fan-out 5, BMS-WebView-2",
+        "pcta(k=5, m=2)",
+        lambda: pdanon.apriori(original, k=5, m=2, hierarchy=5),
+        lambda: pdanon.pcta(original, k=5, m=2),
+        4,
+        repeats=5,
+    )
+
+
+def memory() -> Figure:
+    path = DATA / "bms_webview2.parquet"
+    code = (
+        f"import resource, pdanon; pdanon.apriori(pdanon.read_parquet({str(path)!r}), k=5, m=2, hierarchy=5);"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    peak = float(fresh_process(code))
+    return Figure("peak memory of the whole process for that", "", None, f"{peak:.0f} MB", "< 700 MB", peak < 700)
+
+
+def import_time() -> Figure:
+    code = (
+        "import sys, time, pandas, pyarrow; start = time.perf_counter(); import pdanon;"
+        "print(time.perf_counter() - start, 'numba' in sys.modules)"
+    )
+    taken, numba = min(fresh_process(code).split() for _ in range(5))
+    text = f"{float(taken):.3f} s, numba {'' if numba == 'True' else 'not '}imported"
+    met = float(taken) < 0.3 and numba == "False"
+    return Figure("import pdanon after pandas and pyarrow", "", None, text, "< 0.3 s", met)
+
+
+def first_calls() -> Iterator[Figure]:
+    calls = {
+        "risk(k=5, m=2)": "df.txanon.risk(k=5, m=2)",
+        "then pcta(k=5, m=2)": "df.txanon.pcta(k=5, m=2)",
+        "then apriori(k=5, m=2)": "df.txanon.apriori(k=5, m=2, hierarchy=5)",
+        "then risk(k=5, m=3)": "df.txanon.risk(k=5, m=3)",
+    }
+    steps = ";".join(f"t = time.perf_counter(); {call}; print(time.perf_counter() - t)" for call in calls.values())
+    code = (
+        "import time, numpy as np, pandas as pd, pdanon; rng = np.random.default_rng(0);"
+        "df = pd.DataFrame({'items': [rng.integers(0, 9, 5).tolist() for _ in range(200)]});" + steps
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        compiled = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
+        cached = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
+    for call, first, later in zip(calls, compiled, cached, strict=True):
+        text = f"{float(first):.1f} s once an installation, {float(later):.2f} s in a later process"
+        yield Figure(f"first call: {call}", "", None, text, "", None)

@@ -1,0 +1,97 @@
+"""Time a piece of work beside a reference in the same process, and tell the machine."""
+
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import scipy.sparse as sp
+
+from pdanon.itemsets import Itemsets
+
+DATA = Path(os.environ.get("PDANON_DATA", Path(__file__).parents[3] / "shared" / "data"))
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One line of the benchmark table."""
+
+    work: str
+    reference: str
+    reference_seconds: float | None
+    measured: str
+    bar: str
+    met: bool | None
+
+
+def ratio(
+    work: str,
+    reference: str,
+    run: Callable[[], object],
+    against: Callable[[], object],
+    bar: float,
+    repeats: int = 7,
+) -> Figure:
+    """Run both in turn, and compare the medians of their times."""
+    run()
+    against()
+    mine, theirs = [], []
+    for _ in range(repeats):
+        theirs.append(seconds(against))
+        mine.append(seconds(run))
+    found = statistics.median(mine) / statistics.median(theirs)
+    measured = f"{found:.2f}x ({statistics.median(mine):.3f} s)"
+    return Figure(work, reference, statistics.median(theirs), measured, f"<= {bar:g}x", found <= bar)
+
+
+def seconds(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def fresh_process(code: str, **environment: str) -> str:
+    """What a Python program prints when it is run in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def frame(name: str) -> pd.DataFrame:
+    import pdanon
+
+    return pdanon.read_parquet(DATA / f"{name}.parquet")
+
+
+def itemsets(name: str) -> Itemsets:
+    return Itemsets.from_arrow(pq.read_table(DATA / f"{name}.parquet")["items"])
+
+
+def matrix(sets: Itemsets) -> sp.csr_array:
+    """The rows as a sparse 0-1 matrix."""
+    ones = np.ones(len(sets.codes), np.int32)
+    return sp.csr_array((ones, sets.codes, sets.offsets), shape=(sets.n_rows, sets.n_items))
+
+
+def machine() -> str:
+    model = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    packages = ", ".join(f"{name} {version(name)}" for name in ("pandas", "pyarrow", "numpy", "scipy", "numba"))
+    return f"{os.cpu_count()} cores {model}, {memory:.0f} GiB; Python {platform.python_version()}, {packages}"
