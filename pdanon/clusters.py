@@ -1,4 +1,4 @@
-"""Clusters: a partition of the items that is made coarser until nothing rare is left."""
+"""Clusters: a partition of the items that is made coarser, or poorer, until nothing rare is left."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon.errors import InfeasibleError
 from pdanon.itemsets import Codes, canonical_rows
-from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 
 __all__ = ["Clusters"]
 
-_BATCH = 500  # merges between reports; also how long an interrupt from the keyboard has to wait
+_BATCH = 500  # steps between reports; also how long an interrupt from the keyboard has to wait
 
 
 class Clusters:
@@ -26,14 +27,33 @@ class Clusters:
         Rows and supports of the items.
     weights : ndarray of int64, shape (items,), optional
         Importance of each item, below 2**16; that of a cluster is the largest of its members'.
+    blocks : ndarray of int64, shape (items,), optional
+        Only clusters of items of one block are merged. By default all items are in one.
+    spare : int
+        How many items may be suppressed.
+    least_first : bool
+        Merge always the cluster of least support of an itemset (COAT), instead of the one whose merge
+        costs least.
 
     Notes
     -----
+    The steps for a rare itemset: the cheapest merge of one of its clusters with another of the same block
+    (least utility loss, then the smaller union, then item order); where there is none, the cluster of least
+    support (then: fewest members, then item order), which is all of its block, is suppressed.
+
     Memory: one dense matrix of ``items * items`` numbers of 4 bytes; while itemsets of three and more items
     are satisfied, also one bit for each item and distinct row.
     """
 
-    def __init__(self, index: SupportIndex, weights: NDArray[np.int64] | None = None) -> None:
+    def __init__(
+        self,
+        index: SupportIndex,
+        weights: NDArray[np.int64] | None = None,
+        blocks: NDArray[np.int64] | None = None,
+        *,
+        spare: int = 0,
+        least_first: bool = False,
+    ) -> None:
         n = index.n_items
         starts, partners, supports = index.pairs
         first = np.repeat(np.arange(n), np.diff(starts))
@@ -52,7 +72,10 @@ class Clusters:
             together,
             np.arange(n),
             np.array([n]),
+            np.zeros(n, np.int64) if blocks is None else blocks,
+            np.array([spare, -1]),
         )
+        self._least_first = least_first
 
     @property
     def labels(self) -> Codes:
@@ -80,8 +103,29 @@ class Clusters:
 
         clusters.drop(cluster, self._state)
 
+    def satisfy_km(self, k: int, m: int | None, *, report: Callable[[int], None]) -> None:
+        """Merge and suppress until no itemset of up to m clusters is rare.
+
+        Parameters
+        ----------
+        k : int
+            A support in (0, k) is rare.
+        m : int or None
+            Largest size; None: all clusters of a row.
+        report : callable
+            Told the number of steps, from time to time.
+
+        Raises
+        ------
+        InfeasibleError
+            If more items would have to be suppressed than may be.
+        """
+        self.satisfy_pairs(k, pairs=m != 1, report=report)
+        for threats in threats_beyond_pairs(self.index, k, m):
+            self.satisfy(threats, k, report=report)
+
     def satisfy_pairs(self, k: int, *, pairs: bool = True, report: Callable[[int], None]) -> None:
-        """Merge, at least utility loss, until no cluster and no pair of clusters is rare.
+        """Merge and suppress until no cluster and no pair of clusters is rare.
 
         Parameters
         ----------
@@ -90,20 +134,27 @@ class Clusters:
         pairs : bool
             Whether pairs count, or single clusters only.
         report : callable
-            Told the number of merges, from time to time.
+            Told the number of steps, from time to time.
+
+        Raises
+        ------
+        InfeasibleError
+            If more items would have to be suppressed than may be.
         """
         from pdanon._kernels import clusters
 
         n = self._index.n_items
         cache = np.zeros(n, np.int64), np.full(n, -2)
-        while merges := clusters.satisfy_pairs(k, pairs, _BATCH, self._state, self._rows, *cache):
-            report(merges)
+        ways = pairs, self._least_first
+        while steps := clusters.satisfy_pairs(k, *ways, _BATCH, self._state, self._rows, *cache):
+            report(steps)
+        self._refuse_overspending()
 
     def satisfy(self, itemsets: ItemsetTable, k: int, *, report: Callable[[int], None]) -> None:
-        """Merge, at least utility loss, until no given itemset is rare.
+        """Merge and suppress until no given itemset is rare.
 
         Those that are rare now are satisfied one after the other, the largest support first, then in the
-        order given. Merges for one can make another, which was in no row, rare: so they are looked at
+        order given. Steps for one can make another, which was in no row, rare: so they are looked at
         again until none is.
 
         Parameters
@@ -113,7 +164,12 @@ class Clusters:
         k : int
             A support in (0, k) is rare.
         report : callable
-            Told the number of merges, from time to time.
+            Told the number of steps, from time to time.
+
+        Raises
+        ------
+        InfeasibleError
+            If more items would have to be suppressed than may be.
         """
         from pdanon._kernels import clusters
 
@@ -127,8 +183,23 @@ class Clusters:
             first = itemsets.take(rare[np.argsort(-supports[rare], kind="stable")])
             cursor = np.zeros(1, np.int64)
             while cursor[0] < len(first):
-                sets = first.codes, first.offsets, cursor
-                report(clusters.satisfy_itemsets(k, _BATCH, *sets, *bits, self._state, self._rows))
+                work = self._least_first, _BATCH, first.codes, first.offsets, cursor
+                report(clusters.satisfy_itemsets(k, *work, *bits, self._state, self._rows))
+                self._refuse_overspending()
+
+    def _refuse_overspending(self) -> None:
+        """Raise if a kernel stopped at a cluster that would have to be suppressed, but may not be."""
+        spare, cluster = self._state[10].tolist()
+        if cluster < 0:
+            return
+        suppressed = int(np.count_nonzero(self._state[0] < 0))
+        raise InfeasibleError(
+            "the items of a block would have to be suppressed, which max_suppressed does not allow",
+            where=f"block {self._state[9][cluster]} of utility",
+            got=f"{self._state[3][cluster]} items to suppress after {suppressed}; "
+            f"{suppressed + spare} of {self._index.n_items} may be",
+            hint="raise max_suppressed, make the blocks larger, or choose a smaller k",
+        )
 
     def index(self) -> SupportIndex:
         """The rows as sets of clusters, equal rows collapsed; a cluster's code is its label."""

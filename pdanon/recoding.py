@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from pdanon.errors import GuaranteeError, ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Itemsets, find_column
-from pdanon.result import Anonymized, Guarantee
+from pdanon.result import Anonymized, Audit, Guarantee
 
-__all__ = ["Recoding", "apply_mapping", "global_mapping", "mapping_table", "release"]
+__all__ = ["Recoding", "apply_mapping", "attempt", "global_mapping", "mapping_table", "release"]
 
 _ESCAPES = str.maketrans({"\\": "\\\\", ",": "\\,", "(": "\\(", ")": "\\)"})
 
@@ -178,20 +178,34 @@ def release(
     GuaranteeError
         If the release fails its audit. It is withheld.
     """
-    from pdanon.metrics.loss import information_loss
-
-    released = with_column(frame, position, recoding.apply(itemsets))
-    mapping = mapping_table(itemsets, recoding)
-    audited = guarantee.with_mapping(mapping)
-    audit = audited.audit(released, frame.columns[position])
+    result, audit = attempt(frame, position, itemsets, recoding, guarantee, parameters)
     if not audit.holds:
         raise GuaranteeError(
             "the release does not have its guarantee and is withheld",
             got=f"{audit.rows_at_risk} rows at risk under {guarantee!r}",
             hint="this is a defect of pdanon; please report it with the parameters that were used",
         )
+    return result
+
+
+def attempt(
+    frame: pd.DataFrame,
+    position: int,
+    itemsets: Itemsets,
+    recoding: Recoding,
+    guarantee: Guarantee,
+    parameters: Mapping[str, Any],
+) -> tuple[Anonymized, Audit]:
+    """As `release`, but with the audit's verdict, whatever it is: for `InfeasibleError.partial`."""
+    from pdanon.metrics.loss import information_loss
+
+    released = with_column(frame, position, recoding.apply(itemsets))
+    mapping = mapping_table(itemsets, recoding)
+    audited = guarantee.with_mapping(mapping)
+    audit = audited.audit(released, frame.columns[position])
     loss = information_loss(itemsets, recoding)
-    return Anonymized(released, mapping, None, None, audited, loss, dict(parameters))
+    result = Anonymized(released, mapping, None, None, audited, loss, dict(parameters), audit.holds)
+    return result, audit
 
 
 def with_column(frame: pd.DataFrame, position: int, itemsets: Itemsets) -> pd.DataFrame:

@@ -91,6 +91,9 @@ class Anonymized:
         Information loss by measure.
     parameters : dict
         What was asked.
+    holds : bool
+        Whether the audit found the guarantee to hold. False only in the `partial` of an `InfeasibleError`,
+        which is not to be released.
     """
 
     frame: pd.DataFrame
@@ -100,6 +103,7 @@ class Anonymized:
     guarantee: Guarantee
     loss: pd.Series[float]
     parameters: dict[str, Any]
+    holds: bool = True
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         return iter((self.frame, self.mapping))
@@ -110,7 +114,7 @@ class Anonymized:
         )
         lines = [
             f"Anonymized: {len(self.frame)} rows, {self.parameters.get('algorithm', 'release')}",
-            f"  guarantee  {self.guarantee!r}, audited",
+            f"  guarantee  {self.guarantee!r}, {'audited' if self.holds else 'which does NOT hold'}",
             f"  items      {int(changed.sum())} of {len(self.mapping)} generalized or suppressed",
             "  loss       " + ", ".join(f"{name} {value:.4g}" for name, value in self.loss.items()),
         ]

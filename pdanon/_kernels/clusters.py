@@ -1,8 +1,8 @@
-"""Kernels that merge items into clusters and keep the supports of clusters and of their pairs current.
+"""Kernels that merge items into clusters, or suppress them, and keep the supports of clusters current.
 
 The state is a tuple of arrays over items. A cluster is known by its smallest member, its label:
 
-``label``    label of each item
+``label``    label of each item, -1 if it is suppressed
 ``after``    the next member of the same cluster, -1 at the end
 ``tail``     last member of each cluster
 ``size``     members of each cluster
@@ -11,6 +11,9 @@ The state is a tuple of arrays over items. A cluster is known by its smallest me
 ``co``       dense matrix: rows that hold members of both clusters
 ``active``   the labels in use, ascending, ``active[:n_active[0]]``
 ``n_active`` one number
+``block``    block of each item; only clusters of one block are merged
+``spare``    two numbers: how many items more may be suppressed, and the cluster for which that was not
+             enough, -1 as long as there is none
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from numpy.typing import NDArray
 __all__ = ["bitmaps", "drop", "itemset_supports", "merge", "satisfy_itemsets", "satisfy_pairs"]
 
 Array = NDArray[Any]
-State = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]
+State = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Array]
 Rows = tuple[Array, Array, Array, Array, Array]  # codes, offsets, weights, starts, tids
 
 
@@ -51,16 +54,16 @@ def _compare_loss(size_1: int, rows_1: int, size_2: int, rows_2: int) -> int:
 
 @njit(cache=True)
 def _cheapest_merge(image: Array, state: State) -> tuple[int, int]:
-    """The merge of a cluster of the image with any other that costs least.
+    """The merge of a cluster of the image with another of its block that costs least, or (-1, -1).
 
     Order: utility loss of the union, its size, then its members (which the two labels, sorted, decide).
     """
-    _, _, _, size, support, weight, co, active, n_active = state
+    _, _, _, size, support, weight, co, active, n_active, block, _ = state
     best_x, best_y, best_size, best_rows = -1, -1, 0, 0
     for x in image:
         for i in range(n_active[0]):
             y = active[i]
-            if y == x:
+            if y == x or block[y] != block[x]:
                 continue
             together = size[x] + size[y]
             rows = (support[x] + support[y] - co[x, y]) * max(weight[x], weight[y])
@@ -81,7 +84,7 @@ def _cheapest_merge(image: Array, state: State) -> tuple[int, int]:
 @njit(cache=True)
 def _merge(a: int, b: int, state: State, rows: Rows, row_stamp: Array, stamp: Array) -> None:
     """Merge cluster b into a (a < b), correcting co-supports on the rows that hold both."""
-    label, after, tail, size, support, weight, co, active, n_active = state
+    label, after, tail, size, support, weight, co, active, n_active, _, _ = state
     codes, offsets, weights, starts, tids = rows
     both = co[a, b]
     for i in range(n_active[0]):
@@ -141,7 +144,7 @@ def merge(a: int, b: int, state: State, rows: Rows) -> None:
 @njit(cache=True)
 def drop(a: int, state: State) -> None:
     """Suppress a cluster with all its members; supports of the others do not change."""
-    label, after, _, _, _, _, _, active, n_active = state
+    label, after, active, n_active = state[0], state[1], state[7], state[8]
     member = a
     while member >= 0:
         label[member] = -1
@@ -155,56 +158,114 @@ def drop(a: int, state: State) -> None:
 
 
 @njit(cache=True)
+def _least_supported(image: Array, state: State) -> Array:
+    """The cluster of an image with the least support, then the fewest members, then the least label."""
+    size, support = state[3], state[4]
+    best = 0
+    for i in range(1, len(image)):
+        x, y = image[i], image[best]
+        order = support[x] - support[y]
+        if order == 0:
+            order = size[x] - size[y]
+        if order < 0 or (order == 0 and x < y):
+            best = i
+    return image[best : best + 1]
+
+
+@njit(cache=True)
+def _coarsen(
+    image: Array, least_first: bool, state: State, rows: Rows, row_stamp: Array, stamp: Array
+) -> tuple[int, int]:
+    """Make an image coarser by one merge; where no block allows one, suppress its least cluster.
+
+    With ``least_first`` only the least cluster is merged with others. Returns a, b if b was merged into a;
+    a, a if a was suppressed; -1, -1 if too many items would be, which ``spare[1]`` then says of which cluster.
+    """
+    size, spare = state[3], state[10]
+    a, b = _cheapest_merge(_least_supported(image, state) if least_first else image, state)
+    if a >= 0:
+        _merge(a, b, state, rows, row_stamp, stamp)
+        return a, b
+    a = _least_supported(image, state)[0]
+    if size[a] > spare[0]:
+        spare[1] = a
+        return -1, -1
+    spare[0] -= size[a]
+    drop(a, state)
+    return a, a
+
+
+@njit(cache=True)
 def satisfy_pairs(
-    k: int, pairs: bool, limit: int, state: State, rows: Rows, rarest: Array, partner: Array
+    k: int,
+    pairs: bool,
+    least_first: bool,
+    limit: int,
+    state: State,
+    rows: Rows,
+    rarest: Array,
+    partner: Array,
 ) -> int:
-    """Merge until no cluster, and with ``pairs`` no pair of clusters, has a support in (0, k).
+    """Merge and suppress until no cluster, and with ``pairs`` no pair of clusters, has a support in (0, k).
 
     The largest such support comes first; then a cluster before a pair, then the order of labels. At most
-    about ``limit`` merges are made, so that the caller can report progress; their number is returned.
+    about ``limit`` steps are made, so that the caller can report progress; their number is returned.
     ``rarest``/``partner`` cache, by cluster, its largest pair support below k; partner -2 asks for a look.
     """
-    label, _, _, _, support, _, co, active, n_active = state
+    label, support, co = state[0], state[4], state[6]
     row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
     stamp = np.zeros(len(label), np.int8)
-    image = np.empty(2, np.int64)
-    merges = 0
-    while merges < limit:
-        first, second, most = -1, -1, 0
-        for i in range(n_active[0]):
-            a = active[i]
-            if most < support[a] < k:
-                first, second, most = a, -1, support[a]
-        if pairs:
-            for i in range(n_active[0]):
-                a = active[i]
-                if partner[a] == -2:
-                    _find_rarest(a, k, co, active, n_active[0], rarest, partner)
-                if rarest[a] > most:
-                    first, second, most = a, partner[a], rarest[a]
-        if first < 0:
+    itemset = np.empty(2, np.int64)
+    steps = 0
+    while steps < limit:
+        itemset[0], itemset[1] = _largest_rare(k, pairs, state, rarest, partner)
+        if itemset[0] < 0:
             break
         while True:
-            first = label[first]
-            second = label[second] if second >= 0 else first
-            now = support[first] if first == second else co[first, second]
-            if now >= k or n_active[0] < 2:
+            image = _image(itemset, label, stamp)
+            if len(image) == 0:
                 break
-            image[0], image[1] = first, second
-            a, b = _cheapest_merge(image[: 1 if first == second else 2], state)
-            _merge(a, b, state, rows, row_stamp, stamp)
-            merges += 1
-            for i in range(n_active[0]):
-                r = active[i]
-                if partner[r] == a or partner[r] == b:
-                    partner[r] = -2
-                elif partner[r] != -2 and 0 < co[r, a] < k:
-                    if co[r, a] > rarest[r] or (co[r, a] == rarest[r] and a < partner[r]):
-                        rarest[r], partner[r] = co[r, a], a
-            partner[a] = -2
-        if n_active[0] < 2:
-            break
-    return merges
+            if (support[image[0]] if len(image) == 1 else co[image[0], image[1]]) >= k:
+                break
+            a, b = _coarsen(image, least_first, state, rows, row_stamp, stamp)
+            if a < 0:
+                return steps
+            steps += 1
+            _refresh(a, b, k, state, rarest, partner)
+    return steps
+
+
+@njit(cache=True)
+def _largest_rare(k: int, pairs: bool, state: State, rarest: Array, partner: Array) -> tuple[int, int]:
+    """The cluster, twice, or the pair of clusters with the largest support in (0, k), or (-1, -1)."""
+    support, co, active, n_active = state[4], state[6], state[7], state[8]
+    first, second, most = -1, -1, 0
+    for i in range(n_active[0]):
+        a = active[i]
+        if most < support[a] < k:
+            first, second, most = a, a, support[a]
+    if pairs:
+        for i in range(n_active[0]):
+            a = active[i]
+            if partner[a] == -2:
+                _find_rarest(a, k, co, active, n_active[0], rarest, partner)
+            if rarest[a] > most:
+                first, second, most = a, partner[a], rarest[a]
+    return first, second
+
+
+@njit(cache=True)
+def _refresh(a: int, b: int, k: int, state: State, rarest: Array, partner: Array) -> None:
+    """Renew what is cached after b was merged into a, or a, which then is b, was suppressed."""
+    label, co, active, n_active = state[0], state[6], state[7], state[8]
+    for i in range(n_active[0]):
+        r = active[i]
+        if partner[r] == a or partner[r] == b:
+            partner[r] = -2
+        elif label[a] >= 0 and partner[r] != -2 and 0 < co[r, a] < k:
+            if co[r, a] > rarest[r] or (co[r, a] == rarest[r] and a < partner[r]):
+                rarest[r], partner[r] = co[r, a], a
+    partner[a] = -2
 
 
 @njit(cache=True)
@@ -279,6 +340,7 @@ def itemset_supports(
 @njit(cache=True)
 def satisfy_itemsets(
     k: int,
+    least_first: bool,
     limit: int,
     sets: Array,
     set_offsets: Array,
@@ -288,24 +350,25 @@ def satisfy_itemsets(
     state: State,
     rows: Rows,
 ) -> int:
-    """Merge until the image of no given itemset, one after the other, has a support in (0, k).
+    """Merge and suppress until the image of no given itemset, one after the other, has a support in (0, k).
 
     ``bits`` are those of the clusters, and are kept current. ``cursor[0]`` is the itemset to begin with,
-    and is moved. At most about ``limit`` merges are made; their number is returned.
+    and is moved. At most about ``limit`` steps are made; their number is returned.
     """
-    label, n_active = state[0], state[8]
+    label = state[0]
     row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
     stamp = np.zeros(len(label), np.int8)
-    merges = 0
-    while cursor[0] < len(set_offsets) - 1 and merges < limit:
+    steps = 0
+    while cursor[0] < len(set_offsets) - 1 and steps < limit:
         itemset = sets[set_offsets[cursor[0]] : set_offsets[cursor[0] + 1]]
         image = _image(itemset, label, stamp)
-        while n_active[0] > 1 and 0 < _image_support(image, k, bits, weights) < k:
-            a, b = _cheapest_merge(image, state)
-            _merge(a, b, state, rows, row_stamp, stamp)
+        while 0 < _image_support(image, k, bits, weights) < k:
+            a, b = _coarsen(image, least_first, state, rows, row_stamp, stamp)
+            if a < 0:
+                return steps
             for i in range(bits.shape[1]):
                 bits[a, i] |= bits[b, i]
-            merges += 1
+            steps += 1
             image = _image(itemset, label, stamp)
         cursor[0] += 1
-    return merges
+    return steps
