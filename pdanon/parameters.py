@@ -174,6 +174,8 @@ def _item_codes(items: Iterable[Any], itemsets: Itemsets) -> NDArray[np.int32]:
         problem = (
             f"{int((codes < 0).sum())} of {len(wanted)} weights name items that do not occur in the data"
         )
+    elif problem is None and len(np.unique(codes)) < len(codes):
+        problem = f"{len(codes) - len(np.unique(codes))} of {len(wanted)} weights repeat an item"
     if problem:
         raise ParameterError(problem, where="weights", hint="check spelling and type of the items")
     return codes
