@@ -1,0 +1,490 @@
+"""What every registered algorithm promises, whatever rows it is given.
+
+A new algorithm needs one more line in ARGUMENTS, and one in RECOUNTS if it has a guarantee of its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import io
+import pickle
+from pathlib import Path
+
+import naive
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import SECRET, frame_of, row_lists
+from frames import BASE, FRAMES, NULLS, chunked, objects
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import pdanon
+from pdanon import KmAnonymity
+from pdanon.accessors import TxanonAccessor
+from pdanon.algorithms import ALGORITHMS
+from pdanon.itemsets import find_column
+
+
+def tree_over(items):
+    """A hierarchy of pairs of items and pairs of those, whose nodes are not named after items."""
+    pairs = {f"node {start}": list(items[start : start + 2]) for start in range(0, len(items), 2)}
+    names = list(pairs)
+    upper = {
+        f"upper {start}": {name: pairs[name] for name in names[start : start + 2]}
+        for start in range(0, len(names), 2)
+    }
+    return {"all": upper | {"spare": ["in no row"]}}
+
+
+# Beyond k and m, what to call each algorithm with, given the items of the data.
+ARGUMENTS = {
+    "apriori": lambda items: {"hierarchy": tree_over(items)},
+    "pcta": lambda items: {},
+}
+RECOUNTS = {
+    KmAnonymity: lambda guarantee, rows: not naive.km_threats(rows, guarantee.k, guarantee.m),
+}
+LOSSES = {"NCP", "LM", "UL", "suppressed", "S/N", "GGD", "NCP_relational", "gap"}
+
+algorithms = pytest.mark.parametrize("name", ALGORITHMS)
+
+
+def sets_of(frame):
+    """The rows of the list column, whatever its type; None for a missing row."""
+    column = frame.iloc[:, find_column(frame)]
+    return [None if row is None or row is pd.NA else set(row) for row in column]
+
+
+def rows_of(frame):
+    return [frozenset(row or ()) for row in sets_of(frame)]
+
+
+def items_of(frame):
+    return sorted({item for row in sets_of(frame) for item in row or ()})
+
+
+def run(name, frame, **asked):
+    arguments = {"k": 2, "m": 2} | ARGUMENTS[name](items_of(frame)) | asked
+    return ALGORITHMS[name](frame, **arguments)
+
+
+def test_every_algorithm_is_tested_here():
+    assert set(ARGUMENTS) == set(ALGORITHMS)
+
+
+# --- what is promised of every result
+
+
+def assert_contract(frame, result):
+    assert_released(frame, result.frame)
+    assert_mapping_of(frame, result)
+    assert_truthful(frame, result)
+    assert RECOUNTS[type(result.guarantee)](result.guarantee, rows_of(result.frame))
+    assert set(result.loss.index) <= LOSSES
+    assert result.loss.drop("UL").between(0, 1).all()
+
+
+def assert_released(frame, released):
+    """Index, order and names of columns, attrs and all other columns are those of the input."""
+    position = find_column(frame)
+    pd.testing.assert_index_equal(released.index, frame.index, exact=True)
+    pd.testing.assert_index_equal(released.columns, frame.columns, exact=True)
+    others = [place for place in range(frame.shape[1]) if place != position]
+    pd.testing.assert_frame_equal(released.iloc[:, others], frame.iloc[:, others])
+    assert released.attrs == frame.attrs
+    assert released.iloc[:, position].dtype == pd.ArrowDtype(pa.list_(pa.string()))
+    lists = pa.chunked_array(released.iloc[:, position]).to_pylist()
+    assert all(row is None or row == sorted(set(row)) for row in lists)
+
+
+def assert_mapping_of(frame, result):
+    mapping, items = result.mapping, items_of(frame)
+    assert [*mapping.columns] == ["group", "item", "generalized", "support"]
+    assert [*map(str, mapping.dtypes.drop("item"))] == ["int64", "string[pyarrow]", "int64"]
+    assert mapping["generalized"].dtype == pd.ArrowDtype(pa.string())
+    assert isinstance(mapping["item"].dtype, pd.ArrowDtype)
+    pd.testing.assert_index_equal(mapping.index, pd.RangeIndex(len(items)), exact=True)
+    assert mapping["item"].tolist() == items
+    assert mapping["support"].tolist() == [naive.support(rows_of(frame), {item}) for item in items]
+    assert (mapping["group"] == 0).all()
+
+
+def assert_truthful(frame, result):
+    """Each row is published as what its items became, no more and no less."""
+    labels = result.mapping["generalized"]
+    became = dict(zip(result.mapping["item"], labels.astype(object).where(labels.notna(), None), strict=True))
+    published = [row and {became[item] for item in row} - {None} for row in sets_of(frame)]
+    assert sets_of(result.frame) == published
+    if "hierarchy" in result.parameters:
+        above = names_above(result.parameters["hierarchy"])
+        assert all(label in [text(item), *above[text(item)]] for item, label in became.items())
+
+
+def names_above(tree, path=()):
+    """The categories above each leaf of a nested dict."""
+    if isinstance(tree, dict):
+        parts = [names_above(below, (name, *path)) for name, below in tree.items()]
+        return {leaf: names for part in parts for leaf, names in part.items()}
+    return {text(leaf): path for leaf in tree}
+
+
+def text(item):
+    return pa.scalar(item).cast(pa.string()).as_py()
+
+
+# --- for any rows, of any type and layout
+
+
+@algorithms
+@settings(max_examples=150)
+@given(
+    rows=row_lists(), missing=st.sets(st.integers(0, 9)), k=st.integers(2, 4), m=st.none() | st.integers(1, 4)
+)
+def test_any_rows(name, rows, missing, k, m):
+    rows = [None if number in missing and not row else row for number, row in enumerate(rows)]
+    filled = sum(map(bool, rows))
+    assume(filled == 0 or filled >= k)
+    frame = frame_of(rows)
+    result = run(name, frame, k=k, m=m)
+    assert_contract(frame, result)
+    assert result.guarantee == KmAnonymity(k, m)
+    assert frame.txanon.audit(result.guarantee).rows_at_risk == naive.rows_at_risk(rows_of(frame), k, m)
+    assert result.frame.txanon.audit(result.guarantee).holds
+
+
+@algorithms
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_any_frame(name, make):
+    frame = make()
+    assert_contract(frame, run(name, frame))
+
+
+@algorithms
+@pytest.mark.parametrize("m", [1, 3, None])
+@pytest.mark.parametrize(
+    "rows", [BASE, NULLS, [["a", "b", "c", "d"], ["a", "b", "c"], ["b", "c", "d"], ["d"]]]
+)
+def test_any_knowledge(name, rows, m):
+    frame = frame_of(rows)
+    assert_contract(frame, run(name, frame, k=3, m=m))
+
+
+# --- the input
+
+
+def buffers_of(frame):
+    column = frame.iloc[:, find_column(frame)]
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        return []
+    chunks = pa.chunked_array(column).chunks
+    return [buffer and buffer.to_pybytes() for chunk in chunks for buffer in chunk.buffers()]
+
+
+def assert_same(frame, before):
+    """pandas cannot compare frames with list views: so their lists are compared on their own."""
+    position = find_column(before)
+    others = [place for place in range(before.shape[1]) if place != position]
+    pd.testing.assert_frame_equal(frame.iloc[:, others], before.iloc[:, others])
+    one, other = frame.iloc[:, position], before.iloc[:, position]
+    assert one.dtype == other.dtype
+    assert [*map(type, one)] == [*map(type, other)]
+    assert [*map(list, one.dropna())] == [*map(list, other.dropna())]
+    assert frame.attrs == before.attrs
+
+
+@algorithms
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_input_is_untouched_and_not_shared(name, make):
+    frame = make()
+    before, buffers = pickle.loads(pickle.dumps(frame)), buffers_of(frame)
+    result = run(name, frame)
+    assert_same(frame, before)
+    assert buffers_of(frame) == buffers
+    result.frame.attrs["new"] = 1
+    result.frame.isetitem(find_column(frame), ["changed"] * len(frame))
+    assert_same(frame, before)
+
+
+# --- the same again
+
+
+@algorithms
+@settings(max_examples=60)
+@given(rows=row_lists(least=2), m=st.sampled_from([1, 2, 3, None]), draw=st.randoms())
+def test_neither_order_nor_layout_of_rows_matters(name, rows, m, draw):
+    assume(sum(map(bool, rows)) >= 2)
+    frame = frame_of(rows)
+    result = run(name, frame, m=m)
+    order = draw.sample(range(len(rows)), len(rows))
+    cut = draw.randrange(len(rows))
+    for other, expected in [
+        (frame, result.frame),
+        (frame.iloc[order], result.frame.iloc[order]),
+        (chunked([*map(sorted, rows)][cut:] + [*map(sorted, rows)][:cut]), None),
+        (objects(rows, set), result.frame),
+    ]:
+        again = run(name, other, m=m)
+        pd.testing.assert_frame_equal(again.mapping, result.mapping)
+        pd.testing.assert_series_equal(again.loss, result.loss)
+        assert expected is None or expected.equals(again.frame)
+
+
+# --- nothing is left behind
+
+
+def parquet_bytes(frame):
+    sink = io.BytesIO()
+    frame.to_parquet(sink, compression=None)
+    return sink.getvalue()
+
+
+def ipc_bytes(frame):
+    sink = io.BytesIO()
+    table = pa.Table.from_pandas(frame)
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
+
+
+def csv_bytes(frame):
+    return frame.to_csv().encode()
+
+
+WRITERS = [parquet_bytes, ipc_bytes, pickle.dumps, csv_bytes]
+
+
+def hidden_in_dictionary():
+    items = pa.DictionaryArray.from_arrays(pa.array([1, 2, 1]), pa.array([SECRET, "a", "b"]))
+    return pa.ListArray.from_arrays(pa.array([0, 2, 3]), items)
+
+
+def hidden_under_null():
+    mask = pa.array([False, True, False])
+    return pa.ListArray.from_arrays(pa.array([0, 1, 2, 3]), pa.array(["a", SECRET, "a"]), mask=mask)
+
+
+def hidden_before_slice():
+    return pa.array([[SECRET], ["a", "b"], ["b"], [SECRET]])[1:3]
+
+
+@algorithms
+@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("hide", [hidden_in_dictionary, hidden_under_null, hidden_before_slice])
+def test_items_that_no_row_shows_are_not_released(name, write, hide):
+    lists = hide()
+    frame = pd.DataFrame({"items": pd.Series(lists, dtype=pd.ArrowDtype(lists.type))})
+    assert SECRET.encode() in pickle.dumps(lists)
+    result = run(name, frame)
+    assert SECRET.encode() not in write(result.frame)
+    assert SECRET.encode() not in pickle.dumps(result.mapping)
+
+
+@algorithms
+@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("layout", [frame_of, lambda rows: objects(rows, list), chunked])
+def test_items_that_no_label_names_are_not_released(name, write, layout):
+    """The members of a set are in its label, by design; what a node stands for is not in its name."""
+    single = [f"{SECRET}-{number}" for number in range(6)]
+    result = run(name, layout([[item, "common"] for item in single]))
+    published = frozenset().union(*rows_of(result.frame))
+    assert published.isdisjoint(single)
+    removed = [item for item in single if not any(item in label for label in published)]
+    assert len(removed) == (6 if "hierarchy" in result.parameters else 0)
+    written = write(result.frame)
+    assert not any(item.encode() in written for item in removed)
+    assert result.frame.attrs == {}
+
+
+# --- refusals
+
+
+@algorithms
+@pytest.mark.parametrize("rows", [[["a"]], [["a"], []], [["a", "b"], ["b"], None, []]])
+def test_fewer_than_k_rows_with_items_are_infeasible(name, rows):
+    frame = frame_of(rows)
+    with pytest.raises(pdanon.InfeasibleError, match="k is larger") as caught:
+        run(name, frame, k=3)
+    assert caught.value.partial is None
+    pd.testing.assert_frame_equal(frame, frame_of(rows))
+
+
+# --- the surface
+
+
+@algorithms
+def test_result_unpacks_and_says_what_was_asked(name):
+    result = run(name, frame_of(BASE))
+    frame, mapping = result
+    assert frame is result.frame
+    assert mapping is result.mapping
+    assert result.classes is None
+    assert result.groups is None
+    asked = set(inspect.signature(ALGORITHMS[name]).parameters) - {"frame", "column", "progress"}
+    assert set(result.parameters) == {"algorithm", *asked}
+    assert [result.parameters[key] for key in ("algorithm", "k", "m")] == [name, 2, 2]
+
+
+@algorithms
+def test_representations_show_no_item(name):
+    frame = frame_of([[SECRET, "b"], ["b"], [SECRET], ["c", f"{SECRET}2"]])
+    result = run(name, frame)
+    assert SECRET not in repr(result)
+    assert SECRET not in repr(result.guarantee)
+    assert SECRET not in repr(frame.txanon.audit(result.guarantee))
+    changed = result.mapping["generalized"] != result.mapping["item"]
+    assert f"{changed.sum()} of 4" in repr(result)
+    assert "4 rows" in repr(result)
+
+
+@algorithms
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_representation_counts_what_changed(name, make):
+    frame = make()
+    result = run(name, frame)
+    pairs = zip(result.mapping["item"], result.mapping["generalized"], strict=True)
+    changed = sum(label != text(item) for item, label in pairs)
+    assert f"{changed} of {len(items_of(frame))} generalized or suppressed" in repr(result)
+
+
+@algorithms
+def test_function_and_method_are_one(name):
+    function = ALGORITHMS[name]
+    assert getattr(pdanon, name) is function
+    assert name in pdanon.__all__
+    method = getattr(frame_of(BASE).txanon, name)
+    assert method.__doc__ == function.__doc__
+    assert method.__name__ == name
+    parameters = list(inspect.signature(function).parameters.values())
+    assert list(inspect.signature(method).parameters.values()) == parameters[1:]
+    assert [parameter.name for parameter in parameters[:2]] == ["frame", "column"]
+    assert {parameter.kind for parameter in parameters[2:]} == {inspect.Parameter.KEYWORD_ONLY}
+    assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
+    assert "progress" in inspect.signature(function).parameters
+    frame = frame_of(BASE)
+    arguments = {"k": 2, "m": 2} | ARGUMENTS[name](items_of(frame))
+    pd.testing.assert_frame_equal(
+        getattr(frame.txanon, name)("items", **arguments).frame, function(frame, **arguments).frame
+    )
+
+
+@algorithms
+def test_docstring_has_all_its_parts(name):
+    doc = inspect.getdoc(ALGORITHMS[name])
+    parts = ["Parameters", "Returns", "Raises", "Notes", "References", "Examples", "Guarantee:", "Cost:"]
+    assert [part for part in parts if part not in doc] == []
+    described = [line.split(" : ")[0] for line in doc.splitlines() if " : " in line]
+    assert described == [*inspect.signature(ALGORITHMS[name]).parameters]
+
+
+@algorithms
+def test_progress_goes_to_stderr_alone(name, capsys):
+    frame = frame_of(BASE)
+    quiet = run(name, frame)
+    assert capsys.readouterr() == ("", "")
+    shown = run(name, frame, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert name in err
+    pd.testing.assert_frame_equal(shown.mapping, quiet.mapping)
+
+
+def test_public_names_exist_and_are_listed_once():
+    assert len(set(pdanon.__all__)) == len(pdanon.__all__)
+    assert all(hasattr(pdanon, name) for name in pdanon.__all__)
+    assert [*ALGORITHMS] == [function.__name__ for function in ALGORITHMS.values()]
+    assert all(hasattr(TxanonAccessor, name) for name in ALGORITHMS)
+
+
+# --- an audit shares no code with what it audits
+
+PACKAGE = Path(pdanon.__file__).parent
+
+
+def imports_of(module):
+    """The modules of the package that a module imports, in functions too."""
+    path = PACKAGE.parent.joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return {each for each in found if is_module(each)}
+
+
+def is_module(name):
+    path = PACKAGE.parent.joinpath(*name.split("."))
+    return name.startswith("pdanon.") and (path.with_suffix(".py").is_file() or path.is_dir())
+
+
+def test_guarantees_reach_no_code_that_decides():
+    reached, waiting = set(), [f"pdanon.guarantees.{path.stem}" for path in PACKAGE.glob("guarantees/*.py")]
+    waiting = [name.removesuffix(".__init__") for name in waiting]
+    assert "pdanon.guarantees.km" in waiting
+    while waiting:
+        module = waiting.pop()
+        if module not in reached:
+            reached.add(module)
+            waiting += imports_of(module)
+    assert "pdanon._kernels.counting" in reached
+    deciding = (
+        "pdanon.algorithms",
+        "pdanon.clusters",
+        "pdanon.cuts",
+        "pdanon._kernels.cl",
+        "pdanon._kernels.cu",
+    )
+    assert [module for module in reached if module.startswith(deciding)] == []
+
+
+# --- published examples
+
+TWO_BY_TWO = {"ALL": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
+FIRST = ["a1 b1 b2", "a2 b1", "a2 b1 b2", "a1 a2 b2"]
+SECOND = ["a1", "a1 a2", "b1 b2", "b1 b2", "a1 a2 b2", "a1 a2 b2", "a1 a2 b1 b2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "asked", "expected", "ncp"),
+    [
+        ("apriori", FIRST, {"m": 2, "hierarchy": TWO_BY_TWO}, "A A b1 b2", 0.2273),
+        ("apriori", FIRST, {"m": 3, "hierarchy": TWO_BY_TWO}, "A A b1 b2", 0.2273),
+        ("apriori", FIRST, {"m": 1, "hierarchy": TWO_BY_TWO}, "a1 a2 b1 b2", 0.0),
+        ("apriori", SECOND, {"m": 2, "hierarchy": TWO_BY_TWO}, "a1 a2 B B", 0.2353),
+        ("apriori", SECOND, {"m": 4, "hierarchy": TWO_BY_TWO}, "a1 a2 B B", 0.2353),
+    ],
+)
+def test_published_example(name, rows, asked, expected, ncp):
+    result = ALGORITHMS[name](frame_of([row.split() for row in rows]), k=2, **asked)
+    assert result.mapping["generalized"].tolist() == expected.split()
+    assert result.loss["NCP"] == pytest.approx(ncp, abs=5e-5)
+
+
+SMALL_TREE = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
+
+
+def as_tuples(name, below):
+    if isinstance(below, dict):
+        return name, [as_tuples(*part) for part in below.items()]
+    return name, [(leaf, None) for leaf in below]
+
+
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if "hierarchy" in ARGUMENTS[name]([])])
+@settings(max_examples=100)
+@given(rows=row_lists(least=2), m=st.sampled_from([1, 2, None]))
+def test_no_cut_is_better_than_the_best_of_all_cuts(name, rows, m):
+    assume(sum(map(bool, rows)) >= 2)
+    tree = as_tuples("all", SMALL_TREE["all"])
+    least, _ = naive.optimal_cut(rows, tree, 2, m)
+    result = ALGORITHMS[name](frame_of(rows), k=2, m=m, hierarchy=SMALL_TREE)
+    became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+    of_results = [
+        cut for cut in naive.cuts(tree) if all(cut[item][0] == label for item, label in became.items())
+    ]
+    assert of_results
+    assert result.loss["NCP"] == pytest.approx(float(naive.cut_ncp(rows, of_results[0])))
+    assert result.loss["LM"] == pytest.approx(float(naive.cut_lm(rows, of_results[0])))
+    assert naive.cut_ncp(rows, of_results[0]) >= least
