@@ -4,8 +4,12 @@ Importing the package registers ``df.txanon`` and ``series.itemset``.
 """
 
 from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
+from pdanon import constraints, utility
 from pdanon.algorithms.apriori import apriori
+from pdanon.algorithms.coat import coat
+from pdanon.algorithms.optimal import optimal
 from pdanon.algorithms.pcta import pcta
+from pdanon.algorithms.upcta import upcta
 from pdanon.errors import (
     ColumnError,
     FormatError,
@@ -42,12 +46,17 @@ __all__ = [
     "apriori",
     "as_itemsets",
     "audit",
+    "coat",
+    "constraints",
+    "optimal",
     "pcta",
     "read_csv",
     "read_parquet",
     "risk",
     "to_csv",
     "to_parquet",
+    "upcta",
+    "utility",
 ]
 
 __version__ = "0.1.0"

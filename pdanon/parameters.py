@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
 
@@ -11,10 +13,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
-from pdanon.itemsets import Itemsets, as_itemsets
+from pdanon.io import read_parquet
+from pdanon.itemsets import Itemsets, as_itemsets, find_column
 from pdanon.support import ItemsetTable, SupportIndex
 
-__all__ = ["check_feasible", "check_k", "check_m", "constraint_list", "constraint_table", "item_weights"]
+__all__ = [
+    "check_count",
+    "check_feasible",
+    "check_k",
+    "check_m",
+    "check_share",
+    "constraint_list",
+    "constraint_table",
+    "item_weights",
+]
 
 WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: this many steps from 0 to 1
 
@@ -39,6 +51,24 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
     return int(m)
 
 
+def check_count(value: Any, name: str, *, least: int) -> int:
+    """Check a number of things: an integer of at least so many."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ParameterError(f"{name} must be an integer of at least {least}", got=_scalar(value))
+    return int(value)
+
+
+def check_share(value: Any, name: str) -> Fraction:
+    """Check a share, a number in [0, 1], and read it as the fraction that it was written as.
+
+    A float is read as the nearest fraction with a denominator of up to 10**9: so 0.15 of 100 items are 15,
+    and 1/3 of 3 items is 1, though both floats are a little below.
+    """
+    if isinstance(value, bool) or not isinstance(value, (Real, np.number)) or not 0 <= float(value) <= 1:
+        raise ParameterError(f"{name} must be a number in [0, 1]", got=_scalar(value))
+    return Fraction(float(value)).limit_denominator(10**9)
+
+
 def check_feasible(index: SupportIndex, k: int) -> None:
     """Check that the rows can hide in each other: 0 or at least k of them hold an item."""
     if 0 < index.n_non_empty < k:
@@ -54,8 +84,8 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
 
     Parameters
     ----------
-    constraints : Series or iterable of list-likes
-        One itemset each.
+    constraints : Series, iterable of list-likes, or path
+        One itemset each; a path ends in ``.parquet`` and is that of a file with one list column.
 
     Returns
     -------
@@ -68,7 +98,12 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
         If there is no constraint, or one is missing or empty.
     ItemsetDtypeError
         If one is not list-like, or the items are of several types.
+    FormatError, ColumnError
+        If the file cannot be read, or has no list column or several.
     """
+    if isinstance(constraints, (str, os.PathLike)) and os.fspath(constraints).endswith(".parquet"):
+        table = read_parquet(constraints)
+        constraints = table.iloc[:, find_column(table)]
     if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
         raise ParameterError(
             "constraints must be itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
@@ -186,4 +221,7 @@ def _scalar(value: Any) -> str:
     return str(value) if isinstance(value, (int, float, np.number)) or value is None else type(value).__name__
 
 
-_ITEMSETS_HINT = "give a list of lists of items, or a Series of lists"
+_ITEMSETS_HINT = (
+    "give a list of lists of items, a Series of lists, or the path of a .parquet file with one list column; "
+    "pdanon.read_csv(...)[column] is such a Series"
+)

@@ -179,7 +179,7 @@ def _coarsen(
     """Make an image coarser by one merge; where no block allows one, suppress its least cluster.
 
     With ``least_first`` only the least cluster is merged with others. Returns a, b if b was merged into a;
-    a, a if a was suppressed; -1, -1 if too many items would be, which ``spare[1]`` then says of which cluster.
+    a, a if a was suppressed; -1, -1 if too many items would be, which ``spare[1]`` says of which cluster.
     """
     size, spare = state[3], state[10]
     a, b = _cheapest_merge(_least_supported(image, state) if least_first else image, state)

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pdanon.algorithms.apriori import apriori
+from pdanon.algorithms.coat import coat
+from pdanon.algorithms.optimal import optimal
 from pdanon.algorithms.pcta import pcta
+from pdanon.algorithms.upcta import upcta
 from pdanon.result import Anonymized
 
 __all__ = ["ALGORITHMS"]
 
 ALGORITHMS: dict[str, Callable[..., Anonymized]] = {
-    function.__name__: function for function in (apriori, pcta)
+    function.__name__: function for function in (apriori, optimal, pcta, coat, upcta)
 }

@@ -11,14 +11,15 @@ from typing import Any
 
 import pandas as pd
 
+from pdanon.algorithms._clustering import protect
 from pdanon.clusters import Clusters
-from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.constraints import privacy_model, read_constraints
 from pdanon.itemsets import Itemsets, find_column
-from pdanon.parameters import check_feasible, constraint_list, constraint_table, item_weights
+from pdanon.parameters import check_feasible, item_weights
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
-from pdanon.result import Anonymized, Guarantee
-from pdanon.support import SupportIndex, threats_beyond_pairs
+from pdanon.result import Anonymized
+from pdanon.support import SupportIndex
 
 __all__ = ["pcta"]
 
@@ -45,8 +46,9 @@ def pcta(
         Least number of rows that an attacker's knowledge must match; at least 2.
     m : int or None
         Most items that the attacker knows; None: all items of a row. Not used with ``constraints``.
-    constraints : Series or iterable of list-likes, optional
-        Protect these itemsets only, instead of all itemsets of up to ``m`` items.
+    constraints : Series, iterable of list-likes, path or AllItemsets, optional
+        Protect these itemsets only, instead of all itemsets of up to ``m`` items. A path is that of a
+        ``.parquet`` file with one list column; `pdanon.constraints` makes lists of several kinds.
     weights : mapping or Series, optional
         Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
     progress : bool
@@ -61,8 +63,8 @@ def pcta(
     ------
     InfeasibleError
         If fewer than k, but more than 0, rows hold an item.
-    ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+    ColumnError, ItemsetDtypeError, FormatError, ParameterError
+        If the column, a file or a parameter is not what it should be.
 
     Notes
     -----
@@ -102,20 +104,15 @@ def pcta(
     1      0  salt  (rice,salt)        1
     2      0   tea          tea        3
     """
-    constraints = None if constraints is None else constraint_list(constraints)
-    guarantee: Guarantee = KmAnonymity(k, m) if constraints is None else PrivacyConstraints(constraints, k)
+    constraints = read_constraints(constraints)
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
+    guarantee = privacy_model(constraints, k, m, itemsets)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k)
     clusters = Clusters(index, item_weights(weights, itemsets))
     with progress_bar(progress, "pcta", "merges") as report:
-        if constraints is None:
-            clusters.satisfy_pairs(k, pairs=m != 1, report=report)
-            for threats in threats_beyond_pairs(clusters.index, k, m):
-                clusters.satisfy(threats, k, report=report)
-        else:
-            clusters.satisfy(constraint_table(constraints, itemsets), k, report=report)
+        protect(clusters, guarantee, itemsets, report)
     asked = {"algorithm": "pcta", "k": k, "m": m, "constraints": constraints, "weights": weights}
     return release(
         frame, position, itemsets, Recoding.of_clusters(clusters.labels, itemsets), guarantee, asked

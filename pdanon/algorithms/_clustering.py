@@ -1,0 +1,79 @@
+"""What the algorithms that merge items into clusters have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from pdanon.clusters import Clusters
+from pdanon.constraints import privacy_model, read_constraints
+from pdanon.errors import InfeasibleError
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.itemsets import Itemsets, find_column
+from pdanon.parameters import check_share, constraint_table, item_weights
+from pdanon.progress import progress_bar
+from pdanon.recoding import Recoding, attempt, release
+from pdanon.result import Anonymized
+from pdanon.support import SupportIndex
+from pdanon.utility import check_release, item_blocks, partition
+
+__all__ = ["cluster_within_blocks", "protect"]
+
+
+def protect(
+    clusters: Clusters,
+    guarantee: KmAnonymity | PrivacyConstraints,
+    itemsets: Itemsets,
+    report: Callable[[int], None],
+) -> None:
+    """Merge and suppress until the clusters have a guarantee."""
+    if isinstance(guarantee, KmAnonymity):
+        clusters.satisfy_km(guarantee.k, guarantee.m, report=report)
+    else:
+        clusters.satisfy(constraint_table(guarantee.constraints, itemsets), guarantee.k, report=report)
+
+
+def cluster_within_blocks(
+    algorithm: str,
+    frame: pd.DataFrame,
+    column: Hashable | None,
+    *,
+    k: int,
+    m: int | None,
+    constraints: Any,
+    utility: Any,
+    max_suppressed: float,
+    weights: Mapping[Any, float] | pd.Series[float] | None,
+    progress: bool,
+    least_first: bool,
+) -> Anonymized:
+    """COAT and UPCTA, which differ in the clusters they choose to merge: ``least_first``."""
+    share = check_share(max_suppressed, "max_suppressed")
+    blocks = None if utility is None else partition(utility)
+    constraints = read_constraints(constraints)
+    position = find_column(frame, column)
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    guarantee = privacy_model(constraints, k, m, itemsets)
+    allowed = int(share * itemsets.n_items)
+    clusters = Clusters(
+        SupportIndex.of(itemsets),
+        item_weights(weights, itemsets),
+        item_blocks(blocks, itemsets),
+        spare=allowed,
+        least_first=least_first,
+    )
+    asked = {"algorithm": algorithm, "k": k, "m": m, "constraints": constraints, "utility": blocks}
+    asked |= {"max_suppressed": max_suppressed, "weights": weights}
+    try:
+        with progress_bar(progress, algorithm, "steps") as report:
+            protect(clusters, guarantee, itemsets, report)
+    except InfeasibleError as error:
+        recoding = Recoding.of_clusters(clusters.labels, itemsets)
+        error.partial, _ = attempt(frame, position, itemsets, recoding, guarantee, asked)
+        raise
+    recoding = Recoding.of_clusters(clusters.labels, itemsets)
+    result = release(frame, position, itemsets, recoding, guarantee, asked)
+    check_release(result.mapping, blocks, allowed)
+    return result
