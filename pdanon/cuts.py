@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets import Codes, canonical_rows
-from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.itemsets import Codes, Offsets, canonical_rows
+from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 
 __all__ = ["Cut"]
 
@@ -30,23 +31,36 @@ class Cut:
         Over the items.
     leaves : ndarray of int32, shape (items,)
         The leaf of each item.
+    start : ndarray of int32, shape (items,), optional
+        The node of each item that the cut begins with, nodes of one cut. By default the leaves.
 
     Notes
     -----
-    Memory: 12 bytes for each pair of nodes that occurs in a row together.
+    Memory: 12 bytes for each pair of nodes, not below the start, that occurs in a row together.
     """
 
-    def __init__(self, index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> None:
-        self._index = index
+    def __init__(
+        self, index: SupportIndex, hierarchy: Hierarchy, leaves: Codes, start: Codes | None = None
+    ) -> None:
+        self._index = index.distinct()
         self._hierarchy = hierarchy
         self._leaves = leaves
-        self._extended = _extended(index, hierarchy, leaves)
         occurrences = _occurrences(index, hierarchy, leaves)
         # NCP of all occurrences below a node, times the number of leaves: an integer.
-        cost = np.where(hierarchy.leaves == 1, 0, occurrences * hierarchy.leaves.astype(np.int64))
+        self._cost = np.where(hierarchy.leaves == 1, 0, occurrences * hierarchy.leaves.astype(np.int64))
         below = np.zeros(hierarchy.n_nodes, np.int64)
         levels = hierarchy.parent, hierarchy.size, hierarchy.leaves
-        self._state = (*levels, cost, hierarchy.is_leaf.copy(), below)
+        self._state: Any = (*levels, self._cost, hierarchy.is_leaf.copy(), below)
+        if start is not None:
+            self.lift(start)
+        self._supports = _supports(self._index, hierarchy, self.nodes)
+
+    def copy(self) -> Cut:
+        """Another cut in the same place, which shares the supports."""
+        other = copy(self)
+        *levels, in_cut, below = self._state
+        other._state = (*levels, in_cut.copy(), below.copy())
+        return other
 
     @property
     def nodes(self) -> Codes:
@@ -54,6 +68,31 @@ class Cut:
         from pdanon._kernels import cuts
 
         return cuts.node_of(self._leaves, self._state)
+
+    @property
+    def loss(self) -> int:
+        """NCP summed over all occurrences, times the number of leaves of the hierarchy."""
+        return int(self._state[-1][0])
+
+    def lift(self, nodes: Codes) -> None:
+        """Raise the cut to some nodes, none of which is below it; where one is above another, to that."""
+        from pdanon._kernels import cuts
+
+        cuts.lift_all(np.unique(nodes), self._state)
+
+    def protect(self, k: int, m: int | None, report: Callable[[int], object]) -> None:
+        """Raise the cut until every set of up to m nodes that is in a row is in k rows.
+
+        Parameters
+        ----------
+        k, m : int
+            As in :class:`pdanon.KmAnonymity`.
+        report : callable
+            Is told the number of steps from time to time.
+        """
+        report(self.satisfy_pairs(k, pairs=m != 1))
+        for threats in threats_beyond_pairs(self.index, k, m):
+            report(self.satisfy(threats, k))
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True) -> int:
         """Raise the cut until no node and no pair of nodes is rare; return the number of steps.
@@ -89,28 +128,93 @@ class Cut:
         codes, lengths = canonical_rows(
             self.nodes[index.codes], np.diff(index.offsets), self._hierarchy.n_nodes
         )
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        return SupportIndex(codes, offsets, self._hierarchy.n_nodes, index.weights).distinct()
+        return SupportIndex(codes, _bounds(lengths), self._hierarchy.n_nodes, index.weights).distinct()
 
-    @cached_property
-    def _supports(self) -> Any:
-        rows = self._extended
-        singles = rows.singles
-        singles[0] = self._index.n_non_empty  # the root is left out of the extended rows
-        pairs = rows.pairs_where(lambda supports: supports > 0)
-        return (singles, *pairs, rows.codes, rows.offsets, rows.weights, *rows.transpose[:2])
+    @property
+    def added_losses(self) -> NDArray[np.int64]:
+        """Loss that each node adds to that of its children, all published for the occurrences below."""
+        added = self._cost.copy()
+        np.subtract.at(added, self._hierarchy.parent[1:], self._cost[1:])
+        return added
+
+    def first_demands(self, k: int, *, pairs: bool = True) -> ItemsetTable:
+        """Demands of all rare nodes, and pairs of nodes, not below the start.
+
+        A cut covers a node if it is at the node or above it. A demand is a set of nodes of which every safe
+        cut covers one or more; a cut that meets these demands has no rare node or pair.
+
+        Parameters
+        ----------
+        k : int
+            A support in (0, k) is rare.
+        pairs : bool
+            Whether pairs count, or single nodes only.
+
+        Returns
+        -------
+        ItemsetTable
+            Distinct demands. Those that others imply are left out, except some of pairs.
+        """
+        from pdanon._kernels import demands
+
+        tree = self._hierarchy
+        forced = demands.forced_nodes(k, pairs, tree.parent, tree.size, self._supports)
+        uppermost = np.flatnonzero(forced & ~np.where(tree.parent < 0, False, forced[tree.parent]))
+        found = np.empty(0, np.int32)
+        if pairs:
+            found = demands.pair_demands(k, forced, tree.parent, tree.size, self._supports)
+        sizes = np.concatenate((np.ones(len(uppermost), np.int64), np.full(len(found) // 2, 2)))
+        return self._distinct(np.concatenate((uppermost.astype(np.int32), found)), sizes)
+
+    def demands(self, threats: ItemsetTable, k: int) -> ItemsetTable:
+        """Demands of rare sets of nodes, each raised as far as it stays rare.
+
+        Parameters
+        ----------
+        threats : ItemsetTable
+            Sets of nodes not below the start, none above another of its set.
+        k : int
+            A support in (0, k) is rare.
+
+        Returns
+        -------
+        ItemsetTable
+            Distinct demands. A cut that meets them publishes none of the given sets.
+        """
+        from pdanon._kernels import demands
+
+        tree = self._hierarchy
+        sets = threats.codes, threats.offsets
+        return self._distinct(*demands.set_demands(k, *sets, tree.parent, tree.size, self._supports))
+
+    def _distinct(self, codes: Codes, sizes: NDArray[np.int64]) -> ItemsetTable:
+        rows = SupportIndex(codes, _bounds(sizes), self._hierarchy.n_nodes).distinct()
+        return ItemsetTable(rows.codes, rows.offsets, rows.weights)
 
 
-def _extended(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> SupportIndex:
-    """The rows with all ancestors of their items, except the root, as node numbers."""
-    paths = [leaves]
+def _supports(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> Any:
+    """Supports of nodes and pairs of nodes, and the rows to count more, as the kernels take them."""
+    rows = _extended(index, hierarchy, nodes)
+    singles = rows.singles
+    singles[0] = index.n_non_empty  # the root is left out of the extended rows
+    pairs = rows.pairs_where(lambda supports: supports > 0)
+    return (singles, *pairs, rows.codes, rows.offsets, rows.weights, *rows.transpose[:2])
+
+
+def _extended(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> SupportIndex:
+    """The rows as the items' nodes and all ancestors of those, except the root."""
+    paths = [nodes]
     while paths[-1].any():
         paths.append(np.maximum(hierarchy.parent[paths[-1]], 0))
     ancestors = np.column_stack(paths)[index.codes]
     inner = ancestors > 0
-    ends = np.concatenate(([0], np.cumsum(inner.sum(axis=1))))[index.offsets]
+    ends = _bounds(inner.sum(axis=1))[index.offsets]
     codes, lengths = canonical_rows(ancestors[inner], np.diff(ends), hierarchy.n_nodes)
-    return SupportIndex(codes, np.concatenate(([0], np.cumsum(lengths))), hierarchy.n_nodes, index.weights)
+    return SupportIndex(codes, _bounds(lengths), hierarchy.n_nodes, index.weights)
+
+
+def _bounds(lengths: NDArray[np.int64]) -> Offsets:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
 
 
 def _occurrences(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> NDArray[np.int64]:

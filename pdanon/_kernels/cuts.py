@@ -21,9 +21,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pdanon._kernels.counting import _support
+from pdanon._kernels.counting import _contains, _rarest
 
-__all__ = ["lift", "node_of", "satisfy_itemsets", "satisfy_pairs"]
+__all__ = ["lift", "lift_all", "node_of", "satisfy_itemsets", "satisfy_pairs"]
 
 Array = NDArray[Any]
 State = tuple[Array, Array, Array, Array, Array, Array]
@@ -44,6 +44,16 @@ def lift(node: int, state: State) -> None:
     while node >= 0:
         below[node] += added
         node = parent[node]
+
+
+@njit(cache=True)
+def lift_all(nodes: Array, state: State) -> None:
+    """Put nodes, ascending, into the cut; of those on one path the uppermost."""
+    end = 0
+    for node in nodes:
+        if node >= end:
+            lift(node, state)
+            end = node + state[1][node]
 
 
 @njit(cache=True)
@@ -78,8 +88,8 @@ def _maximal(nodes: Array, size: Array, out: Array) -> int:
 
 
 @njit(cache=True)
-def _node_support(nodes: Array, supports: Supports) -> int:
-    """Support of an antichain of nodes, ascending."""
+def _reached(nodes: Array, k: int, supports: Supports) -> int:
+    """Support of an antichain of nodes, ascending; counted up to k where there are more than two."""
     singles, pair_starts, partners, together, codes, offsets, weights, starts, tids = supports
     if len(nodes) == 1:
         return singles[nodes[0]]
@@ -93,7 +103,15 @@ def _node_support(nodes: Array, supports: Supports) -> int:
             else:
                 stop = middle
         return together[slot] if slot < last and partners[slot] == nodes[1] else 0
-    return _support(nodes, codes, offsets, weights, starts, tids)
+    rarest = _rarest(nodes, starts)
+    support = 0
+    for slot in range(starts[rarest], starts[rarest + 1]):
+        row = tids[slot]
+        if _contains(codes, offsets[row], offsets[row + 1], nodes):
+            support += weights[row]
+            if support >= k:
+                break
+    return support
 
 
 @njit(cache=True)
@@ -115,7 +133,7 @@ def _cheapest(nodes: Array, k: int, state: State, supports: Supports, out: Array
         better = n_best == 0 or added < best_cost or (added == best_cost and affected < best_leaves)
         if not better and added == best_cost and affected == best_leaves:
             better = _precedes(trial, n, out, n_best)
-        if better and _node_support(trial[:n], supports) >= k:
+        if better and _reached(trial[:n], k, supports) >= k:
             for i in range(n):
                 out[i] = trial[i]
             n_best, best_cost, best_leaves = n, added, affected
@@ -143,7 +161,7 @@ def _stepwise(nodes: Array, k: int, state: State, supports: Supports, out: Array
     parent, size, _, cost, _, below = state
     at = nodes.copy()
     n = _maximal(at, size, out)
-    while _node_support(out[:n], supports) < k:
+    while _reached(out[:n], k, supports) < k:
         place, least = -1, np.int64(0)
         for i in range(len(at)):
             up = parent[at[i]]
@@ -157,7 +175,7 @@ def _stepwise(nodes: Array, k: int, state: State, supports: Supports, out: Array
         reached = at[i]
         at[i] = nodes[i]
         n = _maximal(at, size, out)
-        while at[i] != reached and _node_support(out[:n], supports) < k:
+        while at[i] != reached and _reached(out[:n], k, supports) < k:
             at[i] = parent[at[i]]
             n = _maximal(at, size, out)
     return _maximal(at, size, out)
@@ -212,7 +230,7 @@ def satisfy_itemsets(k: int, sets: Array, set_offsets: Array, state: State, supp
         nodes = node_of(sets[set_offsets[i] : set_offsets[i + 1]], state)
         image = np.empty(len(nodes), np.int64)
         n = _maximal(nodes, state[1], image)
-        if 0 < _node_support(image[:n], supports) < k:
+        if 0 < _reached(image[:n], k, supports) < k:
             _generalize(image[:n].copy(), k, state, supports)
             done += 1
     return done

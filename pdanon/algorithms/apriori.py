@@ -17,7 +17,7 @@ from pdanon.parameters import check_feasible
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
-from pdanon.support import SupportIndex, threats_beyond_pairs
+from pdanon.support import SupportIndex
 
 __all__ = ["apriori"]
 
@@ -107,8 +107,6 @@ def apriori(
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     cut = Cut(index, tree, leaves)
     with progress_bar(progress, "apriori", "generalizations") as report:
-        report(cut.satisfy_pairs(k, pairs=m != 1))
-        for threats in threats_beyond_pairs(cut.index, k, m):
-            report(cut.satisfy(threats, k))
+        cut.protect(k, m, report)
     asked = {"algorithm": "apriori", "k": k, "m": m, "hierarchy": hierarchy}
     return release(frame, position, itemsets, Recoding.of_cut(cut.nodes, tree), guarantee, asked)

@@ -1,0 +1,138 @@
+"""Slow, obvious cuts of hierarchies to compare with; a tree is (name, list of trees), a leaf (name, None)."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import naive
+import pandas as pd
+from hypothesis import strategies as st
+
+import pdanon
+
+
+@st.composite
+def trees(draw, most=8, items="abcdefgh"):
+    """Ragged trees over the first few letters, with categories of one child."""
+    nodes = [(item, None) for item in items[: draw(st.integers(1, most))]]
+    for number in range(draw(st.integers(0, 6))):
+        start = draw(st.integers(0, len(nodes) - 1))
+        stop = draw(st.integers(start + 1, len(nodes)))
+        nodes[start:stop] = [(f"node {number}", nodes[start:stop])]
+    return ("*", nodes)
+
+
+def subtrees(tree):
+    """The tree and all trees in it, in pre-order."""
+    return [tree, *(each for child in tree[1] or () for each in subtrees(child))]
+
+
+def hierarchy_of(tree):
+    edges = [(child[0], each[0]) for each in subtrees(tree) for child in each[1] or ()]
+    return pdanon.Hierarchy.from_frame(pd.DataFrame(edges, columns=["child", "parent"]))
+
+
+def lattice_search(rows, tree, k, m):
+    """Least NCP of a safe cut, breadth first from the leaves upwards."""
+    below = {each[0]: [child[0] for child in each[1] or ()] for each in subtrees(tree)}
+    leaves = {each[0]: naive.leaves(each) for each in subtrees(tree)}
+    queue, seen, best = [frozenset(naive.leaves(tree))], set(), None
+    while queue:
+        cut = queue.pop(0)
+        became = {leaf: (node, len(leaves[node])) for node in cut for leaf in leaves[node]}
+        loss = naive.cut_ncp(rows, became)
+        if best is not None and loss >= best:
+            continue  # and so is whatever is above it
+        if not naive.km_threats([frozenset(became[item] for item in row) for row in rows], k, m):
+            best = loss
+            continue
+        for node, children in below.items():
+            if children and cut.issuperset(children):
+                above = cut.difference(children) | {node}
+                if above not in seen:
+                    seen.add(above)
+                    queue.append(above)
+    return best
+
+
+class NaiveCut:
+    """A cut that is raised; nodes are numbered in pre-order."""
+
+    def __init__(self, rows, tree):
+        self.rows = rows
+        self.names = [each[0] for each in subtrees(tree)]
+        number = {name: place for place, name in enumerate(self.names)}
+        self.parent = {
+            number[child[0]]: number[each[0]] for each in subtrees(tree) for child in each[1] or ()
+        }
+        self.leaves = [frozenset(naive.leaves(each)) for each in subtrees(tree)]
+        self.above = {each[0]: number[each[0]] for each in subtrees(tree) if each[1] is None}
+
+    def path(self, node):
+        return [node, *(self.path(self.parent[node]) if node else ())]
+
+    def support(self, nodes):
+        return sum(all(self.leaves[node] & row for node in nodes) for row in self.rows)
+
+    def cost(self, node):
+        """NCP of all occurrences below a node, times the number of leaves."""
+        size = len(self.leaves[node])
+        return size * (size > 1) * sum(len(self.leaves[node] & row) for row in self.rows)
+
+    def published(self):
+        return [frozenset(self.above[item] for item in row) for row in self.rows]
+
+    def lift(self, nodes):
+        for node in nodes:
+            self.above |= dict.fromkeys(self.leaves[node], node)
+
+    def uppermost(self, nodes):
+        return tuple(sorted(node for node in set(nodes) if not set(self.path(node)[1:]) & set(nodes)))
+
+    def added(self, nodes):
+        covered = {self.above[leaf] for node in nodes for leaf in self.leaves[node]}
+        return sum(map(self.cost, nodes)) - sum(map(self.cost, covered))
+
+    def generalize(self, nodes, k):
+        """Lift to the combination of ancestors that adds least loss, then affects fewest leaves."""
+        combinations = {self.uppermost(each) for each in product(*map(self.path, nodes))}
+        enough = [each for each in combinations if self.support(each) >= k]
+        self.lift(
+            min(enough, key=lambda each: (self.added(each), sum(len(self.leaves[n]) for n in each), each))
+        )
+
+    def satisfy(self, sets, k):
+        for each in sets:
+            image = self.uppermost(self.above[min(self.leaves[node])] for node in each)
+            if 0 < self.support(image) < k:
+                self.generalize(image, k)
+
+    def threats(self, k, m):
+        return naive.km_threats(self.published(), k, m)
+
+    def result(self):
+        return {leaf: self.names[node] for leaf, node in self.above.items()}
+
+
+def protect(cut, k, m):
+    """Nodes in pre-order, pairs in pre-order until none is rare, then size by size what is still rare."""
+    nodes = range(len(cut.names))
+    cut.satisfy([(node,) for node in nodes if node in cut.above.values()], k)
+    changed = m != 1
+    while changed:
+        before = dict(cut.above)
+        for a in nodes:
+            for b in nodes[a + 1 :]:
+                if {a, b} <= set(cut.above.values()):
+                    cut.satisfy([(a, b)], k)
+        changed = cut.above != before
+    if m is None or m > 2:
+        longest = max(map(len, cut.published()), default=0)
+        for size in [None] if m is None or m >= longest else range(3, m + 1):
+            while threats := cut.threats(k, size):
+                cut.satisfy(naive.by_size(threats), k)
+    return cut
+
+
+def apriori(rows, tree, k, m):
+    return protect(NaiveCut(rows, tree), k, m).result()
