@@ -7,6 +7,8 @@ from pdanon import accessors as _accessors  # noqa: F401  (registers the accesso
 from pdanon import constraints, utility
 from pdanon.algorithms.apriori import apriori
 from pdanon.algorithms.coat import coat
+from pdanon.algorithms.hghs import hghs
+from pdanon.algorithms.mhghs import mhghs
 from pdanon.algorithms.optimal import optimal
 from pdanon.algorithms.pcta import pcta
 from pdanon.algorithms.upcta import upcta
@@ -48,6 +50,8 @@ __all__ = [
     "audit",
     "coat",
     "constraints",
+    "hghs",
+    "mhghs",
     "optimal",
     "pcta",
     "read_csv",

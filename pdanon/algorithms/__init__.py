@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 from pdanon.algorithms.apriori import apriori
 from pdanon.algorithms.coat import coat
+from pdanon.algorithms.hghs import hghs
+from pdanon.algorithms.mhghs import mhghs
 from pdanon.algorithms.optimal import optimal
 from pdanon.algorithms.pcta import pcta
 from pdanon.algorithms.upcta import upcta
@@ -18,5 +20,5 @@ from pdanon.result import Anonymized
 __all__ = ["ALGORITHMS"]
 
 ALGORITHMS: dict[str, Callable[..., Anonymized]] = {
-    function.__name__: function for function in (apriori, optimal, pcta, coat, upcta)
+    function.__name__: function for function in (apriori, optimal, hghs, mhghs, pcta, coat, upcta)
 }
