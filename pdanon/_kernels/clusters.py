@@ -212,12 +212,12 @@ def satisfy_pairs(
     about ``limit`` steps are made, so that the caller can report progress; their number is returned.
     ``rarest``/``partner`` cache, by cluster, its largest pair support below k; partner -2 asks for a look.
     """
-    label, support, co = state[0], state[4], state[6]
+    label, support, co, spare = state[0], state[4], state[6], state[10]
     row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
     stamp = np.zeros(len(label), np.int8)
     itemset = np.empty(2, np.int64)
     steps = 0
-    while steps < limit:
+    while steps < limit and spare[1] < 0:
         itemset[0], itemset[1] = _largest_rare(k, pairs, state, rarest, partner)
         if itemset[0] < 0:
             break
