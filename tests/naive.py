@@ -5,6 +5,7 @@ Rows are a list of frozensets. Items, and the labels of clusters, are anything t
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
 from math import log2
@@ -16,20 +17,19 @@ def support(rows, itemset):
     return sum(itemset <= row for row in rows)
 
 
-def itemsets_of(rows, m):
-    """All itemsets of 1 to m items that occur."""
-    return {
+def supports(rows, m):
+    """Support of each itemset of 1 to m items that occurs."""
+    return Counter(
         frozenset(chosen)
-        for row in set(rows)
+        for row in rows
         for size in range(1, min(m, len(row)) + 1)
         for chosen in combinations(sorted(row), size)
-    }
+    )
 
 
 def rare_itemsets(rows, k, m):
     """Support of each itemset of up to m items that is in a row, but in fewer than k."""
-    supports = {itemset: support(rows, itemset) for itemset in itemsets_of(rows, m)}
-    return {itemset: count for itemset, count in supports.items() if count < k}
+    return {itemset: count for itemset, count in supports(rows, m).items() if count < k}
 
 
 def minimal(itemsets):

@@ -48,6 +48,8 @@ def blocks_of(items):
 ARGUMENTS = {
     "apriori": lambda items: {"hierarchy": tree_over(items)},
     "coat": blocks_of,
+    "hghs": lambda items: {"hierarchy": tree_over(items)},
+    "mhghs": lambda items: {"hierarchy": tree_over(items)},
     "optimal": lambda items: {"hierarchy": tree_over(items)},
     "pcta": lambda items: {},
     "upcta": blocks_of,
@@ -109,14 +111,14 @@ def assert_released(frame, released):
 
 
 def assert_mapping_of(frame, result):
-    mapping, items = result.mapping, items_of(frame)
+    mapping, items, rows = result.mapping, items_of(frame), rows_of(frame)
     assert [*mapping.columns] == ["group", "item", "generalized", "support"]
     assert [*map(str, mapping.dtypes.drop("item"))] == ["int64", "string[pyarrow]", "int64"]
     assert mapping["generalized"].dtype == pd.ArrowDtype(pa.string())
     assert isinstance(mapping["item"].dtype, pd.ArrowDtype)
     pd.testing.assert_index_equal(mapping.index, pd.RangeIndex(len(items)), exact=True)
     assert mapping["item"].tolist() == items
-    assert mapping["support"].tolist() == [naive.support(rows_of(frame), {item}) for item in items]
+    assert mapping["support"].tolist() == [naive.support(rows, {item}) for item in items]
     assert (mapping["group"] == 0).all()
 
 
@@ -487,7 +489,11 @@ def as_tuples(name, below):
     return name, [(leaf, None) for leaf in below]
 
 
-@pytest.mark.parametrize("name", [name for name in ARGUMENTS if "hierarchy" in ARGUMENTS[name]([])])
+SUPPRESSING = {"hghs", "mhghs"}
+CUTTING = [name for name in ARGUMENTS if "hierarchy" in ARGUMENTS[name]([]) and name not in SUPPRESSING]
+
+
+@pytest.mark.parametrize("name", CUTTING)
 @settings(max_examples=100)
 @given(rows=row_lists(least=2), m=st.sampled_from([1, 2, None]))
 def test_no_cut_is_better_than_the_best_of_all_cuts(name, rows, m):
