@@ -64,8 +64,15 @@ def cluster_within_blocks(
         spare=allowed,
         least_first=least_first,
     )
-    asked = {"algorithm": algorithm, "k": k, "m": m, "constraints": constraints, "utility": blocks}
-    asked |= {"max_suppressed": max_suppressed, "weights": weights}
+    asked = {
+        "algorithm": algorithm,
+        "k": k,
+        "m": m,
+        "constraints": constraints,
+        "utility": blocks,
+        "max_suppressed": max_suppressed,
+        "weights": weights,
+    }
     try:
         with progress_bar(progress, algorithm, "steps") as report:
             protect(clusters, guarantee, itemsets, report)
