@@ -164,7 +164,9 @@ class Cut:
         if pairs:
             found = demands.pair_demands(k, forced, tree.parent, tree.size, self._supports)
         sizes = np.concatenate((np.ones(len(uppermost), np.int64), np.full(len(found) // 2, 2)))
-        return self._distinct(np.concatenate((uppermost.astype(np.int32), found)), sizes)
+        codes = np.concatenate((uppermost.astype(np.int32), found))
+        rows = SupportIndex(codes, _bounds(sizes), tree.n_nodes).distinct()
+        return ItemsetTable(rows.codes, rows.offsets, rows.weights)
 
     def demands(self, threats: ItemsetTable, k: int) -> ItemsetTable:
         """Demands of rare sets of nodes, each raised as far as it stays rare.
@@ -179,17 +181,14 @@ class Cut:
         Returns
         -------
         ItemsetTable
-            Distinct demands. A cut that meets them publishes none of the given sets.
+            A cut that meets these demands publishes none of the given sets.
         """
         from pdanon._kernels import demands
 
         tree = self._hierarchy
         sets = threats.codes, threats.offsets
-        return self._distinct(*demands.set_demands(k, *sets, tree.parent, tree.size, self._supports))
-
-    def _distinct(self, codes: Codes, sizes: NDArray[np.int64]) -> ItemsetTable:
-        rows = SupportIndex(codes, _bounds(sizes), self._hierarchy.n_nodes).distinct()
-        return ItemsetTable(rows.codes, rows.offsets, rows.weights)
+        codes, starts = demands.set_demands(k, *sets, tree.parent, tree.size, self._supports)
+        return ItemsetTable(codes, starts, np.zeros(len(starts) - 1, np.int64))
 
 
 def _supports(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> Any:

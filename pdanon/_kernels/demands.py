@@ -77,17 +77,39 @@ def _is_rare(a: int, b: int, k: int, size: Array, supports: Supports) -> bool:
 def set_demands(
     k: int, sets: Array, set_offsets: Array, parent: Array, size: Array, supports: Supports
 ) -> tuple[Array, Array]:
-    """Demand of each rare set of nodes after raising it as far as it stays rare, and their sizes."""
+    """Demand of each rare set of nodes after raising it as far as it stays rare, as CSR.
+
+    Sets whose demands are implied by those of the sets before them are passed over.
+    """
     demands = np.empty(len(sets), np.int32)
-    sizes = np.empty(len(set_offsets) - 1, np.int64)
+    starts = np.zeros(len(set_offsets), np.int64)
     n = 0
-    for i in range(len(sizes)):
+    met_with = np.full(len(parent), -1, np.int64)
+    for i in range(len(set_offsets) - 1):
         at = sets[set_offsets[i] : set_offsets[i + 1]].astype(np.int64)
-        image = np.empty(len(at), np.int64)
-        raised = _raise(at, k, parent, size, supports, image)
-        sizes[i] = _lowest_parents(image, raised, parent, size, demands[n:])
-        n += sizes[i]
-    return demands[:n], sizes
+        for node in at:  # where one of these is covered, the demand of the set is met
+            above = parent[node]
+            while above >= 0 and met_with[above] != i:
+                met_with[above] = i
+                above = parent[above]
+        if not _any_within(demands, starts, n, met_with, i):
+            image = np.empty(len(at), np.int64)
+            raised = _raise(at, k, parent, size, supports, image)
+            starts[n + 1] = starts[n] + _lowest_parents(image, raised, parent, size, demands[starts[n] :])
+            n += 1
+    return demands[: starts[n]], starts[: n + 1]
+
+
+@njit(cache=True)
+def _any_within(demands: Array, starts: Array, n: int, mark: Array, value: int) -> bool:
+    """Whether all nodes of one of the first n demands are marked with a value."""
+    for i in range(n):
+        slot = starts[i]
+        while slot < starts[i + 1] and mark[demands[slot]] == value:
+            slot += 1
+        if slot == starts[i + 1]:
+            return True
+    return False
 
 
 @njit(cache=True)
