@@ -44,7 +44,7 @@ _TIME_INDEXES = {
     "timedelta64": pd.TimedeltaIndex,
 }
 _ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
-_OBJECT_HINT = "build the column with pdanon.as_itemsets(...), or store it as a list of one item type"
+_OBJECT_HINT = "build it with pdanon.as_itemsets(...); text that looks like a list is not parsed"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
