@@ -1,0 +1,56 @@
+"""Documentation: the commands it shows print what is shown, and nothing public is left out of it."""
+
+import doctest
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import pdanon
+from pdanon.algorithms import ALGORITHMS
+from pdanon.cli import main
+
+ROOT = Path(__file__).parents[1]
+BLOCK = re.compile(r'^```(\w+)(?: title="(.+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+PAGES = [
+    page for page in sorted((ROOT / "docs").rglob("*.md")) if "```console" in page.read_text(encoding="utf-8")
+]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_commands_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    checker = doctest.OutputChecker()
+    for kind, title, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if title:
+            Path(title).write_text(text)
+        if kind != "console":
+            continue
+        for shown in re.split(r"^\$ pdanon ", text.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
+            command, _, expected = shown.partition("\n")
+            main(shlex.split(command))
+            printed = capsys.readouterr()
+            got = printed.out or printed.err
+            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            assert checker.check_output(expected, got, flags), f"$ pdanon {command}\n{got}"
+
+
+def test_the_reference_has_every_public_name():
+    reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^::: pdanon\.(\w+)$", reference, re.MULTILINE)) == set(pdanon.__all__)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_has_a_page_that_can_be_found(name):
+    assert (ROOT / "docs" / "algorithms" / f"{name}.md").is_file()
+    for place in ("README.md", "mkdocs.yml", "docs/algorithms/index.md"):
+        assert f"{name}.md" in (ROOT / place).read_text(encoding="utf-8"), place
+    assert f"`{name}`" in (ROOT / "docs" / "loss.md").read_text(encoding="utf-8")
+
+
+def test_links_of_the_readme_lead_somewhere():
+    links = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
