@@ -91,7 +91,9 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     if Path("/proc/cpuinfo").exists():
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), model)
+        models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+        model = models[0] if models else model
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    packages = ", ".join(f"{name} {version(name)}" for name in ("pandas", "pyarrow", "numpy", "scipy", "numba"))
+    used = ("pandas", "pyarrow", "numpy", "scipy", "numba")
+    packages = ", ".join(f"{name} {version(name)}" for name in used)
     return f"{os.cpu_count()} cores {model}, {memory:.0f} GiB; Python {platform.python_version()}, {packages}"
