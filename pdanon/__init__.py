@@ -7,11 +7,13 @@ from pdanon import accessors as _accessors  # noqa: F401  (registers the accesso
 from pdanon import constraints, utility
 from pdanon.algorithms.apriori import apriori
 from pdanon.algorithms.coat import coat
+from pdanon.algorithms.direct import direct
 from pdanon.algorithms.hghs import hghs
 from pdanon.algorithms.mhghs import mhghs
 from pdanon.algorithms.optimal import optimal
 from pdanon.algorithms.pcta import pcta
 from pdanon.algorithms.upcta import upcta
+from pdanon.algorithms.vpa import vpa
 from pdanon.errors import (
     ColumnError,
     FormatError,
@@ -50,6 +52,7 @@ __all__ = [
     "audit",
     "coat",
     "constraints",
+    "direct",
     "hghs",
     "mhghs",
     "optimal",
@@ -61,6 +64,7 @@ __all__ = [
     "to_parquet",
     "upcta",
     "utility",
+    "vpa",
 ]
 
 __version__ = "0.1.0"

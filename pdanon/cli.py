@@ -199,6 +199,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "help": "taxonomy of the items, a CSV file of rows leaf;parent;...;root, or the fan-out of a "
         "balanced one over the items in order",
     },
+    "parts": {"type": int, "help": "in how many parts the work is done"},
     "constraints": {"type": _table, "metavar": "FILE", "help": _CONSTRAINTS_HELP},
     "weights": {
         "type": _table,

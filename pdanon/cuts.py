@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Offsets, canonical_rows
 from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 
-__all__ = ["Cut"]
+__all__ = ["Cut", "check_parts"]
 
 
 class Cut:
@@ -189,6 +191,13 @@ class Cut:
         sets = threats.codes, threats.offsets
         codes, starts = demands.set_demands(k, *sets, tree.parent, tree.size, self._supports)
         return ItemsetTable(codes, starts, np.zeros(len(starts) - 1, np.int64))
+
+
+def check_parts(parts: Any) -> None:
+    """Check a number of parts that a cut each is made for: an integer of at least 1."""
+    if isinstance(parts, bool) or not isinstance(parts, Integral) or parts < 1:
+        got = str(parts) if isinstance(parts, (int, float)) else type(parts).__name__
+        raise ParameterError("parts must be an integer of at least 1", got=got)
 
 
 def _supports(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> Any:

@@ -6,9 +6,33 @@ from itertools import product
 
 import naive
 import pandas as pd
+from conftest import row_lists
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import pdanon
+
+# Two data sets with all their safe cuts worked out by hand, and for both: m, what changes, NCP.
+SMALL_TREE = ("*", [("A", [("a1", None), ("a2", None)]), ("B", [("b1", None), ("b2", None)])])
+FIRST = [{"a1", "b1", "b2"}, {"a2", "b1"}, {"a2", "b1", "b2"}, {"a1", "a2", "b2"}]
+SECOND = [{"a1"}, {"a1", "a2"}, *[{"b1", "b2"}] * 2, *[{"a1", "a2", "b2"}] * 2, {"a1", "a2", "b1", "b2"}]
+WORKED = [
+    (FIRST, 1, {}, 0),
+    (FIRST, 2, {"a1": "A", "a2": "A"}, 2.5 / 11),
+    (FIRST, 3, {"a1": "A", "a2": "A"}, 2.5 / 11),
+    (SECOND, 2, {"b1": "B", "b2": "B"}, 4 / 17),
+    (SECOND, 4, {"b1": "B", "b2": "B"}, 4 / 17),
+]
+
+
+@st.composite
+def problems(draw, **shape):
+    """A tree, rows over its leaves of which at least k hold an item, or none does, and k."""
+    tree = draw(trees())
+    rows = draw(row_lists(items=naive.leaves(tree), **shape))
+    k = draw(st.integers(2, 4))
+    assume(not any(rows) or sum(map(bool, rows)) >= k)
+    return tree, rows, k
 
 
 @st.composite
@@ -136,3 +160,54 @@ def protect(cut, k, m):
 
 def apriori(rows, tree, k, m):
     return protect(NaiveCut(rows, tree), k, m).result()
+
+
+def direct(rows, tree, k, m):
+    """What is rare, of any size, in the order of a prefix tree, until nothing is."""
+    cut = NaiveCut(rows, tree)
+    while threats := cut.threats(k, m):
+        cut.satisfy(sorted(tuple(sorted(each)) for each in threats), k)
+    return cut.result()
+
+
+def vpa(rows, tree, k, m, parts):
+    """Subtree by subtree, then all rows from there."""
+    order = [each[0] for each in subtrees(tree)]
+    roots = [tree]
+    while len(roots) < parts and any(len(naive.leaves(root)) > 1 for root in roots):
+        widest = max(roots, key=lambda root: (len(naive.leaves(root)), -order.index(root[0])))
+        roots = [root for root in roots if root is not widest] + list(widest[1])
+    start = {leaf: leaf for leaf in naive.leaves(tree)}
+    for root in roots:
+        inside = [row & set(naive.leaves(root)) for row in rows]
+        if sum(map(bool, inside)) >= k:
+            start |= apriori(inside, root, k, m)
+    cut = NaiveCut(rows, tree)
+    cut.above = {leaf: order.index(node) for leaf, node in start.items()}
+    return protect(cut, k, m).result()
+
+
+def gray_order(rows):
+    """Row numbers by the rank of their bits, most frequent item first, in a Gray code."""
+    items = sorted(set().union(*rows))
+    items.sort(key=lambda item: -naive.support(rows, {item}))
+
+    def rank(number):
+        return [len(rows[number] & set(items[: digit + 1])) % 2 for digit in range(len(items))]
+
+    return sorted(range(len(rows)), key=rank)
+
+
+def lra(rows, tree, k, m, parts):
+    """Block of each row, and what it is published as."""
+    order = gray_order(rows)
+    filled = [number for number in order if rows[number]]
+    block = dict.fromkeys(order, 0)
+    published = dict.fromkeys(order, frozenset())
+    for part in range(parts):
+        members = filled[part * len(filled) // parts : (part + 1) * len(filled) // parts]
+        became = apriori([rows[number] for number in members], tree, k, m)
+        for number in members:
+            block[number] = part
+            published[number] = frozenset(became[item] for item in rows[number])
+    return [block[number] for number in range(len(rows))], [published[number] for number in range(len(rows))]

@@ -48,11 +48,13 @@ def blocks_of(items):
 ARGUMENTS = {
     "apriori": lambda items: {"hierarchy": tree_over(items)},
     "coat": blocks_of,
+    "direct": lambda items: {"hierarchy": tree_over(items)},
     "hghs": lambda items: {"hierarchy": tree_over(items)},
     "mhghs": lambda items: {"hierarchy": tree_over(items)},
     "optimal": lambda items: {"hierarchy": tree_over(items)},
     "pcta": lambda items: {},
     "upcta": blocks_of,
+    "vpa": lambda items: {"hierarchy": tree_over(items), "parts": 2},
 }
 RECOUNTS = {
     KmAnonymity: lambda guarantee, rows: not naive.km_threats(rows, guarantee.k, guarantee.m),
@@ -488,7 +490,8 @@ def test_no_cut_is_better_than_the_best_of_all_cuts(name, rows, m):
     assume(sum(map(bool, rows)) >= 2)
     tree = as_tuples("all", SMALL_TREE["all"])
     least, _ = naive.optimal_cut(rows, tree, 2, m)
-    result = ALGORITHMS[name](frame_of(rows), k=2, m=m, hierarchy=SMALL_TREE)
+    arguments = {**ARGUMENTS[name]([]), "hierarchy": SMALL_TREE}
+    result = ALGORITHMS[name](frame_of(rows), k=2, m=m, **arguments)
     became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
     of_results = [
         cut for cut in naive.cuts(tree) if all(cut[item][0] == label for item, label in became.items())

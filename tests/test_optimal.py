@@ -9,29 +9,13 @@ import pyarrow as pa
 import pytest
 import scipy.optimize
 import scipy.sparse
-from conftest import frame_of, row_lists, rows_of
-from hypothesis import assume, given, settings
+from conftest import frame_of, rows_of
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_cuts import hierarchy_of, lattice_search, trees
+from naive_cuts import FIRST, SMALL_TREE, WORKED, hierarchy_of, lattice_search, problems
 from scipy.optimize import OptimizeResult
 
 import pdanon
-
-TREE = {"*": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
-# Two data sets with all their safe cuts worked out by hand.
-FIRST = [{"a1", "b1", "b2"}, {"a2", "b1"}, {"a2", "b1", "b2"}, {"a1", "a2", "b2"}]
-SECOND = [{"a1"}, {"a1", "a2"}, *[{"b1", "b2"}] * 2, *[{"a1", "a2", "b2"}] * 2, {"a1", "a2", "b1", "b2"}]
-
-
-@st.composite
-def problems(draw, **shape):
-    """A tree, rows over its leaves of which at least k hold an item, and k."""
-    tree = draw(trees())
-    rows = draw(row_lists(items=naive.leaves(tree), **shape))
-    k = draw(st.integers(2, 4))
-    assume(not any(rows) or sum(map(bool, rows)) >= k)
-    return tree, rows, k
-
 
 # --- the optimum
 
@@ -56,18 +40,9 @@ def test_no_safe_cut_of_longer_rows_loses_less(problem, m):
     assert not naive.km_threats(rows_of(result.frame), k, m)
 
 
-@pytest.mark.parametrize(
-    ("rows", "m", "became", "ncp"),
-    [
-        (FIRST, 1, {}, 0),
-        (FIRST, 2, {"a1": "A", "a2": "A"}, 2.5 / 11),
-        (FIRST, 3, {"a1": "A", "a2": "A"}, 2.5 / 11),
-        (SECOND, 2, {"b1": "B", "b2": "B"}, 4 / 17),
-        (SECOND, 4, {"b1": "B", "b2": "B"}, 4 / 17),
-    ],
-)
+@pytest.mark.parametrize(("rows", "m", "became", "ncp"), WORKED)
 def test_worked_examples(rows, m, became, ncp):
-    result = frame_of(rows).txanon.optimal(k=2, m=m, hierarchy=TREE)
+    result = frame_of(rows).txanon.optimal(k=2, m=m, hierarchy=hierarchy_of(SMALL_TREE))
     items = result.mapping["item"]
     assert result.mapping["generalized"].tolist() == [became.get(item, item) for item in items]
     assert result.loss["NCP"] == pytest.approx(ncp)
@@ -181,9 +156,9 @@ def test_same_cut_again():
 @pytest.mark.parametrize("time_limit", [-1, float("nan"), "60", None, True])
 def test_time_limit_is_a_number_of_seconds(time_limit):
     with pytest.raises(pdanon.ParameterError, match="time_limit"):
-        frame_of(FIRST).txanon.optimal(k=2, hierarchy=TREE, time_limit=time_limit)
+        frame_of(FIRST).txanon.optimal(k=2, hierarchy=hierarchy_of(SMALL_TREE), time_limit=time_limit)
 
 
 def test_too_few_rows():
     with pytest.raises(pdanon.InfeasibleError, match="k=5"):
-        frame_of(FIRST).txanon.optimal(k=5, hierarchy=TREE)
+        frame_of(FIRST).txanon.optimal(k=5, hierarchy=hierarchy_of(SMALL_TREE))

@@ -10,15 +10,18 @@ from collections.abc import Callable
 
 from pdanon.algorithms.apriori import apriori
 from pdanon.algorithms.coat import coat
+from pdanon.algorithms.direct import direct
 from pdanon.algorithms.hghs import hghs
 from pdanon.algorithms.mhghs import mhghs
 from pdanon.algorithms.optimal import optimal
 from pdanon.algorithms.pcta import pcta
 from pdanon.algorithms.upcta import upcta
+from pdanon.algorithms.vpa import vpa
 from pdanon.result import Anonymized
 
 __all__ = ["ALGORITHMS"]
 
 ALGORITHMS: dict[str, Callable[..., Anonymized]] = {
-    function.__name__: function for function in (apriori, optimal, hghs, mhghs, pcta, coat, upcta)
+    function.__name__: function
+    for function in (apriori, direct, vpa, optimal, hghs, mhghs, pcta, coat, upcta)
 }
