@@ -20,34 +20,37 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Itemsets, find_column
 from pdanon.result import Anonymized, Audit, Guarantee
 
-__all__ = ["Recoding", "apply_mapping", "attempt", "global_mapping", "mapping_table", "release"]
+__all__ = ["Changes", "Recoding", "apply_mapping", "attempt", "global_mapping", "mapping_table", "release"]
 
 _ESCAPES = str.maketrans({"\\": "\\\\", ",": "\\,", "(": "\\(", ")": "\\)"})
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Recoding:
-    """What becomes of each item, in the whole table.
+    """What becomes of each item, in the whole table or group of rows by group of rows.
 
     Parameters
     ----------
-    targets : ndarray of int32, shape (items,)
-        Generalized item of each item; -1 if it is suppressed.
-    labels : tuple of str
-        Published text of each generalized item.
+    targets : ndarray of int32, shape (items,) or (occurrences,)
+        Generalized item of each item, or in a local recoding of each occurrence; -1 if it is suppressed.
+    labels : pyarrow.Array
+        Published label of each generalized item: text, or items of the column's own type if none is changed.
     covered : ndarray of int64
         How many items of the domain each generalized item stands for.
     domain : int
         Size of the domain: items that occur, or leaves of the hierarchy.
     hierarchical : bool
         Whether generalized items are nodes of a hierarchy, as opposed to sets.
+    groups : ndarray of int32, shape (rows,), optional
+        Group of each row in a local recoding.
     """
 
     targets: Codes
-    labels: tuple[str, ...]
+    labels: pa.Array
     covered: NDArray[np.int64]
     domain: int
     hierarchical: bool
+    groups: Codes | None = None
 
     @classmethod
     def of_clusters(cls, clusters: Codes, itemsets: Itemsets) -> Recoding:
@@ -64,31 +67,91 @@ class Recoding:
         first = int(np.searchsorted(names, 0))  # number of names below 0: suppressed
         targets = (inverse - first).astype(np.int32)
         covered = np.bincount(targets[targets >= 0], minlength=len(names) - first)
-        return cls(targets, _set_labels(targets, covered, itemsets.texts()), covered, itemsets.n_items, False)
+        labels = pa.array(_set_labels(targets, covered, itemsets.texts()), pa.string())
+        return cls(targets, labels, covered, itemsets.n_items, False)
 
     @classmethod
-    def of_cut(cls, nodes: Codes, hierarchy: Hierarchy) -> Recoding:
+    def of_cut(cls, nodes: Codes, hierarchy: Hierarchy, groups: Codes | None = None) -> Recoding:
         """Publish each item as a node of a hierarchy.
 
         Parameters
         ----------
-        nodes : ndarray of int32, shape (items,)
-            The node of each item; -1 for a suppressed item.
+        nodes : ndarray of int32, shape (items,), or (occurrences,) with groups
+            The node of each item, or of each occurrence; -1 where it is suppressed.
         hierarchy : Hierarchy
             Whose nodes they are.
+        groups : ndarray of int32, shape (rows,), optional
+            Group of each row, if each group has a cut of its own.
         """
         used = np.unique(nodes[nodes >= 0])
         targets = np.where(nodes >= 0, np.searchsorted(used, nodes), -1).astype(np.int32)
-        labels = tuple(hierarchy.labels[node] for node in used)
-        return cls(targets, labels, hierarchy.leaves[used].astype(np.int64), hierarchy.n_leaves, True)
+        labels = pa.array([hierarchy.labels[node] for node in used], pa.string())
+        covered = hierarchy.leaves[used].astype(np.int64)
+        return cls(targets, labels, covered, hierarchy.n_leaves, True, groups)
 
-    def codes_as_vocabulary(self) -> pa.Array:
-        """The generalized items by number, to count them."""
-        return pa.array(np.arange(len(self.labels), dtype=np.int32))
+    @classmethod
+    def of_suppressed(cls, suppressed: NDArray[np.bool_], itemsets: Itemsets) -> Recoding:
+        """Publish items as they are, in their own type, or not at all.
+
+        Parameters
+        ----------
+        suppressed : ndarray of bool, shape (items,)
+            Which items are removed.
+        itemsets : Itemsets
+            The data that the items come from.
+        """
+        targets = np.where(suppressed, -1, np.arange(itemsets.n_items)).astype(np.int32)
+        covered = np.ones(itemsets.n_items, np.int64)
+        return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
 
     def apply(self, itemsets: Itemsets) -> Itemsets:
         """The released column: each item replaced by its label, duplicates in a row collapsed."""
-        return itemsets.recode(self.targets, pa.array(self.labels, pa.string()))
+        if self.groups is None:
+            return itemsets.recode(self.targets, self.labels)
+        return itemsets.relabel(self.targets, self.labels)
+
+    def changes(self, itemsets: Itemsets) -> Changes:
+        """What each item of a column becomes, group by group, and in how many rows."""
+        if self.groups is None:
+            supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
+            items = np.arange(itemsets.n_items, dtype=np.int32)
+            return Changes(np.zeros_like(supports), items, self.targets, supports, itemsets.codes)
+        # In two steps, so that no key exceeds 64 bits.
+        edits = itemsets.codes * np.int64(len(self.labels) + 1) + self.targets + 1
+        edits, edit = np.unique(edits, return_inverse=True)
+        cells, cell, supports = np.unique(
+            self.groups.astype(np.int64)[itemsets.rows] * len(edits) + edit,
+            return_inverse=True,
+            return_counts=True,
+        )
+        groups, edit = np.divmod(cells, max(len(edits), 1))
+        items, targets = np.divmod(edits[edit], len(self.labels) + 1)
+        return Changes(groups, items.astype(np.int32), (targets - 1).astype(np.int32), supports, cell)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Changes:
+    """What each item became, group by group; one entry for each group, item and generalized item.
+
+    Parameters
+    ----------
+    groups : ndarray of int64
+        Ascending; 0 throughout for a global recoding.
+    items : ndarray of int32
+        Item codes; ascending within a group.
+    targets : ndarray of int32
+        Generalized item; -1 where suppressed.
+    supports : ndarray of int64
+        Number of rows of the group in which the item became that.
+    of_occurrence : ndarray, shape (occurrences,)
+        The entry of each occurrence of the column.
+    """
+
+    groups: NDArray[np.int64]
+    items: Codes
+    targets: Codes
+    supports: NDArray[np.int64]
+    of_occurrence: NDArray[Any]
 
 
 def _set_labels(targets: Codes, covered: NDArray[np.int64], texts: Sequence[str]) -> tuple[str, ...]:
@@ -125,16 +188,18 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``group`` (0), ``item``, ``generalized`` (NA where suppressed), ``support``; by item.
+        Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` (NA where suppressed) and
+        ``support``, the rows of the group in which the item became that; by group, then by item.
     """
-    labels = pa.array(recoding.labels, pa.string())
-    labels = labels.take(pa.array(recoding.targets, mask=recoding.targets < 0))
+    changes = recoding.changes(itemsets)
+    labels = recoding.labels.cast(pa.string())
+    labels = labels.take(pa.array(changes.targets, mask=changes.targets < 0))
     return pd.DataFrame(
         {
-            "group": np.zeros(itemsets.n_items, np.int64),
-            "item": _arrow_column(itemsets.vocabulary),
+            "group": changes.groups,
+            "item": _arrow_column(itemsets.vocabulary.take(pa.array(changes.items))),
             "generalized": _arrow_column(labels),
-            "support": np.bincount(itemsets.codes, minlength=itemsets.n_items),
+            "support": changes.supports,
         }
     )
 
@@ -204,7 +269,10 @@ def attempt(
     audited = guarantee.with_mapping(mapping)
     audit = audited.audit(released, frame.columns[position])
     loss = information_loss(itemsets, recoding)
-    result = Anonymized(released, mapping, None, None, audited, loss, dict(parameters), audit.holds)
+    groups = None
+    if recoding.groups is not None:
+        groups = pd.Series(recoding.groups, index=frame.index, name="group")
+    result = Anonymized(released, mapping, None, groups, audited, loss, dict(parameters), audit.holds)
     return result, audit
 
 

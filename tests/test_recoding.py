@@ -98,7 +98,7 @@ def test_equal_labels_of_two_partitions_stand_for_the_same_items(one, other):
         by_item = dict(zip(*partition, strict=True))
         clusters = [by_item.get(item, 4) for item in items]
         recoding = Recoding.of_clusters(np.array(clusters, np.int32), itemsets)
-        for number, label in enumerate(recoding.labels):
+        for number, label in enumerate(recoding.labels.to_pylist()):
             members = tuple(items[code] for code in np.flatnonzero(recoding.targets == number))
             assert stands_for.setdefault(label, members) == members
 
@@ -148,7 +148,7 @@ def test_node_named_like_a_leaf_is_published_under_another_name():
         "tea": "tea (category)",
         "rice": "rice",
     }
-    assert sorted(zip(recoding.labels, recoding.covered, strict=True)) == [("rice", 1), ("tea (category)", 2)]
+    assert sorted(zip(recoding.labels.to_pylist(), recoding.covered, strict=True)) == [("rice", 1), ("tea (category)", 2)]
 
 
 # --- applied to rows

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from pdanon.itemsets import Itemsets
-from pdanon.recoding import Recoding
+from pdanon.recoding import Changes, Recoding
 from pdanon.support import SupportIndex
 
 __all__ = ["information_loss"]
@@ -39,7 +40,8 @@ def information_loss(itemsets: Itemsets, recoding: Recoding) -> pd.Series[float]
         ``UL``
             Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
             support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A
-            suppressed item costs its own support / rows. -inf if nothing is published or suppressed.
+            suppressed item costs its own support / rows. -inf if nothing is published or suppressed. In
+            a local recoding items are merged, and supports counted, within a group.
         ``suppressed``
             Share of the original occurrences that were suppressed.
 
@@ -48,17 +50,16 @@ def information_loss(itemsets: Itemsets, recoding: Recoding) -> pd.Series[float]
     Each original occurrence is charged, also where several collapse into one generalized item. A table
     without occurrences loses nothing.
     """
-    occurrences = np.bincount(itemsets.codes, minlength=itemsets.n_items)
-    published = recoding.targets >= 0
-    stands_for = np.append(recoding.covered, recoding.domain)[recoding.targets]  # -1: the whole domain
+    changes = recoding.changes(itemsets)
+    published = changes.targets >= 0
+    stands_for = np.append(recoding.covered, recoding.domain)[changes.targets]  # -1: the whole domain
     share = np.where(published & (stands_for == 1), 0.0, stands_for / max(recoding.domain, 1))
-    loss = {"NCP": _average(share, occurrences)}
+    loss = {"NCP": _average(share, changes.supports)}
     if recoding.hierarchical:
-        loss["LM"] = _average(
-            np.where(published, (stands_for - 1) / max(recoding.domain - 1, 1), 1.0), occurrences
-        )
-    loss["UL"] = _utility_loss(itemsets, recoding)
-    loss["suppressed"] = _average(~published, occurrences)
+        lost = np.where(published, (stands_for - 1) / max(recoding.domain - 1, 1), 1.0)
+        loss["LM"] = _average(lost, changes.supports)
+    loss["UL"] = _utility_loss(itemsets, changes)
+    loss["suppressed"] = _average(~published, changes.supports)
     return pd.Series(loss, name="loss", dtype="float64")
 
 
@@ -67,19 +68,23 @@ def _average(values: np.ndarray, occurrences: np.ndarray) -> float:
     return float(values @ occurrences / total) if total else 0.0
 
 
-def _utility_loss(itemsets: Itemsets, recoding: Recoding) -> float:
+def _utility_loss(itemsets: Itemsets, changes: Changes) -> float:
     """log2 of the utility loss; sizes go beyond what a float can hold as powers of two."""
     n = itemsets.n_items
     if n == 0:
         return -np.inf
-    published = itemsets.recode(recoding.targets, recoding.codes_as_vocabulary())
-    members = np.bincount(recoding.targets[recoding.targets >= 0], minlength=len(recoding.covered))
-    members = members[published.vocabulary.to_numpy()]
-    support = SupportIndex.of(published).singles
-    suppressed = SupportIndex.of(itemsets).singles[recoding.targets < 0]
-    terms = np.concatenate(
-        (_log2_less_one(members) + np.log2(support) - _log2_less_one(np.array([n])), np.log2(suppressed))
+    published = changes.targets >= 0
+    sets = changes.groups * (int(changes.targets.max()) + 1) + changes.targets
+    _, set_of, members = np.unique(sets[published], return_inverse=True, return_counts=True)
+    numbers = np.full(len(published), -1, np.int32)
+    numbers[published] = set_of
+    column = itemsets.relabel(
+        numbers[changes.of_occurrence], pa.array(np.arange(len(members), dtype=np.int32))
     )
+    suppressed = changes.supports[~published].sum(keepdims=True)
+    support = SupportIndex.of(column).singles
+    terms = _log2_less_one(members) + np.log2(support) - _log2_less_one(np.array([n]))
+    terms = np.append(terms, np.log2(suppressed[suppressed > 0]))
     return float(np.logaddexp2.reduce(terms, initial=-np.inf) - np.log2(itemsets.n_rows))
 
 
