@@ -9,6 +9,7 @@ from pdanon.algorithms.apriori import apriori
 from pdanon.algorithms.coat import coat
 from pdanon.algorithms.direct import direct
 from pdanon.algorithms.hghs import hghs
+from pdanon.algorithms.lra import lra
 from pdanon.algorithms.mhghs import mhghs
 from pdanon.algorithms.optimal import optimal
 from pdanon.algorithms.pcta import pcta
@@ -54,6 +55,7 @@ __all__ = [
     "constraints",
     "direct",
     "hghs",
+    "lra",
     "mhghs",
     "optimal",
     "pcta",

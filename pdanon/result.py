@@ -112,10 +112,11 @@ class Anonymized:
         changed = self.mapping["generalized"].isna() | (
             self.mapping["generalized"] != self.mapping["item"].astype(self.mapping["generalized"].dtype)
         )
+        counted = "" if self.groups is None else ", counted in each group"
         lines = [
             f"Anonymized: {len(self.frame)} rows, {self.parameters.get('algorithm', 'release')}",
             f"  guarantee  {self.guarantee!r}, {'audited' if self.holds else 'which does NOT hold'}",
-            f"  items      {int(changed.sum())} of {len(self.mapping)} generalized or suppressed",
+            f"  items      {int(changed.sum())} of {len(self.mapping)} generalized or suppressed{counted}",
             "  loss       " + ", ".join(f"{name} {value:.4g}" for name, value in self.loss.items()),
         ]
         return "\n".join(lines)

@@ -202,12 +202,25 @@ def lra(rows, tree, k, m, parts):
     """Block of each row, and what it is published as."""
     order = gray_order(rows)
     filled = [number for number in order if rows[number]]
+    parts = max(min(parts, len(filled) // k), 1)
+    # A row goes where the first row that equals it goes; blocks that are too small go to the next.
+    members = [[] for _ in range(parts)]
+    for number in filled:
+        first = next(place for place, other in enumerate(filled) if rows[other] == rows[number])
+        members[first * parts // len(filled)].append(number)
+    blocks = [[]]
+    for part in members:
+        if len(blocks[-1]) >= k:
+            blocks.append([])
+        blocks[-1] += part
+    if len(blocks) > 1 and len(blocks[-1]) < k:
+        rest = blocks.pop()
+        blocks[-1] += rest
     block = dict.fromkeys(order, 0)
     published = dict.fromkeys(order, frozenset())
-    for part in range(parts):
-        members = filled[part * len(filled) // parts : (part + 1) * len(filled) // parts]
-        became = apriori([rows[number] for number in members], tree, k, m)
-        for number in members:
-            block[number] = part
+    for number_of_block, inside in enumerate(blocks):
+        became = apriori([rows[number] for number in inside], tree, k, m)
+        for number in inside:
+            block[number] = number_of_block
             published[number] = frozenset(became[item] for item in rows[number])
     return [block[number] for number in range(len(rows))], [published[number] for number in range(len(rows))]

@@ -148,7 +148,10 @@ def test_node_named_like_a_leaf_is_published_under_another_name():
         "tea": "tea (category)",
         "rice": "rice",
     }
-    assert sorted(zip(recoding.labels.to_pylist(), recoding.covered, strict=True)) == [("rice", 1), ("tea (category)", 2)]
+    assert sorted(zip(recoding.labels.to_pylist(), recoding.covered, strict=True)) == [
+        ("rice", 1),
+        ("tea (category)", 2),
+    ]
 
 
 # --- applied to rows

@@ -12,6 +12,7 @@ from pdanon.algorithms.apriori import apriori
 from pdanon.algorithms.coat import coat
 from pdanon.algorithms.direct import direct
 from pdanon.algorithms.hghs import hghs
+from pdanon.algorithms.lra import lra
 from pdanon.algorithms.mhghs import mhghs
 from pdanon.algorithms.optimal import optimal
 from pdanon.algorithms.pcta import pcta
@@ -23,5 +24,5 @@ __all__ = ["ALGORITHMS"]
 
 ALGORITHMS: dict[str, Callable[..., Anonymized]] = {
     function.__name__: function
-    for function in (apriori, direct, vpa, optimal, hghs, mhghs, pcta, coat, upcta)
+    for function in (apriori, direct, lra, vpa, optimal, hghs, mhghs, pcta, coat, upcta)
 }
