@@ -6,13 +6,14 @@ item became which label. Nothing else writes output.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import GuaranteeError, ParameterError
@@ -20,9 +21,16 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Itemsets, find_column
 from pdanon.result import Anonymized, Audit, Guarantee
 
-__all__ = ["Changes", "Recoding", "apply_mapping", "attempt", "global_mapping", "mapping_table", "release"]
-
-_ESCAPES = str.maketrans({"\\": "\\\\", ",": "\\,", "(": "\\(", ")": "\\)"})
+__all__ = [
+    "Changes",
+    "Recoding",
+    "apply_mapping",
+    "attempt",
+    "global_mapping",
+    "mapping_table",
+    "release",
+    "set_labels",
+]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,22 +61,32 @@ class Recoding:
     groups: Codes | None = None
 
     @classmethod
-    def of_clusters(cls, clusters: Codes, itemsets: Itemsets) -> Recoding:
+    def of_clusters(cls, clusters: Codes, itemsets: Itemsets, groups: Codes | None = None) -> Recoding:
         """Publish each cluster of items as a set.
 
         Parameters
         ----------
-        clusters : ndarray of int32, shape (items,)
-            Any number shared by the items of a cluster; -1 for a suppressed item.
+        clusters : ndarray of int, shape (items,), or (occurrences,) with groups
+            Any number shared by the items, or occurrences, of a cluster; -1 where they are suppressed.
         itemsets : Itemsets
             The data that the items come from.
+        groups : ndarray of int32, shape (rows,), optional
+            Group of each row, if each group has clusters of its own.
         """
-        names, inverse = np.unique(clusters, return_inverse=True)
-        first = int(np.searchsorted(names, 0))  # number of names below 0: suppressed
-        targets = (inverse - first).astype(np.int32)
-        covered = np.bincount(targets[targets >= 0], minlength=len(names) - first)
-        labels = pa.array(_set_labels(targets, covered, itemsets.texts()), pa.string())
-        return cls(targets, labels, covered, itemsets.n_items, False)
+        items = itemsets.codes if groups is not None else np.arange(itemsets.n_items)
+        kept = clusters >= 0
+        members = np.unique(clusters[kept] * np.int64(itemsets.n_items) + items[kept])
+        owners, members = np.divmod(members, max(itemsets.n_items, 1))
+        owners, starts = np.unique(owners, return_index=True)
+        sizes = np.diff(starts, append=len(members))
+        labels = set_labels(
+            itemsets.vocabulary, members, sizes
+        ).dictionary_encode()  # alike in groups: the same
+        number = labels.indices.to_numpy()
+        targets = np.full(len(clusters), -1, np.int32)
+        targets[kept] = number[np.searchsorted(owners, clusters[kept])]
+        covered = sizes[np.unique(number, return_index=True)[1]]
+        return cls(targets, labels.dictionary, covered, itemsets.n_items, False, groups)
 
     @classmethod
     def of_cut(cls, nodes: Codes, hierarchy: Hierarchy, groups: Codes | None = None) -> Recoding:
@@ -154,25 +172,32 @@ class Changes:
     of_occurrence: NDArray[Any]
 
 
-def _set_labels(targets: Codes, covered: NDArray[np.int64], texts: Sequence[str]) -> tuple[str, ...]:
-    """Label of each cluster: its only item's text, or ``(a,b)`` with members in item order.
+def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.int64]) -> pa.Array:
+    """Label of each set of items: its only item's text, or ``(a,b)`` with members in item order.
 
     Separators inside members are escaped, and a label that some item has as its own text gets one more
     pair of parentheses, so that no two labels are alike and an item's text means that item.
+
+    Parameters
+    ----------
+    texts : pyarrow.Array, length (items,)
+        The text of each item.
+    members : ndarray of int64
+        Item codes, set after set.
+    sizes : ndarray of int64, shape (sets,)
+        How many members each set has, at least 1.
     """
-    order = np.argsort(targets, kind="stable")
-    groups = np.split(order[np.sum(targets < 0) :], np.cumsum(covered)[:-1])
-    taken = set(texts)
-    labels = []
-    for members in groups if len(covered) else ():
-        if len(members) == 1:
-            labels.append(texts[members[0]])
-            continue
-        label = "(" + ",".join(texts[member].translate(_ESCAPES) for member in members) + ")"
-        while label in taken:
-            label = f"({label})"
-        labels.append(label)
-    return tuple(labels)
+    texts = texts.cast(pa.large_string())
+    opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
+    escaped = pc.replace_substring_regex(texts, r"([\\,()])", r"\\\1")
+    offsets = np.append(0, np.cumsum(sizes))
+    lists = pa.LargeListArray.from_arrays(offsets, escaped.take(pa.array(members)))
+    labels = pc.binary_join_element_wise(opening, pc.binary_join(lists, comma), closing, nothing)
+    while (taken := pc.is_in(labels, value_set=texts)).true_count:
+        enclosed = pc.binary_join_element_wise(opening, labels, closing, nothing)
+        labels = pc.if_else(taken, enclosed, labels)
+    alone = pa.array(np.where(sizes == 1, members[offsets[:-1]], -1), mask=sizes > 1)
+    return pc.coalesce(texts.take(alone), labels).cast(pa.string())
 
 
 def mapping_table(itemsets: Itemsets, recoding: Recoding) -> pd.DataFrame:

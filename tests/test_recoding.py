@@ -259,3 +259,39 @@ def test_unseen_items_are_counted_not_shown():
         apply_mapping(frame_of([{"a"}]), mapping, unseen="keep")
     with pytest.raises(ParameterError, match="lacks columns"):
         pdanon.apply_mapping(frame_of([{"a"}]), mapping.drop(columns="group"))
+
+
+# --- recodings that differ from group to group
+
+
+@settings(max_examples=150)
+@given(row_lists(items="abcd", least=1), st.data())
+def test_sets_of_groups(rows, data):
+    """Each group has clusters of its own; the same set is the same label in all of them."""
+    itemsets = Itemsets.from_series(frame_of(rows)["items"])
+    items = itemsets.texts()
+    groups = data.draw(st.lists(st.integers(0, 2), min_size=len(rows), max_size=len(rows)))
+    cluster_of = {
+        (group, item): data.draw(st.integers(-1, 1)) for group in sorted(set(groups)) for item in items
+    }
+    of_row = [groups[row] for row in itemsets.rows]
+    keys = [(group, items[code]) for group, code in zip(of_row, itemsets.codes, strict=True)]
+    clusters = [-1 if cluster_of[key] < 0 else 2 * key[0] + cluster_of[key] for key in keys]
+    recoding = Recoding.of_clusters(np.array(clusters, np.int32), itemsets, np.array(groups, np.int32))
+    members = {}
+    for key, cluster in zip(keys, clusters, strict=True):
+        members.setdefault(cluster, set()).add(key[1])
+
+    def label(cluster):
+        own = sorted(members[cluster])
+        return None if cluster < 0 else own[0] if len(own) == 1 else "(" + ",".join(own) + ")"
+
+    expected = sorted({(*key, label(cluster) or "") for key, cluster in zip(keys, clusters, strict=True)})
+    mapping = mapping_table(itemsets, recoding)
+    table = zip(mapping["group"], mapping["item"], mapping["generalized"].fillna(""), strict=True)
+    assert [*table] == expected
+    held = {(g, i): sum(i in row for row, own in zip(rows, groups, strict=True) if own == g) for g, i in keys}
+    assert mapping["support"].tolist() == [held[group, item] for group, item, _ in expected]
+    assert dict(zip(recoding.labels.to_pylist(), recoding.covered, strict=True)) == {
+        label(cluster): len(own) for cluster, own in members.items() if cluster >= 0
+    }
