@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets import Codes, canonical_rows
+from pdanon.progress import Report
 from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 
 __all__ = ["Clusters"]
@@ -103,7 +102,7 @@ class Clusters:
 
         clusters.drop(cluster, self._state)
 
-    def satisfy_km(self, k: int, m: int | None, *, report: Callable[[int], None]) -> None:
+    def satisfy_km(self, k: int, m: int | None, *, report: Report) -> None:
         """Merge and suppress until no itemset of up to m clusters is rare.
 
         Parameters
@@ -124,7 +123,7 @@ class Clusters:
         for threats in threats_beyond_pairs(self.index, k, m):
             self.satisfy(threats, k, report=report)
 
-    def satisfy_pairs(self, k: int, *, pairs: bool = True, report: Callable[[int], None]) -> None:
+    def satisfy_pairs(self, k: int, *, pairs: bool = True, report: Report) -> None:
         """Merge and suppress until no cluster and no pair of clusters is rare.
 
         Parameters
@@ -150,7 +149,7 @@ class Clusters:
             report(steps)
         self._refuse_overspending()
 
-    def satisfy(self, itemsets: ItemsetTable, k: int, *, report: Callable[[int], None]) -> None:
+    def satisfy(self, itemsets: ItemsetTable, k: int, *, report: Report) -> None:
         """Merge and suppress until no given itemset is rare.
 
         Those that are rare now are satisfied one after the other, the largest support first, then in the

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from copy import copy
 from numbers import Integral
 from typing import Any
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Offsets, canonical_rows
+from pdanon.progress import Report
 from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 
 __all__ = ["Cut", "check_parts"]
@@ -82,7 +82,7 @@ class Cut:
 
         cuts.lift_all(np.unique(nodes), self._state)
 
-    def protect(self, k: int, m: int | None, report: Callable[[int], object]) -> None:
+    def protect(self, k: int, m: int | None, report: Report) -> None:
         """Raise the cut until every set of up to m nodes that is in a row is in k rows.
 
         Parameters

@@ -8,7 +8,7 @@ guess, until one has none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Offsets, canonical_rows
+from pdanon.progress import Report
 from pdanon.support import SupportIndex
 
 __all__ = ["Descent", "Mask", "Scenario"]
@@ -118,7 +119,7 @@ class Descent:
         no_sets = np.empty(0, np.int32), np.zeros(1, np.int64)
         self._threats = (*no_sets, np.full(len(nodes), -1), np.empty(0, np.int64))
 
-    def steps(self, report: Callable[[int], object]) -> Iterator[Scenario]:
+    def steps(self, report: Report) -> Iterator[Scenario]:
         """Go down from the root, each time to the child cut of least cost, while that lowers the cost.
 
         A child cut has the children of a node instead of the node. Of equal costs the first node's wins.

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeAlias
 
 from pdanon.errors import ParameterError
 
-__all__ = ["progress_bar"]
+__all__ = ["Report", "progress_bar"]
+
+Report: TypeAlias = Callable[[int], object]
 
 
 @contextmanager
-def progress_bar(show: bool, label: str, unit: str) -> Iterator[Callable[[int], None]]:
+def progress_bar(show: bool, label: str, unit: str) -> Iterator[Report]:
     """Give a function that is told how many more units are done, and shows it if asked to.
 
     Parameters

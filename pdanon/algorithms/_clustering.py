@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -13,7 +13,7 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.itemsets import Itemsets, find_column
 from pdanon.parameters import check_share, constraint_table, item_weights
-from pdanon.progress import progress_bar
+from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, attempt, release
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
@@ -26,7 +26,7 @@ def protect(
     clusters: Clusters,
     guarantee: KmAnonymity | PrivacyConstraints,
     itemsets: Itemsets,
-    report: Callable[[int], None],
+    report: Report,
 ) -> None:
     """Merge and suppress until the clusters have a guarantee."""
     if isinstance(guarantee, KmAnonymity):

@@ -13,9 +13,9 @@ import pandas as pd
 from pdanon.cuts import Cut
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Itemsets, find_column
+from pdanon.itemsets import Codes, Itemsets, find_column
 from pdanon.parameters import check_feasible
-from pdanon.progress import progress_bar
+from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.support import ItemsetTable, SupportIndex
@@ -103,12 +103,20 @@ def direct(
     check_feasible(index, k)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    cut = Cut(index, tree, leaves)
     with progress_bar(progress, "direct", "generalizations") as report:
-        while len(threats := _rare_in_preorder(cut.index(), k, m)):
-            report(cut.satisfy(threats, k))
+        nodes = decide(index, tree, leaves, k, m, report)
     asked = {"algorithm": "direct", "k": k, "m": m, "hierarchy": hierarchy}
-    return release(frame, position, itemsets, Recoding.of_cut(cut.nodes, tree), guarantee, asked)
+    return release(frame, position, itemsets, Recoding.of_cut(nodes, tree), guarantee, asked)
+
+
+def decide(
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
+) -> Codes:
+    """The node of each item."""
+    cut = Cut(index, tree, leaves)
+    while len(threats := _rare_in_preorder(cut.index(), k, m)):
+        report(cut.satisfy(threats, k))
+    return cut.nodes
 
 
 def _rare_in_preorder(index: SupportIndex, k: int, m: int | None) -> ItemsetTable:

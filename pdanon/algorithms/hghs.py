@@ -12,9 +12,9 @@ import pandas as pd
 from pdanon.descent import Descent
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Itemsets, find_column
+from pdanon.itemsets import Codes, Itemsets, find_column
 from pdanon.parameters import check_feasible
-from pdanon.progress import progress_bar
+from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
@@ -110,7 +110,15 @@ def hghs(
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "hghs", "steps") as report:
-        *_, scenario = Descent(index, tree, leaves, k=k, m=m).steps(report)
+        nodes = decide(index, tree, leaves, k, m, report)
     asked = {"algorithm": "hghs", "k": k, "m": m, "hierarchy": hierarchy}
-    recoding = Recoding.of_cut(scenario.nodes_of(leaves), tree)
+    recoding = Recoding.of_cut(nodes, tree)
     return release(frame, position, itemsets, recoding, guarantee, asked)
+
+
+def decide(
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
+) -> Codes:
+    """The node of each item; -1 where it is suppressed."""
+    *_, scenario = Descent(index, tree, leaves, k=k, m=m).steps(report)
+    return scenario.nodes_of(leaves)

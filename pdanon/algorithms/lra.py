@@ -6,7 +6,7 @@ Journal 20(1), 2011.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, canonical_rows, find_column
 from pdanon.parameters import check_feasible
-from pdanon.progress import progress_bar
+from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
@@ -109,11 +109,18 @@ def lra(
     check_feasible(index, k)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    blocks = _blocks(index, parts, k)
     with progress_bar(progress, "lra", "generalizations") as report:
-        nodes = _cut_by_blocks(index, blocks, tree, leaves, k, m, report)
+        nodes, blocks = decide(index, tree, leaves, k, m, report, parts)
     asked = {"algorithm": "lra", "k": k, "m": m, "hierarchy": hierarchy, "parts": parts}
     return release(frame, position, itemsets, Recoding.of_cut(nodes, tree, blocks), guarantee, asked)
+
+
+def decide(
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
+) -> tuple[Codes, Codes]:
+    """The node of each occurrence, and the block of each row."""
+    blocks = _blocks(index, parts, k)
+    return _cut_by_blocks(index, blocks, tree, leaves, k, m, report), blocks
 
 
 def _blocks(index: SupportIndex, parts: int, k: int) -> Codes:
@@ -172,7 +179,7 @@ def _cut_by_blocks(
     leaves: Codes,
     k: int,
     m: int | None,
-    report: Callable[[int], object],
+    report: Report,
 ) -> Codes:
     """The node of each occurrence, by the cut of the block that its row is in."""
     lengths = np.diff(index.offsets)

@@ -6,7 +6,7 @@ PVLDB 1(1), 2008; the way to solve it is not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from numbers import Real
 from time import monotonic
 from typing import Any
@@ -21,7 +21,7 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, find_column
 from pdanon.parameters import check_feasible
-from pdanon.progress import progress_bar
+from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
@@ -121,7 +121,7 @@ def optimal(
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "optimal", "rounds") as report:
-        cut, bound = _least_cut(Cut(index, tree, leaves), tree, k, m, time_limit, report)
+        cut, bound = decide(index, tree, leaves, k, m, report, time_limit)
     asked = {"algorithm": "optimal", "k": k, "m": m, "hierarchy": hierarchy, "time_limit": time_limit}
     result = release(frame, position, itemsets, Recoding.of_cut(cut.nodes, tree), guarantee, asked)
     result.loss["gap"] = (cut.loss - bound) / cut.loss if cut.loss > bound else 0.0
@@ -135,10 +135,17 @@ def _check_time_limit(time_limit: Any) -> None:
         raise ParameterError("time_limit must be a number of seconds, not negative", got=got)
 
 
-def _least_cut(
-    start: Cut, tree: Hierarchy, k: int, m: int | None, time_limit: float, report: Callable[[int], object]
+def decide(
+    index: SupportIndex,
+    tree: Hierarchy,
+    leaves: Codes,
+    k: int,
+    m: int | None,
+    report: Report,
+    time_limit: float,
 ) -> tuple[Cut, int]:
     """Find a safe cut of little loss, and a loss that no safe cut is below."""
+    start = Cut(index, tree, leaves)
     deadline = monotonic() + time_limit
     demands = [start.first_demands(k, pairs=m != 1)]
     cut, bound, solved = start.copy(), 0, True

@@ -6,7 +6,7 @@ Journal 20(1), 2011.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from heapq import heappop, heappush
 
 import numpy as np
@@ -17,7 +17,7 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, find_column
 from pdanon.parameters import check_feasible
-from pdanon.progress import progress_bar
+from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
@@ -109,11 +109,19 @@ def vpa(
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "vpa", "generalizations") as report:
-        start = _cut_by_parts(index, tree, leaves, _subtrees(tree, parts), k, m, report)
-        cut = Cut(index, tree, leaves, start)
-        cut.protect(k, m, report)
+        nodes = decide(index, tree, leaves, k, m, report, parts)
     asked = {"algorithm": "vpa", "k": k, "m": m, "hierarchy": hierarchy, "parts": parts}
-    return release(frame, position, itemsets, Recoding.of_cut(cut.nodes, tree), guarantee, asked)
+    return release(frame, position, itemsets, Recoding.of_cut(nodes, tree), guarantee, asked)
+
+
+def decide(
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
+) -> Codes:
+    """The node of each item."""
+    start = _cut_by_parts(index, tree, leaves, _subtrees(tree, parts), k, m, report)
+    cut = Cut(index, tree, leaves, start)
+    cut.protect(k, m, report)
+    return cut.nodes
 
 
 def _subtrees(tree: Hierarchy, parts: int) -> list[int]:
@@ -133,7 +141,7 @@ def _cut_by_parts(
     roots: list[int],
     k: int,
     m: int | None,
-    report: Callable[[int], object],
+    report: Report,
 ) -> Codes:
     """The node of each item in the cuts of the subtrees, each made for the items of that subtree alone."""
     nodes = leaves.copy()
