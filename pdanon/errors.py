@@ -11,6 +11,8 @@ The tree::
     ├── InfeasibleError                      no release of this data can have the guarantee
     └── GuaranteeError                       a release failed its own audit and is withheld
 
+and one warning, `IdentifierWarning`: what passes through may tell who a person is.
+
 Messages hold counts, positions, column names and parameter values. They never hold the text of an
 item: a log file is not a place for data that is about to be anonymized.
 """
@@ -27,6 +29,7 @@ __all__ = [
     "FormatError",
     "GuaranteeError",
     "HierarchyError",
+    "IdentifierWarning",
     "InfeasibleError",
     "ItemsetDtypeError",
     "ParameterError",
@@ -106,3 +109,7 @@ class InfeasibleError(PdanonError):
 
 class GuaranteeError(PdanonError):
     """A release failed its own audit. It is withheld; this is a defect of pdanon."""
+
+
+class IdentifierWarning(UserWarning):
+    """A column that passes through unchanged differs in nearly every row: it may tell who a person is."""

@@ -6,8 +6,11 @@ item became which label. Nothing else writes output.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import sys
+import warnings
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -16,10 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.errors import GuaranteeError, ParameterError
+from pdanon.errors import GuaranteeError, IdentifierWarning, ParameterError
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes, Itemsets, find_column, is_list_column
 from pdanon.result import Anonymized, Audit, Guarantee
+from pdanon.support import SupportIndex
 
 __all__ = [
     "Changes",
@@ -28,9 +32,14 @@ __all__ = [
     "attempt",
     "global_mapping",
     "mapping_table",
+    "pass_through",
     "release",
     "set_labels",
 ]
+
+
+_NEARLY_ALL = 0.95
+_FEW = 20  # rows; in fewer, any column may differ in each
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -297,8 +306,55 @@ def attempt(
     groups = None
     if recoding.groups is not None:
         groups = pd.Series(recoding.groups, index=frame.index, name="group")
-    result = Anonymized(released, mapping, None, groups, audited, loss, dict(parameters), audit.holds)
+    unchanged = pass_through(frame, [position])
+    result = Anonymized(
+        released, mapping, None, groups, audited, loss, dict(parameters), unchanged, audit.holds
+    )
     return result, audit
+
+
+def pass_through(frame: pd.DataFrame, recoded: Collection[int]) -> tuple[Hashable, ...]:
+    """Labels of the columns that are released as they are, with a warning about those that may identify.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The original.
+    recoded : collection of int
+        Positions of the columns that are not.
+
+    Warns
+    -----
+    IdentifierWarning
+        If a column, or an index that has a name, has nearly as many values as there are rows.
+    """
+    others = [position for position in range(frame.shape[1]) if position not in recoded]
+    columns = {f"column {frame.columns[position]!r}": frame.iloc[:, position] for position in others}
+    if frame.index.name is not None:
+        columns[f"index {frame.index.name!r}"] = frame.index.to_series()
+    for name, column in columns.items():
+        if len(frame) >= _FEW and _count_values(column) >= _NEARLY_ALL * len(frame):
+            message = f"{name} differs in nearly every row and passes through unchanged: it may identify"
+            warnings.warn(message, IdentifierWarning, stacklevel=_levels_within())
+    return tuple(frame.columns[position] for position in others)
+
+
+def _levels_within() -> int:
+    """How many calls the caller is away from code that is not of this package, which warnings point to."""
+    caller: FrameType | None = sys._getframe(1)
+    levels = 1
+    while caller is not None and caller.f_globals.get("__name__", "").startswith("pdanon."):
+        caller, levels = caller.f_back, levels + 1
+    return levels
+
+
+def _count_values(column: pd.Series[Any]) -> int:
+    if is_list_column(column):
+        return len(SupportIndex.of(Itemsets.from_series(column)).distinct().weights)
+    try:
+        return column.nunique()
+    except (TypeError, pa.ArrowNotImplementedError):  # values without equality are not looked at
+        return 0
 
 
 def with_column(frame: pd.DataFrame, position: int, itemsets: Itemsets) -> pd.DataFrame:

@@ -26,6 +26,8 @@ class Audit:
 
     Attributes
     ----------
+    passed_through : tuple of hashable
+        Labels of the columns that are released as they were.
     holds : bool
         Whether the guarantee holds: there is no threat.
     rows_at_risk : int
@@ -103,6 +105,7 @@ class Anonymized:
     guarantee: Guarantee
     loss: pd.Series[float]
     parameters: dict[str, Any]
+    passed_through: tuple[Hashable, ...] = ()
     holds: bool = True
 
     def __iter__(self) -> Iterator[pd.DataFrame]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+from pathlib import Path
 
 import naive
 import numpy as np
@@ -295,3 +296,40 @@ def test_sets_of_groups(rows, data):
     assert dict(zip(recoding.labels.to_pylist(), recoding.covered, strict=True)) == {
         label(cluster): len(own) for cluster, own in members.items() if cluster >= 0
     }
+
+
+# --- what passes through
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        range(40),
+        [f"{number} Main Street" for number in range(40)],
+        [*range(38), 0, 0],
+        pd.date_range("2020-01-01", periods=40),
+        [[number, "x"] for number in map(str, range(40))],
+    ],
+)
+def test_columns_that_may_identify_are_warned_about(values):
+    frame = frame_of([{"a"}] * 40).assign(number=values, constant=1)
+    with pytest.warns(pdanon.IdentifierWarning, match="column 'number'") as caught:
+        result = frame.txanon.pcta("items", k=2)
+    assert len(caught) == 1
+    assert Path(caught[0].filename).name == Path(__file__).name
+    assert result.passed_through == ("number", "constant")
+
+
+def test_an_index_with_a_name_may_identify():
+    frame = frame_of([{"a"}] * 40)
+    assert frame.txanon.pcta(k=2).passed_through == ()
+    frame.index = pd.Index(range(100, 140), name="patient")
+    with pytest.warns(pdanon.IdentifierWarning, match="index 'patient'"):
+        frame.txanon.pcta(k=2)
+
+
+@pytest.mark.parametrize("values", [[*range(37), 0, 0, 0], [1.5] * 40, [None] * 40, [{}] * 40])
+def test_other_columns_pass_in_silence(values):
+    frame = frame_of([{"a"}] * 40).assign(other=values)
+    assert frame.txanon.pcta("items", k=2).passed_through == ("other",)
+    assert frame_of([{"a"}] * 19).assign(number=range(19)).txanon.pcta(k=2).passed_through == ("number",)
