@@ -26,7 +26,7 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
 )
-from pdanon.guarantees import KmAnonymity, PrivacyConstraints, audit
+from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints, audit
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import read_csv, read_parquet, to_csv, to_parquet
 from pdanon.itemsets import as_itemsets
@@ -46,6 +46,7 @@ __all__ = [
     "InfeasibleError",
     "ItemsetDtypeError",
     "KmAnonymity",
+    "LmDiversity",
     "ParameterError",
     "PdanonError",
     "PrivacyConstraints",

@@ -199,6 +199,12 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "help": "taxonomy of the items, a CSV file of rows leaf;parent;...;root, or the fan-out of a "
         "balanced one over the items in order",
     },
+    "sensitive": {
+        "nargs": "+",
+        "metavar": "ITEM",
+        "help": "items that nobody is to learn, which are published as they are; goes with -l",
+    },
+    "l": {"type": int, "help": "of the rows that match, a sensitive item is in at most 1/l"},
     "parts": {"type": int, "help": "in how many parts the work is done"},
     "constraints": {"type": _table, "metavar": "FILE", "help": _CONSTRAINTS_HELP},
     "weights": {

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon.breaches import breaches
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Offsets, canonical_rows
@@ -35,6 +36,10 @@ class Cut:
         The leaf of each item.
     start : ndarray of int32, shape (items,), optional
         The node of each item that the cut begins with, nodes of one cut. By default the leaves.
+    secrets : SupportIndex, optional
+        The sensitive items of the same rows, which are not generalized.
+    diversity : int
+        Of the rows that hold a set of nodes, at most one in so many may hold a sensitive item.
 
     Notes
     -----
@@ -42,9 +47,16 @@ class Cut:
     """
 
     def __init__(
-        self, index: SupportIndex, hierarchy: Hierarchy, leaves: Codes, start: Codes | None = None
+        self,
+        index: SupportIndex,
+        hierarchy: Hierarchy,
+        leaves: Codes,
+        start: Codes | None = None,
+        *,
+        secrets: SupportIndex | None = None,
+        diversity: int = 0,
     ) -> None:
-        self._index = index.distinct()
+        self._index = index.distinct() if secrets is None else index
         self._hierarchy = hierarchy
         self._leaves = leaves
         occurrences = _occurrences(index, hierarchy, leaves)
@@ -55,7 +67,10 @@ class Cut:
         self._state: Any = (*levels, self._cost, hierarchy.is_leaf.copy(), below)
         if start is not None:
             self.lift(start)
-        self._supports = _supports(self._index, hierarchy, self.nodes)
+        none = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), 0)
+        self._secrets, self._diversity = none if secrets is None else secrets, diversity
+        hidden = self._secrets.offsets, self._secrets.codes, (self._secrets.n_items, diversity)
+        self._supports = (*_supports(self._index, hierarchy, self.nodes), *hidden)
 
     def copy(self) -> Cut:
         """Another cut in the same place, which shares the supports."""
@@ -83,7 +98,10 @@ class Cut:
         cuts.lift_all(np.unique(nodes), self._state)
 
     def protect(self, k: int, m: int | None, report: Report) -> None:
-        """Raise the cut until every set of up to m nodes that is in a row is in k rows.
+        """Raise the cut until every set of up to m nodes that is in a row is in k rows, and safe.
+
+        To raise a node can make other sets give a sensitive item away: what does so is listed anew until
+        there is none. That the whole table does not, and its non-empty rows, is for the caller to check.
 
         Parameters
         ----------
@@ -95,6 +113,9 @@ class Cut:
         report(self.satisfy_pairs(k, pairs=m != 1))
         for threats in threats_beyond_pairs(self.index, k, m):
             report(self.satisfy(threats, k))
+        asked: Any = {"diversity": self._diversity, "m": m, "k": k}
+        while self._diversity and (steps := self.satisfy(breaches(self._rows(), self._secrets, **asked), k)):
+            report(steps)
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True) -> int:
         """Raise the cut until no node and no pair of nodes is rare; return the number of steps.
@@ -126,11 +147,14 @@ class Cut:
 
     def index(self) -> SupportIndex:
         """The rows as sets of the cut's nodes, equal rows collapsed."""
+        return self._rows().distinct()
+
+    def _rows(self) -> SupportIndex:
         index = self._index
         codes, lengths = canonical_rows(
             self.nodes[index.codes], np.diff(index.offsets), self._hierarchy.n_nodes
         )
-        return SupportIndex(codes, _bounds(lengths), self._hierarchy.n_nodes, index.weights).distinct()
+        return SupportIndex(codes, _bounds(lengths), self._hierarchy.n_nodes, index.weights)
 
     @property
     def added_losses(self) -> NDArray[np.int64]:

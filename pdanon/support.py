@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets, canonical_rows
 
-__all__ = ["ItemsetTable", "SupportIndex", "threats_beyond_pairs"]
+__all__ = ["ItemsetTable", "SupportIndex", "concatenated", "threats_beyond_pairs"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -173,6 +173,17 @@ class SupportIndex:
         rows = ItemsetTable(self.codes, self.offsets, weights).take(np.unique(self._first_equal))
         return SupportIndex(rows.codes, rows.offsets, self.n_items, rows.supports)
 
+    def within(self, rows: NDArray[Any]) -> SupportIndex:
+        """Some of the rows only, by number or mask."""
+        chosen = ItemsetTable(self.codes, self.offsets, self.weights).take(rows)
+        return SupportIndex(chosen.codes, chosen.offsets, self.n_items, chosen.supports)
+
+    def holding_only(self, items: NDArray[np.bool_]) -> SupportIndex:
+        """The same rows with some of their items only."""
+        kept = items[self.codes]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))[self.offsets]
+        return SupportIndex(self.codes[kept], offsets, self.n_items, self.weights)
+
     def rare_rows(self, k: int) -> ItemsetTable:
         """Distinct non-empty rows that fewer than k transactions contain, by size, then by codes.
 
@@ -207,7 +218,7 @@ class SupportIndex:
         if m >= 3:
             exposed = np.zeros(len(self.weights), np.int32)
             tables.append(ItemsetTable(*self._mine(k, m, minimal, True, exposed)))
-        return _concatenated(tables).ordered()
+        return concatenated(tables).ordered()
 
     def exposure(self, k: int, m: int | None) -> NDArray[np.int32]:
         """Size of the smallest rare itemset that each row holds, up to m; 0 where there is none.
@@ -236,12 +247,16 @@ class SupportIndex:
 
     def rows_holding(self, itemsets: ItemsetTable) -> int:
         """Number of transactions that contain one of the given itemsets or more."""
+        return int(self.weights[self.holding(itemsets)].sum())
+
+    def holding(self, itemsets: ItemsetTable) -> NDArray[np.bool_]:
+        """Which rows contain one of the given non-empty itemsets or more."""
         from pdanon._kernels import counting
 
         held = np.zeros(len(self.weights), np.bool_)
         starts, tids, _ = self.transpose
         counting.mark_itemsets(itemsets.codes, itemsets.offsets, self.codes, self.offsets, starts, tids, held)
-        return int(self.weights[held].sum())
+        return held
 
     @property
     def _rows(self) -> NDArray[np.int64]:
@@ -296,7 +311,8 @@ class SupportIndex:
         return counting.rare_itemsets(k, m, minimal, listing, rows, *cliques, order, exposed)
 
 
-def _concatenated(tables: list[ItemsetTable]) -> ItemsetTable:
+def concatenated(tables: list[ItemsetTable]) -> ItemsetTable:
+    """The itemsets of some tables, one table after the other."""
     ends = np.cumsum([0, *(len(table.codes) for table in tables)])
     offsets = [table.offsets[1:] + end for table, end in zip(tables, ends[:-1], strict=True)]
     return ItemsetTable(

@@ -52,6 +52,12 @@ def repeated_columns():
     return frame
 
 
+def many_items():
+    """Few of the pairs are rare: what algorithms look at must not grow with all pairs of items."""
+    fours = [[f"i{4 * row + place}" for place in range(4)] for row in range(375)]
+    return frame_of([*fours, *fours, *([f"i{100 * n}", f"i{100 * n + 50}"] for n in range(15))])
+
+
 ITEMS = ["ab", "cd", "ef", "gh"]
 NULLS = [*BASE[:3], None, *BASE[3:], None]
 FRAMES = {

@@ -45,6 +45,19 @@ def km_threats(rows, k, m):
     return {itemset: rare[itemset] for itemset in minimal(rare)}
 
 
+def lm_threats(rows, l, m, sensitive, k=None):  # noqa: E741
+    """Support of each minimal set of up to m known items, none included, that breaks l^m-diversity or k."""
+    known = [row - sensitive for row in rows]
+    m = max(map(len, known), default=0) if m is None else m
+    broken = {}
+    for itemset, count in {**supports(known, m), frozenset(): len(rows)}.items():
+        shared = [support(rows, itemset | {item}) for item in sensitive]
+        rare = k is not None and itemset and count < k
+        if rare or any(Fraction(each, count) > Fraction(1, l) for each in shared if each):
+            broken[itemset] = count
+    return {itemset: broken[itemset] for itemset in minimal(broken)}
+
+
 def by_size(itemsets):
     """Itemsets by size, then by their items in order."""
     return sorted((tuple(sorted(itemset)) for itemset in itemsets), key=lambda each: (len(each), each))

@@ -190,6 +190,17 @@ def _apriori(hierarchy):
     return ("--algorithm", "apriori", "-k", "2", "--hierarchy", hierarchy)
 
 
+def test_sensitive_items_are_options(run):
+    asked = ("--sensitive", SALT, "-l", "4")
+    code, out, err = run("anonymize", "in.parquet", "out.parquet", *_apriori("7"), *asked)
+    assert (code, err) == (0, "")
+    assert "LmDiversity(l=4, m=2, sensitive=1 items, k=2), audited" in out
+    assert rows_of(read_parquet("out.parquet")) == [{"*"}, {"*", SALT}, {"*"}, {"*"}]
+    code, _, err = run("anonymize", "in.parquet", "out.parquet", *_apriori("7"), *asked[:2])
+    assert code == 2
+    assert "sensitive and l go together" in err
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_constraints_protect_only_what_they_name(run, suffix):
     constraints = frame_of([{RICE, SALT}])
@@ -334,7 +345,7 @@ def test_every_algorithm_has_a_line(run):
         assert columns[0] == name
         assert hasattr(pdanon, columns[1].partition("(")[0])  # a guarantee by its name
         assert columns[2] == algorithm.__doc__.splitlines()[0]
-    assert lines["apriori"].endswith("  -k [-m] --hierarchy")
+    assert lines["apriori"].endswith("  -k [-m] --hierarchy [--sensitive] [-l]")
     assert lines["pcta"].endswith("  -k [-m] [--constraints] [--weights]")
 
 

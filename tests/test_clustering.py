@@ -217,6 +217,24 @@ def test_merging_everything_costs_all_and_is_done(algorithm):
     assert result.loss["UL"] == pytest.approx(0.0, abs=1e-12)  # log2(1)
 
 
+@both
+def test_cheapest_partner_of_another_block_is_not_taken(algorithm):
+    """a and b together are in two rows, a and c in four: who looks at all items merges a with b."""
+    rows = [frozenset(row) for row in ("a", "b", "c", "c", "c", "d", "d")]
+    assert naive.Clustering(rows).cheapest({"a"}) == ("a", "b")
+    asked = {"k": 2, "constraints": [["a"]], "utility": [["a", "c"], ["b", "d"]]}
+    assert outcome(release_of(algorithm, rows, **asked)) == ([("a", "c"), ("b",), ("d",)], [])
+
+
+@both
+def test_suppressed_item_is_left_out_of_later_constraints(algorithm):
+    """a is suppressed for {a}. Who still looks for it in {a,c} works on a set that no row can hold."""
+    rows = [frozenset(row) for row in ("ac", "c", "c", "d", "d")]
+    asked = {"k": 2, "constraints": [["a"], ["a", "c"]], "utility": [["a"], ["c", "d"]]}
+    result = release_of(algorithm, rows, max_suppressed=1 / 3, **asked)
+    assert outcome(result) == ([("c",), ("d",)], ["a"])
+
+
 # --- suppression
 
 

@@ -17,12 +17,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists
-from frames import BASE, FRAMES, NULLS, chunked, objects
+from frames import BASE, FRAMES, NULLS, chunked, many_items, objects
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon import KmAnonymity
+from pdanon import KmAnonymity, LmDiversity
 from pdanon.accessors import TxanonAccessor
 from pdanon.algorithms import ALGORITHMS
 from pdanon.itemsets import find_column
@@ -60,9 +60,21 @@ ARGUMENTS = {
 }
 RECOUNTS = {
     KmAnonymity: lambda guarantee, rows: not naive.km_threats(rows, guarantee.k, guarantee.m),
+    LmDiversity: lambda guarantee, rows: (
+        not naive.lm_threats(rows, guarantee.l, guarantee.m, frozenset(guarantee.sensitive), guarantee.k)
+    ),
 }
 LOCAL = {"lra"}  # an item can become one thing in one group of rows, another in the next
 LOSSES = {"NCP", "LM", "UL", "suppressed", "S/N", "GGD", "NCP_relational", "gap"}
+
+# Looks at each of so many child cuts at each of so many steps: seconds for what takes others no time.
+SLOW_DESCENT = {"hghs", "mhghs"}
+
+# Frames of no item, of one, or whose items are all in more than half of the rows that hold others.
+FEW_ITEMS = {
+    *("no rows", "one empty row", "empty rows", "missing rows", "equal rows", "one item"),
+    *("repeated items", "lists of one size"),
+}
 
 algorithms = pytest.mark.parametrize("name", ARGUMENTS)
 
@@ -152,7 +164,8 @@ def assert_truthful(frame, result):
     assert sets_of(result.frame) == published
     if "hierarchy" in result.parameters:
         above = names_above(result.parameters["hierarchy"])
-        assert all(label in [None, text(item), *above[text(item)]] for (_, item), label in became.items())
+        labels = [(became[key], text(key[1])) for key in became]
+        assert all(label in [None, item, *above.get(item, ())] for label, item in labels)
 
 
 def names_above(tree, path=()):
@@ -233,6 +246,28 @@ def test_any_frame(name, make):
 def test_any_knowledge(name, rows, m):
     frame = frame_of(rows)
     assert_contract(frame, run(name, frame, k=3, m=m))
+
+
+@pytest.mark.parametrize("name", [name for name in ARGUMENTS if name not in SLOW_DESCENT])
+def test_many_items_and_few_rare_pairs(name):
+    frame = many_items()
+    assert_contract(frame, run(name, frame))
+
+
+SENSITIVE = {name: make for name, make in FRAMES.items() if name not in FEW_ITEMS}
+
+
+@pytest.mark.parametrize("make", SENSITIVE.values(), ids=SENSITIVE)
+def test_any_frame_with_a_sensitive_item(make):
+    """The rarest item is sensitive, and there are enough rows without it."""
+    frame = make()
+    rows = rows_of(frame)
+    secret = min(items_of(frame), key=lambda item: naive.support(rows, {item}))
+    others = [item for item in items_of(frame) if item != secret]
+    result = run("apriori", frame, sensitive=[secret], l=2, hierarchy=tree_over(others))
+    assert_contract(frame, result)
+    assert type(result.guarantee) is LmDiversity
+    assert became_of(result)[secret] == text(secret)
 
 
 # --- the same again

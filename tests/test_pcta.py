@@ -206,6 +206,42 @@ def test_threats_that_were_not_minimal_at_the_start_are_met_too():
         assert naive.km_threats(rows_of(frame), 3, m) == {}
 
 
+# --- what is current, and what is not any more
+
+
+def test_item_is_merged_with_clusters_as_they_are_now():
+    """c would be cheapest with a alone, in two rows; but a is (a,b) by then, and d costs less than that."""
+    rows = [{"a"}, {"b"}, {"c"}, *[{"d"}] * 5]
+    clusters = naive.Clustering([frozenset(row) for row in rows])
+    assert clusters.loss("a", "c") < clusters.loss("c", "d")
+    clusters.merge("a", "b")
+    assert clusters.loss("a", "c") > clusters.loss("c", "d")
+    assert pcta_of(rows, k=2, m=1) == [("a", "b"), ("c", "d")]
+
+
+def test_members_of_a_merged_cluster_follow_when_it_is_merged_again():
+    """Who maps the two merged labels only leaves a behind at (a,b) when (a,b) becomes (a,b,c)."""
+    rows = [{"a"}, {"b"}, {"c"}, *[{"d"}] * 9]
+    result = frame_of(rows).txanon.pcta(k=3, m=1)
+    assert result.mapping["generalized"].tolist() == ["(a,b,c)"] * 3 + ["d"]
+    assert rows_of(result.frame)[:3] == [{"(a,b,c)"}] * 3
+
+
+def test_constraint_that_was_satisfied_on_the_way_costs_nothing_more():
+    """{b} and {a} are rare when they are listed; the merge for {b} satisfies {a} as well."""
+    rows = [{"a"}, {"b"}, {"c"}, {"c"}, {"c"}]
+    assert pcta_of(rows, k=2, constraints=[["b"], ["a"]]) == [("a", "b"), ("c",)]
+
+
+def test_item_that_no_other_is_with_is_protected_too():
+    """Pairs alone would not do: a is in no pair, and all pairs are in two rows."""
+    rows = [{"a"}, {"b", "c"}, {"b", "c"}]
+    pairs = [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert rows_of(frame_of(rows).txanon.pcta(k=2, constraints=pairs).frame) == rows
+    frame, _ = frame_of(rows).txanon.pcta(k=2, m=2)
+    assert naive.km_threats(rows_of(frame), 2, 2) == {}
+
+
 # --- the guarantee, whatever the rows
 
 

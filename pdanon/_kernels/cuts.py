@@ -10,7 +10,8 @@ of ``node`` is ``range(node, node + size[node])``. The state is a tuple of array
 ``in_cut``  whether the node is in the cut
 ``below``   loss of the cut nodes of the subtree; that of the whole cut at the root
 
-Supports are those of the rows extended by all ancestors of their items, except the root.
+Supports are those of the rows extended by all ancestors of their items, except the root. Where rows hold
+sensitive items too, a set of nodes is safe if none of these is in more than one of its rows in ``diversity``.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ __all__ = ["lift", "lift_all", "node_of", "satisfy_itemsets", "satisfy_pairs"]
 
 Array = NDArray[Any]
 State = tuple[Array, Array, Array, Array, Array, Array]
-# singles; pairs a < b as CSR with ascending partners; rows; transpose
-Supports = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array]
+Limits = tuple[int, int]  # codes of sensitive items; the diversity, 0 if it does not matter
+# singles; pairs a < b as CSR with ascending partners; rows; transpose; sensitive items of each row as CSR
+Supports = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Limits]
 
 
 @njit(cache=True)
@@ -89,8 +91,13 @@ def _maximal(nodes: Array, size: Array, out: Array) -> int:
 
 @njit(cache=True)
 def _reached(nodes: Array, k: int, supports: Supports) -> int:
-    """Support of an antichain of nodes, ascending; counted up to k where there are more than two."""
-    singles, pair_starts, partners, together, codes, offsets, weights, starts, tids = supports
+    """Support of an antichain of nodes, ascending; counted up to k where there are more than two.
+
+    Where it gives a sensitive item away, as little as if it were in one row.
+    """
+    singles, pair_starts, partners, together, codes, offsets, weights, starts, tids = supports[:9]
+    if supports[11][1] and nodes[0] != 0:  # the root, the last resort, is known to be safe
+        return _hidden_in(nodes, supports)
     if len(nodes) == 1:
         return singles[nodes[0]]
     if len(nodes) == 2:
@@ -112,6 +119,23 @@ def _reached(nodes: Array, k: int, supports: Supports) -> int:
             if support >= k:
                 break
     return support
+
+
+@njit(cache=True)
+def _hidden_in(nodes: Array, supports: Supports) -> int:
+    """Support of an antichain of nodes, or 1 where a sensitive item is in too many of its rows."""
+    codes, offsets, weights, starts, tids, secret_offsets, secrets, (n_secrets, diversity) = supports[4:]
+    shared = np.zeros(n_secrets, np.int64)
+    rarest = _rarest(nodes, starts)
+    support, most = 0, 0
+    for slot in range(starts[rarest], starts[rarest + 1]):
+        row = tids[slot]
+        if _contains(codes, offsets[row], offsets[row + 1], nodes):
+            support += weights[row]
+            for place in range(secret_offsets[row], secret_offsets[row + 1]):
+                shared[secrets[place]] += weights[row]
+                most = max(most, shared[secrets[place]])
+    return 1 if most * diversity > support else support
 
 
 @njit(cache=True)

@@ -9,9 +9,10 @@ import pandas as pd
 from pdanon.errors import ParameterError
 from pdanon.guarantees.constraints import PrivacyConstraints
 from pdanon.guarantees.km import KmAnonymity
+from pdanon.guarantees.lm import LmDiversity
 from pdanon.result import Audit, Guarantee
 
-__all__ = ["KmAnonymity", "PrivacyConstraints", "audit"]
+__all__ = ["KmAnonymity", "LmDiversity", "PrivacyConstraints", "audit"]
 
 
 def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = None) -> Audit:

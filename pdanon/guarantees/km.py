@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pdanon.itemsets import Itemsets, find_column
 from pdanon.parameters import check_k, check_m
@@ -96,8 +97,8 @@ class KmAnonymity:
         return self
 
 
-def threat_table(itemsets: Itemsets, threats: ItemsetTable, why: str) -> pd.DataFrame:
-    """Threats as a DataFrame: ``itemset, support, why``."""
+def threat_table(itemsets: Itemsets, threats: ItemsetTable, why: str | NDArray[np.str_]) -> pd.DataFrame:
+    """Threats as a DataFrame: ``itemset, support, why``; one reason for all, or one for each."""
     nulls = np.zeros(len(threats), np.bool_)
     sets = Itemsets(threats.codes, threats.offsets, itemsets.vocabulary, nulls)
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})

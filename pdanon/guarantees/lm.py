@@ -1,0 +1,176 @@
+"""l^m-diversity: whoever knows up to m items of a row is no surer than one in l of a sensitive one.
+
+Terrovitis, Mamoulis, Kalnis, "Local and Global Recoding Methods for Anonymizing Set-valued Data", The VLDB
+Journal 20(1), 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.breaches import breaches, divided, minimal
+from pdanon.errors import ParameterError
+from pdanon.guarantees.km import threat_table
+from pdanon.itemsets import Itemsets, as_itemsets, find_column
+from pdanon.parameters import check_count, check_k, check_m
+from pdanon.result import Audit
+from pdanon.support import ItemsetTable, SupportIndex
+
+__all__ = ["LmDiversity"]
+
+
+@dataclass(frozen=True, repr=False)
+class LmDiversity:
+    """Of the rows that hold up to m known items, no sensitive item is in more than one in l.
+
+    Known items are all that are not sensitive: sensitive items are what is to be protected, and no part of an
+    attacker's knowledge. The rows that hold no known item at all, which are all rows, count too.
+
+    Parameters
+    ----------
+    l : int
+        At least 2: a sensitive item is in at most 1/l of the matching rows.
+    m : int or None
+        Most known items that the attacker knows; at least 1. None: all of a row.
+    sensitive : iterable
+        The sensitive items, as the frame has them.
+    k : int, optional
+        Also demand ``KmAnonymity(k, m)`` of the known items: at least k rows match.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or no sensitive item is given.
+    ItemsetDtypeError
+        If the sensitive items are of several types.
+
+    Notes
+    -----
+    Diversity alone does not hide a row: one row that matches and holds no sensitive item is diverse. So k is
+    a part of this guarantee, and algorithms set it: a release has one guarantee, which is all that was
+    asked for.
+
+    A set of sensitive items is in no more rows than each of them, and needs no test of its own.
+
+    References
+    ----------
+    .. [1] M. Terrovitis, N. Mamoulis, P. Kalnis, "Local and Global Recoding Methods for Anonymizing
+       Set-valued Data", The VLDB Journal 20(1), 2011.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "flu"], ["rice", "tea"], ["tea", "flu"], ["tea"], ["tea"]]})
+    >>> audit = df.txanon.audit(pdanon.LmDiversity(l=2, m=1, sensitive=["flu"]))
+    >>> audit.holds
+    True
+    >>> audit = df.txanon.audit(pdanon.LmDiversity(l=2, m=2, sensitive=["flu"], k=2))
+    >>> audit
+    Audit(holds=False, rows_at_risk=1, guarantee=LmDiversity(l=2, m=2, sensitive=1 items, k=2))
+    >>> audit.threats
+               itemset  support   why
+    0  ['rice' 'tea']        1  rare
+    """
+
+    l: int  # noqa: E741  (its name in the literature)
+    m: int | None
+    sensitive: Any
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l", check_count(self.l, "l", least=2))
+        object.__setattr__(self, "m", check_m(self.m))
+        object.__setattr__(self, "sensitive", _texts(self.sensitive))
+        object.__setattr__(self, "k", None if self.k is None else check_k(self.k))
+
+    def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
+        """Which items of a column are sensitive, by their text.
+
+        Raises
+        ------
+        ParameterError
+            If a sensitive item does not occur: that it has support 0 would prove nothing.
+        """
+        wanted = set(self.sensitive)
+        sensitive = np.array([text in wanted for text in itemsets.texts()], np.bool_)
+        unknown = len(wanted) - int(sensitive.sum())
+        if unknown > 0:
+            raise ParameterError(
+                "a sensitive item does not occur in the data",
+                where="sensitive",
+                got=f"{unknown} of {len(wanted)} items",
+                hint="check spelling and type of the items",
+            )
+        return sensitive
+
+    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
+        """Recount a frame from scratch.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Any frame with a list column that holds the sensitive items, released or not.
+        column : hashable, optional
+            That column. By default the only one.
+
+        Returns
+        -------
+        Audit
+            ``threats`` are the itemsets of at most m known items that match too few rows (``why`` is
+            ``rare``) or give a sensitive item away (``diversity``), and no subset of which does. All rows are
+            at risk if the empty itemset is one.
+
+        Raises
+        ------
+        ParameterError
+            If a sensitive item does not occur.
+
+        Notes
+        -----
+        Exact. Time grows with the itemsets of size at most m in the rows of each sensitive item. In these
+        rows, items that k/l rows or fewer hold are left out, and items that give it away alone.
+        """
+        position = find_column(frame, column)
+        itemsets = Itemsets.from_series(frame.iloc[:, position])
+        known, secrets = divided(itemsets, self.is_sensitive(itemsets))
+        if int(secrets.singles.max(initial=0)) * self.l > known.n_rows:
+            empty = ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([known.n_rows]))
+            return Audit(self, known.n_rows, lambda: threat_table(itemsets, empty, "diversity"))
+        found = breaches(known, secrets, diversity=self.l, m=self.m, k=self.k or 1)
+        at_risk = known.holding(found)
+        if self.k is not None:
+            at_risk |= known.exposure(self.k, self.m) > 0
+        return Audit(self, int(at_risk.sum()), lambda: self._table(itemsets, known, found))
+
+    def _table(self, itemsets: Itemsets, known: SupportIndex, found: ItemsetTable) -> pd.DataFrame:
+        if self.k is None:
+            return threat_table(itemsets, found, "diversity")
+        rare = known.rare(self.k, known.longest if self.m is None else self.m)
+        threats = minimal([rare, found], known)
+        return threat_table(itemsets, threats, np.where(threats.supports < self.k, "rare", "diversity"))
+
+    def with_mapping(self, mapping: pd.DataFrame) -> LmDiversity:
+        """Return the guarantee itself: sensitive items are published as they are."""
+        return self
+
+    def __repr__(self) -> str:
+        k = "" if self.k is None else f", k={self.k}"
+        return f"LmDiversity(l={self.l}, m={self.m}, sensitive={len(self.sensitive)} items{k})"
+
+
+def _texts(sensitive: Any) -> tuple[str, ...]:
+    """The distinct sensitive items as published, in order."""
+    hint = "give a list of items, even for one: sensitive=[...]"
+    if isinstance(sensitive, (str, Mapping)) or not isinstance(sensitive, Iterable):
+        got = type(sensitive).__name__
+        raise ParameterError("sensitive must be a list of items", where="sensitive", got=got, hint=hint)
+    texts = tuple(Itemsets.from_series(as_itemsets([list(sensitive)])).texts())
+    if not texts:
+        raise ParameterError("there is no sensitive item", where="sensitive", got="0 items", hint=hint)
+    return texts
