@@ -7,12 +7,15 @@ from pdanon import accessors as _accessors  # noqa: F401  (registers the accesso
 from pdanon import constraints, utility
 from pdanon.algorithms.apriori import apriori
 from pdanon.algorithms.coat import coat
+from pdanon.algorithms.coherence import coherence
 from pdanon.algorithms.direct import direct
 from pdanon.algorithms.hghs import hghs
 from pdanon.algorithms.lra import lra
 from pdanon.algorithms.mhghs import mhghs
 from pdanon.algorithms.optimal import optimal
 from pdanon.algorithms.pcta import pcta
+from pdanon.algorithms.suppress_public import suppress_public
+from pdanon.algorithms.suppress_to_k import suppress_to_k
 from pdanon.algorithms.upcta import upcta
 from pdanon.algorithms.vpa import vpa
 from pdanon.errors import (
@@ -26,7 +29,14 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
 )
-from pdanon.guarantees import KmAnonymity, LmDiversity, PrivacyConstraints, audit
+from pdanon.guarantees import (
+    Coherence,
+    KmAnonymity,
+    LmDiversity,
+    PrivacyConstraints,
+    PublicK,
+    audit,
+)
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import read_csv, read_parquet, to_csv, to_parquet
 from pdanon.itemsets import as_itemsets
@@ -37,6 +47,7 @@ from pdanon.result import Anonymized, Audit
 __all__ = [
     "Anonymized",
     "Audit",
+    "Coherence",
     "ColumnError",
     "FormatError",
     "GuaranteeError",
@@ -50,11 +61,13 @@ __all__ = [
     "ParameterError",
     "PdanonError",
     "PrivacyConstraints",
+    "PublicK",
     "apply_mapping",
     "apriori",
     "as_itemsets",
     "audit",
     "coat",
+    "coherence",
     "constraints",
     "direct",
     "hghs",
@@ -65,6 +78,8 @@ __all__ = [
     "read_csv",
     "read_parquet",
     "risk",
+    "suppress_public",
+    "suppress_to_k",
     "to_csv",
     "to_parquet",
     "upcta",

@@ -206,6 +206,11 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     },
     "l": {"type": int, "help": "of the rows that match, a sensitive item is in at most 1/l"},
     "parts": {"type": int, "help": "in how many parts the work is done"},
+    "h": {"type": float, "help": "largest share of matching rows in which a private item may be, 0 to 1"},
+    "p": {"type": int, "help": "most public items that the attacker knows"},
+    "private": {"metavar": "NAME", "help": "a second list column, whose items are private"},
+    "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "which item to suppress next"},
+    "loss": {"choices": ("support", "unit"), "help": "what suppressing an item costs"},
     "constraints": {"type": _table, "metavar": "FILE", "help": _CONSTRAINTS_HELP},
     "weights": {
         "type": _table,
@@ -216,7 +221,8 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 
 
 def _flag(parameter: str) -> str:
-    return f"-{parameter}" if len(parameter) == 1 else f"--{parameter}"
+    # -h asks for help.
+    return f"-{parameter}" if len(parameter) == 1 and parameter != "h" else f"--{parameter}"
 
 
 def _parameters(algorithm: Callable[..., Anonymized]) -> dict[str, inspect.Parameter]:

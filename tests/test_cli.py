@@ -119,6 +119,21 @@ def test_release_and_mapping_are_those_of_the_library(run):
     ]
 
 
+def test_private_items_are_those_of_a_second_column(run):
+    frame = read_parquet("in.parquet").assign(ill=frame_of([{"flu"}, {"flu"}, {"flu"}, ()])["items"])
+    to_parquet(frame, "two.parquet")
+    asked = ("--h", "0.75", "-k", "2", "-p", "1", "--private", "ill", "--criterion", "mm", "--loss", "unit")
+    code, out, err = run("anonymize", "two.parquet", "out.parquet", "--algorithm", "coherence", *asked)
+    assert (code, err) == (0, "")
+    assert "Coherence(h=0.75, k=2, p=1, private=a column), audited" in out
+    released = read_parquet("out.parquet")
+    assert rows_of(released) == [{TEA}, set(), {TEA}, {TEA}]  # all with rice have the flu; salt is rare
+    assert rows_of(released, "ill") == [{"flu"}, {"flu"}, {"flu"}, set()]
+    code, _, err = run("anonymize", "two.parquet", "out.parquet", "--algorithm", "suppress_to_k", "-k", "2")
+    assert code == 2
+    assert "suppress_to_k needs public, which is no option of the command line" in err
+
+
 def test_mapping_is_written_only_when_asked(run):
     before = contents().keys()
     code, out, _ = run("anonymize", "in.parquet", "out.parquet", *KM)

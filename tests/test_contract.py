@@ -13,6 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import naive
+import naive_coherence
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -22,7 +23,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon import KmAnonymity, LmDiversity
+from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK
 from pdanon.accessors import TxanonAccessor
 from pdanon.algorithms import ALGORITHMS
 from pdanon.itemsets import find_column
@@ -45,25 +46,41 @@ def blocks_of(items):
     return {"utility": blocks, "max_suppressed": 1.0}
 
 
-# Beyond k and m, what to call each algorithm with, given the items of the data.
+def all_but_one_public(items):
+    """The first item is private."""
+    return {"h": 1, "p": 2, "private": items[:1]}
+
+
+# Beyond k and, where there is one, m, what to call each algorithm with, given the items of the data.
 ARGUMENTS = {
     "apriori": lambda items: {"hierarchy": tree_over(items)},
     "coat": blocks_of,
+    "coherence": all_but_one_public,
     "direct": lambda items: {"hierarchy": tree_over(items)},
     "hghs": lambda items: {"hierarchy": tree_over(items)},
     "lra": lambda items: {"hierarchy": tree_over(items), "parts": 2},
     "mhghs": lambda items: {"hierarchy": tree_over(items)},
     "optimal": lambda items: {"hierarchy": tree_over(items)},
     "pcta": lambda items: {},
+    "suppress_public": all_but_one_public,
+    "suppress_to_k": lambda items: {"public": items[1:]},
     "upcta": blocks_of,
     "vpa": lambda items: {"hierarchy": tree_over(items), "parts": 2},
 }
 RECOUNTS = {
     KmAnonymity: lambda guarantee, rows: not naive.km_threats(rows, guarantee.k, guarantee.m),
+    Coherence: lambda guarantee, rows: naive_coherence.is_coherent(
+        rows, guarantee.h, guarantee.k, guarantee.p, guarantee.private.to_pylist()
+    ),
+    PublicK: lambda guarantee, rows: naive_coherence.parts_are_shared(
+        rows, guarantee.k, guarantee.public.to_pylist()
+    ),
     LmDiversity: lambda guarantee, rows: (
         not naive.lm_threats(rows, guarantee.l, guarantee.m, frozenset(guarantee.sensitive), guarantee.k)
     ),
 }
+GUARANTEES = {"coherence": Coherence, "suppress_public": Coherence, "suppress_to_k": PublicK}  # else k^m
+KEEPING = {"coherence", "suppress_public", "suppress_to_k"}  # items stay as they are or go, in all k rows
 LOCAL = {"lra"}  # an item can become one thing in one group of rows, another in the next
 LOSSES = {"NCP", "LM", "UL", "suppressed", "S/N", "GGD", "NCP_relational", "gap"}
 
@@ -93,9 +110,14 @@ def items_of(frame):
     return sorted({item for row in sets_of(frame) for item in row or ()})
 
 
-def run(name, frame, **asked):
+def arguments_of(name, frame, **asked):
     arguments = {"k": 2, "m": 2} | ARGUMENTS[name](items_of(frame)) | asked
-    return ALGORITHMS[name](frame, **arguments)
+    accepted = inspect.signature(ALGORITHMS[name]).parameters
+    return {key: value for key, value in arguments.items() if key != "m" or key in accepted}
+
+
+def run(name, frame, **asked):
+    return ALGORITHMS[name](frame, **arguments_of(name, frame, **asked))
 
 
 def test_every_algorithm_is_tested_here():
@@ -106,7 +128,7 @@ def test_every_algorithm_is_tested_here():
 
 
 def assert_contract(frame, result):
-    assert_released(frame, result.frame)
+    assert_released(frame, result)
     assert_mapping_of(frame, result)
     assert_truthful(frame, result)
     assert RECOUNTS[type(result.guarantee)](result.guarantee, rows_of(result.frame))
@@ -116,15 +138,17 @@ def assert_contract(frame, result):
     assert f"{changed} of {len(result.mapping)} generalized or suppressed" in repr(result)
 
 
-def assert_released(frame, released):
+def assert_released(frame, result):
     """Index, order and names of columns, attrs and all other columns are those of the input."""
-    position = find_column(frame)
+    position, released = find_column(frame), result.frame
+    keeping = result.parameters["algorithm"] in KEEPING
+    kind = result.mapping["item"].dtype.pyarrow_dtype if keeping else pa.string()
     pd.testing.assert_index_equal(released.index, frame.index, exact=True)
     pd.testing.assert_index_equal(released.columns, frame.columns, exact=True)
     others = [place for place in range(frame.shape[1]) if place != position]
     pd.testing.assert_frame_equal(released.iloc[:, others], frame.iloc[:, others])
     assert released.attrs == frame.attrs
-    assert released.iloc[:, position].dtype == pd.ArrowDtype(pa.list_(pa.string()))
+    assert released.iloc[:, position].dtype == pd.ArrowDtype(pa.list_(kind))
     lists = pa.chunked_array(released.iloc[:, position]).to_pylist()
     assert all(row is None or row == sorted(set(row)) for row in lists)
 
@@ -160,6 +184,9 @@ def assert_truthful(frame, result):
     """Each row is published as what its items became, no more and no less."""
     became = became_of(result)
     rows = zip(groups_of(result), sets_of(frame), strict=True)
+    if result.parameters["algorithm"] in KEEPING:
+        assert all(label in (None, text(item)) for (_, item), label in became.items())
+        became = {key: None if label is None else key[1] for key, label in became.items()}
     published = [row and {became[group, item] for item in row} - {None} for group, row in rows]
     assert sets_of(result.frame) == published
     if "hierarchy" in result.parameters:
@@ -216,11 +243,14 @@ def test_any_rows(name, rows, missing, k, m):
     rows = [None if number in missing and not row else row for number, row in enumerate(rows)]
     filled = sum(map(bool, rows))
     assume(filled == 0 or filled >= k)
+    assume(name not in KEEPING or not 0 < len(rows) < k)
     frame = frame_of(rows)
     result = run(name, frame, k=k, m=m)
     assert_contract(frame, result)
-    assert result.guarantee == KmAnonymity(k, m)
-    assert frame.txanon.audit(result.guarantee).rows_at_risk == naive.rows_at_risk(rows_of(frame), k, m)
+    assert type(result.guarantee) is GUARANTEES.get(name, KmAnonymity)
+    if name not in GUARANTEES:
+        assert result.guarantee == KmAnonymity(k, m)
+        assert frame.txanon.audit(result.guarantee).rows_at_risk == naive.rows_at_risk(rows_of(frame), k, m)
     assert result.frame.txanon.audit(result.guarantee).holds
 
 
@@ -229,6 +259,10 @@ def test_any_rows(name, rows, missing, k, m):
 def test_any_frame(name, make):
     frame = make()
     before, buffers = pickle.loads(pickle.dumps(frame)), buffers_of(frame)
+    if name in KEEPING and len(frame) == 1:
+        with pytest.raises(pdanon.InfeasibleError, match="k is larger"):
+            run(name, frame)
+        return
     result = run(name, frame)
     assert_contract(frame, result)
     assert_same(frame, before)
@@ -365,7 +399,10 @@ def test_items_that_no_label_names_are_not_released(name, write, layout):
 # --- refusals
 
 
-@pytest.mark.parametrize("name", [name for name in ARGUMENTS if "max_suppressed" not in ARGUMENTS[name]([])])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in ARGUMENTS if "max_suppressed" not in ARGUMENTS[name]([]) and name not in KEEPING],
+)
 @pytest.mark.parametrize("rows", [[["a"]], [["a"], []], [["a", "b"], ["b"], None, []]])
 def test_fewer_than_k_rows_with_items_are_infeasible(name, rows):
     frame = frame_of(rows)
@@ -387,7 +424,8 @@ def test_result_unpacks_and_says_what_was_asked(name):
     assert result.classes is None
     asked = set(inspect.signature(ALGORITHMS[name]).parameters) - {"frame", "column", "progress"}
     assert set(result.parameters) == {"algorithm", *asked}
-    assert [result.parameters[key] for key in ("algorithm", "k", "m")] == [name, 2, 2]
+    assert [result.parameters[key] for key in ("algorithm", "k")] == [name, 2]
+    assert result.parameters.get("m", 2) == 2
 
 
 @algorithms
@@ -415,7 +453,7 @@ def test_function_and_method_are_one(name):
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
     assert "progress" in inspect.signature(function).parameters
     frame = frame_of(BASE)
-    arguments = {"k": 2, "m": 2} | ARGUMENTS[name](items_of(frame))
+    arguments = arguments_of(name, frame)
     pd.testing.assert_frame_equal(
         getattr(frame.txanon, name)("items", **arguments).frame, function(frame, **arguments).frame
     )
@@ -487,8 +525,10 @@ def test_guarantees_reach_no_code_that_decides():
         "pdanon.algorithms",
         "pdanon.clusters",
         "pdanon.cuts",
+        "pdanon.moles",
         "pdanon._kernels.cl",
         "pdanon._kernels.cu",
+        "pdanon._kernels.mo",
     )
     assert [module for module in reached if module.startswith(deciding)] == []
 

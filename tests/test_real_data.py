@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array
 
-from pdanon import KmAnonymity
+from pdanon import Coherence, KmAnonymity
 
 # Rows, items, longest row and mean length, as published with the data sets.
 STATISTICS = {
@@ -163,3 +163,46 @@ def test_released_groceries_are_in_their_categories(m, read, data):
     for item, label in became.items():
         inside = [other for other in above if label.removesuffix(" (category)") in above[other]]
         assert item in kept or all(became[other] == label for other in inside if other in became)
+
+
+def moles_of_groceries(matrix, items, private, k):
+    """Support of each minimal mole of one or two public items for h = 2/5, from dense matrices of pairs."""
+    x = matrix.toarray()
+    counts = x.T @ x
+    peaks = np.zeros_like(counts)
+    for item in private & items.keys():
+        holding = x[x[:, items[item]] > 0]
+        peaks = np.maximum(peaks, holding.T @ holding)
+    moles = (counts > 0) & ((counts < k) | (5 * peaks > 2 * counts))
+    public = np.array([item not in private for item in items])
+    single = np.diagonal(moles) & public
+    free = public & ~single
+    pairs = np.triu(moles & free & free[:, None], 1)
+    names = [*items]
+    found = {frozenset([names[a]]): counts[a, a] for a in np.flatnonzero(single)}
+    return found | {
+        frozenset([names[a], names[b]]): counts[a, b] for a, b in zip(*np.nonzero(pairs), strict=True)
+    }
+
+
+def test_groceries_are_coherent_by_a_dense_recount(read):
+    df = read("groceries")
+    supports = df["items"].itemset.supports()
+    private = set(supports[supports < len(df) / 10].index[::4])
+
+    def recount(frame):
+        items = {}
+        for row in pa.chunked_array(frame["items"]).to_pylist():
+            for item in row:
+                items.setdefault(item, len(items))
+        return moles_of_groceries(incidence(frame), items, private, 20)
+
+    guarantee = Coherence(0.4, 20, 2, private)
+    threats = df.txanon.audit(guarantee).threats
+    found = dict(zip(map(frozenset, threats["itemset"]), threats["support"], strict=True))
+    assert found == recount(df)
+    assert set(threats["why"]) == {"support", "breach"}
+    for criterion in ("mm/il", "mm", "1/il"):
+        result = df.txanon.coherence(h=0.4, k=20, p=2, private=private, criterion=criterion)
+        assert recount(result.frame) == {}
+        assert result.mapping["generalized"].notna().sum() > len(private)

@@ -7,12 +7,14 @@ from collections.abc import Hashable
 import pandas as pd
 
 from pdanon.errors import ParameterError
+from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.constraints import PrivacyConstraints
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.lm import LmDiversity
+from pdanon.guarantees.public import PublicK
 from pdanon.result import Audit, Guarantee
 
-__all__ = ["KmAnonymity", "LmDiversity", "PrivacyConstraints", "audit"]
+__all__ = ["Coherence", "KmAnonymity", "LmDiversity", "PrivacyConstraints", "PublicK", "audit"]
 
 
 def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = None) -> Audit:

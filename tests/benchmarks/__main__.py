@@ -10,6 +10,7 @@ from tests.benchmarks.measure import Figure, machine
 TOPICS = {
     "core": "Encoding, counting, audit, PCTA, Apriori",
     "km_family": "The rest of the k^m family",
+    "coherence": "Coherence",
 }
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 

@@ -1,0 +1,66 @@
+"""What the algorithms that only suppress public items have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.division import Division
+from pdanon.errors import InfeasibleError
+from pdanon.guarantees import Coherence
+from pdanon.recoding import Recoding, release, with_column
+from pdanon.result import Anonymized, Guarantee
+
+__all__ = ["check_coherent_without_public", "check_rows", "release_suppressed"]
+
+
+def check_rows(n_rows: int, k: int) -> None:
+    """Check that there are k rows, which all look alike when every public item is suppressed."""
+    if 0 < n_rows < k:
+        raise InfeasibleError(
+            "k is larger than the number of rows",
+            got=f"k={k}, {n_rows} rows",
+            hint="choose a smaller k, or more rows",
+        )
+
+
+def check_coherent_without_public(parts: Division, guarantee: Coherence) -> None:
+    """Check that the empty itemset, which no suppression removes, is not a mole."""
+    check_rows(parts.n_rows, guarantee.k)
+    supports = parts.supports[parts.is_private]
+    above, below = guarantee.h.numerator, guarantee.h.denominator
+    frequent = int(np.sum(supports * below > above * parts.n_rows))
+    if frequent:
+        most = int(supports.max())
+        digits = -(-most * 10**4 // parts.n_rows) / 10**4  # rounded up, so that it does work
+        share = f"more than h={float(guarantee.h):g} of the rows"
+        raise InfeasibleError(
+            "private items are so frequent that who knows nothing finds them with a share above h",
+            where="h",
+            got=f"{frequent} of {len(supports)} private items are in {share}",
+            hint=f"the least h that works is {most}/{parts.n_rows}, about {digits:g}; "
+            "or leave the most frequent private items out of the table",
+        )
+
+
+def release_suppressed(
+    frame: pd.DataFrame,
+    parts: Division,
+    suppressed: NDArray[np.bool_],
+    guarantee: Guarantee,
+    parameters: Mapping[str, Any],
+) -> Anonymized:
+    """Build the release without the suppressed items; the private column, if any, is built anew as well."""
+    itemsets = parts.itemsets
+    if parts.private is not None:
+        frame = with_column(frame, parts.private_position, parts.private)
+    recoding = Recoding.of_suppressed(suppressed[: itemsets.n_items], itemsets)
+    result = release(frame, parts.position, itemsets, recoding, guarantee, parameters)
+    lost = int(parts.supports[suppressed].sum())
+    share = lost / len(parts.codes) if lost else 0.0
+    return replace(result, loss=pd.concat([result.loss, pd.Series({"S/N": share})]).rename("loss"))

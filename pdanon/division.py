@@ -1,0 +1,198 @@
+"""Division: transactions whose items are public, what an attacker may know, or private, what to protect.
+
+Private items are some of the list column's own, or all items of a second list column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets, canonical_rows, find_column
+from pdanon.support import SupportIndex
+
+__all__ = ["Division", "known_items", "listed_items", "private_items"]
+
+
+def listed_items(items: Any, name: str) -> pa.Array:
+    """Read a list of items, or a Series of booleans by item, as the distinct items that are meant.
+
+    Parameters
+    ----------
+    items : iterable or Series of bool
+        The items; or whether an item is meant, by item.
+    name : str
+        The parameter, for messages.
+
+    Returns
+    -------
+    pyarrow.Array
+
+    Raises
+    ------
+    ParameterError
+        If it is neither, or a Series of booleans says both of an item.
+    ItemsetDtypeError
+        If the items are of several types, or one is missing.
+    """
+    if isinstance(items, (str, Mapping, pd.DataFrame)) or not isinstance(items, Iterable):
+        hint = f"give a list of items, even for one: {name}=[...]; or a Series of booleans by item"
+        raise ParameterError(f"{name} must be items", where=name, got=type(items).__name__, hint=hint)
+    if not (isinstance(items, pd.Series) and pd.api.types.is_bool_dtype(items.dtype)):
+        return _distinct(items)
+    if items.isna().any():
+        raise ParameterError(f"{name} is missing for an item", where=name, got=f"{items.isna().sum()} items")
+    mask = items.to_numpy(dtype=np.bool_)
+    meant, others = _distinct(items.index[mask]), _distinct(items.index[~mask])
+    both = int(np.sum(pa.compute.is_in(others, value_set=meant).to_numpy(zero_copy_only=False)))
+    if both:
+        hint = "each item has one place: say it once"
+        got = f"{both} items that are {name} and not {name}"
+        raise ParameterError("an item is both public and private", where=name, got=got, hint=hint)
+    return meant
+
+
+def private_items(private: Any) -> Any:
+    """Read ``private=``, in whatever form, once: a column's name is kept, items become an Arrow array."""
+    names_column = isinstance(private, (str, int)) and not isinstance(private, bool)
+    return private if names_column else listed_items(private, "private")
+
+
+def known_items(items: pa.Array, itemsets: Itemsets, name: str) -> NDArray[np.bool_]:
+    """Which items of a column are listed; refuse listed items that do not occur."""
+    codes = itemsets.lookup(items)
+    unknown = int((codes < 0).sum())
+    if unknown:
+        raise ParameterError(
+            f"{name} lists items that do not occur in the data",
+            where=name,
+            got=f"{unknown} of {len(items)} items",
+            hint="check spelling and type of the items",
+        )
+    listed = np.zeros(itemsets.n_items, np.bool_)
+    listed[codes] = True
+    return listed
+
+
+def _distinct(items: Iterable[Any]) -> pa.Array:
+    if isinstance(items, (pa.Array, pa.ChunkedArray)):
+        flat = pa.chunked_array(items).combine_chunks()
+        return Itemsets.from_arrow(pa.LargeListArray.from_arrays([0, len(flat)], flat)).vocabulary
+    return Itemsets.from_series(as_itemsets([list(items)])).vocabulary
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Division:
+    """Rows of public and private items, by common numbers.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The list column that is recoded. Its items have the first numbers.
+    position : int
+        Where it is in the frame.
+    private : Itemsets or None
+        The second list column, all of whose items are private. Its items have the numbers that follow.
+    private_position : int
+        Where it is in the frame; -1 if there is none.
+    codes, offsets : ndarray
+        Items of each row, of both columns; ascending within a row.
+    is_private : ndarray of bool
+        By item number.
+    """
+
+    itemsets: Itemsets
+    position: int
+    private: Itemsets | None
+    private_position: int
+    codes: Codes
+    offsets: Offsets
+    is_private: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, column: Hashable | None, private: Any) -> Division:
+        """Divide the items of a frame.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The data.
+        column : hashable or None
+            The list column; None: the only one apart from the private column.
+        private : pyarrow.Array or label
+            What `private_items` returned.
+
+        Raises
+        ------
+        ParameterError
+            If private items do not occur, an item is both public and private, or the private column is not
+            there or is the list column itself.
+        ColumnError, ItemsetDtypeError
+            If a column is not what it should be.
+        """
+        if isinstance(private, pa.Array):
+            position = find_column(frame, column)
+            itemsets = Itemsets.from_series(frame.iloc[:, position])
+            is_private = known_items(private, itemsets, "private")
+            return cls(itemsets, position, None, -1, itemsets.codes, itemsets.offsets, is_private)
+        position, private_position = _two_columns(frame, column, private)
+        itemsets = Itemsets.from_series(frame.iloc[:, position])
+        hidden = Itemsets.from_series(frame.iloc[:, private_position])
+        both = int((itemsets.lookup(hidden.vocabulary) >= 0).sum())
+        if both:
+            hint = "name them differently if they are different things; else take them out of one column"
+            got = f"{both} items are in both columns"
+            raise ParameterError("an item is both public and private", where="private", got=got, hint=hint)
+        order = np.argsort(np.concatenate((itemsets.rows, hidden.rows)), kind="stable")
+        codes = np.concatenate((itemsets.codes, hidden.codes + np.int32(itemsets.n_items)))[order]
+        offsets = itemsets.offsets + hidden.offsets
+        is_private = np.arange(itemsets.n_items + hidden.n_items) >= itemsets.n_items
+        return cls(itemsets, position, hidden, private_position, codes, offsets, is_private)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of transactions."""
+        return len(self.offsets) - 1
+
+    @property
+    def supports(self) -> NDArray[np.int64]:
+        """Number of rows that hold each item."""
+        return np.bincount(self.codes, minlength=len(self.is_private))
+
+    def rows(self, numbers: NDArray[Any], n_items: int) -> SupportIndex:
+        """The rows with other item numbers; -1 leaves an item out."""
+        wanted = numbers.astype(np.int32)[self.codes]
+        kept = wanted >= 0
+        row_of = np.repeat(np.arange(self.n_rows), np.diff(self.offsets))
+        lengths = np.bincount(row_of[kept], minlength=self.n_rows)
+        codes, lengths = canonical_rows(wanted[kept], lengths, n_items)
+        return SupportIndex(codes, np.concatenate(([0], np.cumsum(lengths))), n_items)
+
+    def part(self, wanted: NDArray[np.bool_]) -> SupportIndex:
+        """The rows with some of their items only, numbered from 0 in their order."""
+        return self.rows(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
+
+
+def _two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable) -> tuple[int, int]:
+    if not isinstance(frame, pd.DataFrame):
+        raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
+    positions = [i for i, label in enumerate(frame.columns) if label == private]
+    if len(positions) != 1:  # the name is not shown: it may be an item
+        raise ParameterError(
+            "private names a column that " + ("is there more than once" if positions else "does not exist"),
+            where="private",
+            got=f"columns {list(frame.columns)}",
+            hint="a single name is that of a list column; private items are given as a list: private=[...]",
+        )
+    others = [i for i in range(frame.shape[1]) if i != positions[0]]
+    if column is not None and column == private:
+        hint = "private items of the same column are given as a list: private=[...]"
+        raise ColumnError("the private column is the list column itself", got=f"{column!r}", hint=hint)
+    return others[find_column(frame.iloc[:, others], column)], positions[0]

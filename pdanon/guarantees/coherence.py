@@ -1,0 +1,166 @@
+"""Coherence: known public items lead neither to few rows nor to a private item.
+
+Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.breaches import minimal
+from pdanon.division import Division, private_items
+from pdanon.itemsets import Itemsets
+from pdanon.parameters import check_count, check_k, check_share
+from pdanon.result import Audit
+from pdanon.support import ItemsetTable, SupportIndex
+
+__all__ = ["Coherence"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Coherence:
+    """Rows that hold up to p given public items are k or more, and share no private item too often.
+
+    Precisely: an itemset of at most p public items that occurs is in at least k rows, and no private item is
+    in more than a share h of these rows. The empty itemset is one of them.
+
+    Parameters
+    ----------
+    h : float
+        Largest share, in [0, 1], of the rows that hold the known items in which a private item may be.
+    k : int
+        Least number of rows that an attacker's knowledge must match; at least 2.
+    p : int
+        Most public items that the attacker knows; at least 1.
+    private : list of items, Series of bool, or str
+        The private items; or whether an item is private, by item; or the name of a second list column, all of
+        whose items are private. Other items are public.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or a Series of booleans says both of an item.
+    ItemsetDtypeError
+        If the private items are of several types.
+
+    Notes
+    -----
+    A share is read as the fraction that it was written as, and all comparisons are of integers. Several
+    private items together are never in more rows than one of them, and need no check.
+
+    With h = 1 and no private item this is ``KmAnonymity(k, p)`` (of k rows or more).
+
+    References
+    ----------
+    .. [1] Y. Xu, K. Wang, A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication",
+       KDD 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> rows = [["rice", "tea", "flu"], ["rice", "tea"], ["rice", "salt", "flu"], ["rice", "salt", "flu"]]
+    >>> df = pd.DataFrame({"items": rows})
+    >>> audit = df.txanon.audit(pdanon.Coherence(h=0.8, k=2, p=2, private=["flu"]))
+    >>> audit
+    Audit(holds=False, rows_at_risk=2, guarantee=Coherence(h=0.8, k=2, p=2, private=1 items))
+    >>> audit.threats
+        itemset  support     why
+    0  ['salt']        2  breach
+    """
+
+    h: Any
+    k: int
+    p: int
+    private: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "h", check_share(self.h, "h"))
+        object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "p", check_count(self.p, "p", least=1))
+        object.__setattr__(self, "private", private_items(self.private))
+
+    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
+        """Recount a frame from scratch.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Any frame with the list column, and the private one if there is one; released or not.
+        column : hashable, optional
+            The list column. By default the only one, apart from the private column.
+
+        Returns
+        -------
+        Audit
+            ``threats`` are the minimal moles: public itemsets that violate the guarantee and have no subset
+            that does. ``why`` is ``support`` or ``breach``. All rows are at risk if the empty itemset is one.
+
+        Raises
+        ------
+        ParameterError
+            If private items do not occur, which would prove nothing, or the private column does not exist.
+
+        Notes
+        -----
+        Exact. Time grows with the public itemsets of size at most p that k rows hold.
+        """
+        parts = Division.of(frame, column, self.private)
+        supports = parts.supports[parts.is_private]
+        n_rows, most = parts.n_rows, int(supports.max(initial=0))
+        if 0 < n_rows < self.k or self._too_many(most, n_rows):
+            empty = ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([n_rows]))
+            return Audit(self, n_rows, lambda: self._table(parts, empty))
+        public = parts.part(~parts.is_private)
+        at_risk = public.exposure(self.k, self.p) > 0
+        relevant = parts.is_private & (parts.supports * self.h.denominator > self.h.numerator * self.k)
+        breaching = self._breaches(public, parts.part(relevant), at_risk)
+
+        def list_threats() -> pd.DataFrame:
+            return self._table(parts, minimal([public.rare(self.k, self.p), breaching], public))
+
+        return Audit(self, int(np.count_nonzero(at_risk)), list_threats)
+
+    def _too_many(self, private: Any, support: Any) -> Any:
+        """Whether so many rows with a private item, out of so many, are a breach."""
+        return private * self.h.denominator > self.h.numerator * support
+
+    def _breaches(
+        self, public: SupportIndex, private: SupportIndex, at_risk: NDArray[np.bool_]
+    ) -> ItemsetTable:
+        """Itemsets that breach, no prefix of which is a threat; their rows are marked."""
+        if self.h == 1 or not private.n_items:
+            return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+        from pdanon._kernels import breaches
+
+        known = (public.codes, public.offsets, public.n_items)
+        hidden = (private.codes, private.offsets, private.n_items)
+        limits = (self.k, min(self.p, max(public.longest, 1)), self.h.numerator, self.h.denominator)
+        return ItemsetTable(*breaches.breaches(*limits, known, hidden, *public.transpose, at_risk))
+
+    def _table(self, parts: Division, threats: ItemsetTable) -> pd.DataFrame:
+        """Threats over the public items as a DataFrame."""
+        public = np.flatnonzero(~parts.is_private)[: parts.itemsets.n_items]
+        vocabulary = parts.itemsets.vocabulary.take(pa.array(public))
+        sets = Itemsets(threats.codes, threats.offsets, vocabulary, np.zeros(len(threats), np.bool_))
+        why = np.where(threats.supports < self.k, "support", "breach")
+        return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
+
+    def with_mapping(self, mapping: pd.DataFrame) -> Coherence:
+        """Return the guarantee itself: public items are published as they are, or not at all."""
+        return self
+
+    def __repr__(self) -> str:
+        private = f"{len(self.private)} items" if isinstance(self.private, pa.Array) else "a column"
+        return f"Coherence(h={_share(self.h)}, k={self.k}, p={self.p}, private={private})"
+
+
+def _share(share: Fraction) -> str:
+    return f"{float(share):g}" if Fraction(f"{float(share):g}") == share else str(share)

@@ -1,0 +1,100 @@
+"""k-anonymity of the public items: who knows all of a row's public items finds k rows with just these.
+
+The baseline of Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.division import listed_items
+from pdanon.guarantees.km import threat_table
+from pdanon.itemsets import Itemsets, find_column
+from pdanon.parameters import check_k
+from pdanon.result import Audit
+from pdanon.support import ItemsetTable, SupportIndex
+
+__all__ = ["PublicK"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PublicK:
+    """Every row has the same public items as at least k - 1 other rows.
+
+    Parameters
+    ----------
+    k : int
+        Least number of rows; at least 2.
+    public : list of items, or Series of bool
+        The public items, or whether an item is public, by item. Those that do not occur are in no row.
+
+    Raises
+    ------
+    ParameterError
+        If k is out of range, or a Series of booleans says both of an item.
+    ItemsetDtypeError
+        If the public items are of several types.
+
+    Notes
+    -----
+    The attacker knows all public items of a person, and which ones the person does not have. Nothing is said
+    about the other items of the matching rows.
+
+    References
+    ----------
+    .. [1] Y. Xu, K. Wang, A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication",
+       KDD 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea", "flu"], ["rice", "tea"], ["rice"]]})
+    >>> df.txanon.audit(pdanon.PublicK(k=2, public=["rice", "tea"])).threats
+        itemset  support    why
+    0  ['rice']        1  class
+    """
+
+    k: int
+    public: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "public", listed_items(self.public, "public"))
+
+    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
+        """Recount a frame from scratch.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Any frame with a list column, released or not.
+        column : hashable, optional
+            That column. By default the only one.
+
+        Returns
+        -------
+        Audit
+            ``threats`` are the public parts that fewer than k rows have; ``support`` is the number of rows
+            that have exactly these public items.
+        """
+        position = find_column(frame, column)
+        itemsets = Itemsets.from_series(frame.iloc[:, position])
+        codes = itemsets.lookup(self.public)
+        kept = np.full(itemsets.n_items, -1, np.int32)
+        kept[codes[codes >= 0]] = codes[codes >= 0]
+        parts = itemsets.recode(kept, itemsets.vocabulary)
+        classes = SupportIndex.of(parts).distinct()
+        small = ItemsetTable(classes.codes, classes.offsets, classes.weights).take(classes.weights < self.k)
+        return Audit(self, int(small.supports.sum()), lambda: threat_table(parts, small.ordered(), "class"))
+
+    def with_mapping(self, mapping: pd.DataFrame) -> PublicK:
+        """Return the guarantee itself: public items are published as they are, or not at all."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"PublicK(k={self.k}, public={len(self.public)} items)"
