@@ -6,6 +6,7 @@ Importing the package registers ``df.txanon`` and ``series.itemset``.
 from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
 from pdanon import constraints, utility
 from pdanon.algorithms.apriori import apriori
+from pdanon.algorithms.clump import clump
 from pdanon.algorithms.coat import coat
 from pdanon.algorithms.coherence import coherence
 from pdanon.algorithms.direct import direct
@@ -13,6 +14,7 @@ from pdanon.algorithms.hghs import hghs
 from pdanon.algorithms.lra import lra
 from pdanon.algorithms.mhghs import mhghs
 from pdanon.algorithms.optimal import optimal
+from pdanon.algorithms.partition import partition
 from pdanon.algorithms.pcta import pcta
 from pdanon.algorithms.suppress_public import suppress_public
 from pdanon.algorithms.suppress_to_k import suppress_to_k
@@ -29,12 +31,14 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
 )
+from pdanon.groups import lcg
 from pdanon.guarantees import (
     Coherence,
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
     PublicK,
+    TransactionalK,
     audit,
 )
 from pdanon.hierarchy import Hierarchy
@@ -62,18 +66,22 @@ __all__ = [
     "PdanonError",
     "PrivacyConstraints",
     "PublicK",
+    "TransactionalK",
     "apply_mapping",
     "apriori",
     "as_itemsets",
     "audit",
+    "clump",
     "coat",
     "coherence",
     "constraints",
     "direct",
     "hghs",
+    "lcg",
     "lra",
     "mhghs",
     "optimal",
+    "partition",
     "pcta",
     "read_csv",
     "read_parquet",

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from pdanon.algorithms import ALGORITHMS
 from pdanon.errors import ColumnError, ParameterError
+from pdanon.groups import lcg
 from pdanon.guarantees import KmAnonymity, audit
 from pdanon.itemsets import Itemsets, find_column, is_list_column
 from pdanon.metrics.risk import risk
@@ -48,7 +49,7 @@ def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-_FUNCTIONS: tuple[Callable[..., Any], ...] = (*ALGORITHMS.values(), audit, risk, apply_mapping)
+_FUNCTIONS: tuple[Callable[..., Any], ...] = (*ALGORITHMS.values(), audit, risk, lcg, apply_mapping)
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
 

@@ -211,6 +211,9 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "private": {"metavar": "NAME", "help": "a second list column, whose items are private"},
     "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "which item to suppress next"},
     "loss": {"choices": ("support", "unit"), "help": "what suppressing an item costs"},
+    "r": {"type": int, "help": "how many groups are examined for each row"},
+    "score": {"choices": ["increase", "total"], "help": "which distortion of a group is to be least"},
+    "lookahead": {"type": int, "help": "how many of the following rows are compared for a place in a group"},
     "constraints": {"type": _table, "metavar": "FILE", "help": _CONSTRAINTS_HELP},
     "weights": {
         "type": _table,

@@ -25,8 +25,11 @@ __all__ = [
     "Codes",
     "Itemsets",
     "Offsets",
+    "arrow_lists",
     "as_itemsets",
     "canonical_rows",
+    "compact",
+    "encode",
     "find_column",
     "is_list_column",
     "is_list_type",
@@ -91,14 +94,7 @@ class Itemsets:
         ItemsetDtypeError
             If the array is not a list array, its items have no order or no text, or an item is null.
         """
-        chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
-        if not is_list_type(lists.type):
-            raise ItemsetDtypeError("the column does not hold lists", got=f"type {_kind(lists.type)}")
-        lengths = _concatenate([_lengths(chunk) for chunk in chunks], np.int64)
-        nulls = _concatenate([_to_numpy(chunk.is_null()) for chunk in chunks], np.bool_)
-        item_type = _item_type(lists.type.value_type)
-        flat = pa.chunked_array([_plain(chunk.flatten(), item_type) for chunk in chunks], type=item_type)
-        codes, vocabulary = _dictionary(flat, lengths)
+        codes, lengths, vocabulary, nulls = encode(lists)
         codes, lengths = canonical_rows(codes, lengths, len(vocabulary))
         return cls(codes, _offsets(lengths), vocabulary, nulls)
 
@@ -121,12 +117,7 @@ class Itemsets:
             If a row is not list-like (text that looks like a list is refused, not parsed), an item is
             null, or the items are of several types.
         """
-        if isinstance(series.dtype, pd.ArrowDtype):
-            return cls.from_arrow(pa.chunked_array(series))
-        if pd.api.types.is_object_dtype(series.dtype):
-            return cls.from_arrow(_objects_to_arrow(series.array))
-        hint = "lists that became text must be rebuilt; they are never parsed"
-        raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype}", hint=hint)
+        return cls.from_arrow(arrow_lists(series))
 
     @property
     def n_rows(self) -> int:
@@ -202,7 +193,7 @@ class Itemsets:
         """Replace each occurrence on its own; as ``recode``, with a new code for each occurrence."""
         kept = occurrences >= 0
         lengths = np.bincount(self.rows[kept], minlength=self.n_rows)
-        codes, vocabulary = _compact(occurrences[kept], vocabulary)
+        codes, vocabulary = compact(occurrences[kept], vocabulary)
         codes, lengths = canonical_rows(codes, lengths, len(vocabulary))
         return Itemsets(codes, _offsets(lengths), vocabulary, self.nulls.copy())
 
@@ -229,6 +220,29 @@ class Itemsets:
 
     def __repr__(self) -> str:
         return f"Itemsets(rows={self.n_rows}, items={self.n_items}, occurrences={len(self.codes)})"
+
+
+def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
+    """The lists of a column as Arrow has them; text that looks like a list is refused."""
+    if isinstance(series.dtype, pd.ArrowDtype):
+        return pa.chunked_array(series)
+    if pd.api.types.is_object_dtype(series.dtype):
+        return _objects_to_arrow(series.array)
+    hint = "lists that became text must be rebuilt; they are never parsed"
+    raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype}", hint=hint)
+
+
+def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, NDArray[np.int64], pa.Array, NDArray[np.bool_]]:
+    """Codes as they come, length of each row, sorted vocabulary, and which rows are missing."""
+    chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
+    if not is_list_type(lists.type):
+        raise ItemsetDtypeError("the column does not hold lists", got=f"type {_kind(lists.type)}")
+    lengths = _concatenate([_lengths(chunk) for chunk in chunks], np.int64)
+    nulls = _concatenate([_to_numpy(chunk.is_null()) for chunk in chunks], np.bool_)
+    item_type = _item_type(lists.type.value_type)
+    flat = pa.chunked_array([_plain(chunk.flatten(), item_type) for chunk in chunks], type=item_type)
+    codes, vocabulary = _dictionary(flat, lengths)
+    return codes, lengths, vocabulary, nulls
 
 
 def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[Any]:
@@ -401,22 +415,25 @@ def _refuse_missing(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> None:
         )
 
 
-def canonical_rows(codes: Codes, lengths: NDArray[Any], n_items: int) -> tuple[Codes, NDArray[np.int64]]:
-    """Sort each row and drop duplicates within it."""
+def canonical_rows(
+    codes: Codes, lengths: NDArray[Any], n_items: int, *, repeats: bool = False
+) -> tuple[Codes, NDArray[np.int64]]:
+    """Sort each row and, unless it may have repeats, drop duplicates within it."""
     bits = max(n_items - 1, 1).bit_length()
     rows = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
     key = (rows << bits) | codes
-    if np.all(key[1:] > key[:-1]):
+    if np.all(key[1:] >= key[:-1] if repeats else key[1:] > key[:-1]):
         return codes.astype(np.int32, copy=False), lengths.astype(np.int64)
     key.sort(kind="stable")  # the default sort is several times slower on keys that are nearly in order
-    first = np.empty(len(key), np.bool_)
-    first[:1] = True
-    np.not_equal(key[1:], key[:-1], out=first[1:])
-    key = key[first]
+    if not repeats:
+        first = np.empty(len(key), np.bool_)
+        first[:1] = True
+        np.not_equal(key[1:], key[:-1], out=first[1:])
+        key = key[first]
     return (key & ((1 << bits) - 1)).astype(np.int32), np.bincount(key >> bits, minlength=len(lengths))
 
 
-def _compact(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
+def compact(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
     """Drop vocabulary entries that no code uses, and sort what is left."""
     used = np.flatnonzero(np.bincount(codes, minlength=len(vocabulary)))
     entries = vocabulary.take(pa.array(used))

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon.bags import Bags
 from pdanon.errors import GuaranteeError, IdentifierWarning, ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Itemsets, find_column, is_list_column
@@ -60,6 +61,8 @@ class Recoding:
         Whether generalized items are nodes of a hierarchy, as opposed to sets.
     groups : ndarray of int32, shape (rows,), optional
         Group of each row in a local recoding.
+    repeats : bool
+        Whether a row is published as a bag: with a label for each occurrence, although it may be there.
     """
 
     targets: Codes
@@ -68,6 +71,7 @@ class Recoding:
     domain: int
     hierarchical: bool
     groups: Codes | None = None
+    repeats: bool = False
 
     @classmethod
     def of_clusters(cls, clusters: Codes, itemsets: Itemsets, groups: Codes | None = None) -> Recoding:
@@ -98,7 +102,9 @@ class Recoding:
         return cls(targets, labels.dictionary, covered, itemsets.n_items, False, groups)
 
     @classmethod
-    def of_cut(cls, nodes: Codes, hierarchy: Hierarchy, groups: Codes | None = None) -> Recoding:
+    def of_cut(
+        cls, nodes: Codes, hierarchy: Hierarchy, groups: Codes | None = None, *, repeats: bool = False
+    ) -> Recoding:
         """Publish each item as a node of a hierarchy.
 
         Parameters
@@ -108,13 +114,15 @@ class Recoding:
         hierarchy : Hierarchy
             Whose nodes they are.
         groups : ndarray of int32, shape (rows,), optional
-            Group of each row, if each group has a cut of its own.
+            Group of each row, if each group has nodes of its own.
+        repeats : bool
+            Whether rows are published as bags; only with groups.
         """
         used = np.unique(nodes[nodes >= 0])
         targets = np.where(nodes >= 0, np.searchsorted(used, nodes), -1).astype(np.int32)
         labels = pa.array([hierarchy.labels[node] for node in used], pa.string())
         covered = hierarchy.leaves[used].astype(np.int64)
-        return cls(targets, labels, covered, hierarchy.n_leaves, True, groups)
+        return cls(targets, labels, covered, hierarchy.n_leaves, True, groups, repeats)
 
     @classmethod
     def of_suppressed(cls, suppressed: NDArray[np.bool_], itemsets: Itemsets) -> Recoding:
@@ -131,8 +139,10 @@ class Recoding:
         covered = np.ones(itemsets.n_items, np.int64)
         return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
 
-    def apply(self, itemsets: Itemsets) -> Itemsets:
-        """The released column: each item replaced by its label, duplicates in a row collapsed."""
+    def apply(self, itemsets: Itemsets) -> Itemsets | Bags:
+        """The released column: each item replaced by its label, duplicates collapsed unless rows are bags."""
+        if self.repeats:
+            return Bags.relabelled(itemsets, self.targets, self.labels)
         if self.groups is None:
             return itemsets.recode(self.targets, self.labels)
         return itemsets.relabel(self.targets, self.labels)
@@ -357,8 +367,8 @@ def _count_values(column: pd.Series[Any]) -> int:
         return 0
 
 
-def with_column(frame: pd.DataFrame, position: int, itemsets: Itemsets) -> pd.DataFrame:
-    """A copy of a frame with one column replaced by sets; index, other columns and attrs as they were."""
+def with_column(frame: pd.DataFrame, position: int, itemsets: Itemsets | Bags) -> pd.DataFrame:
+    """A copy of a frame with one column replaced; index, other columns and attrs as they were."""
     copy = frame.copy(deep=False)
     copy.isetitem(position, itemsets.to_pandas())
     return copy

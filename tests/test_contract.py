@@ -23,7 +23,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK
+from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, TransactionalK
 from pdanon.accessors import TxanonAccessor
 from pdanon.algorithms import ALGORITHMS
 from pdanon.itemsets import find_column
@@ -54,6 +54,7 @@ def all_but_one_public(items):
 # Beyond k and, where there is one, m, what to call each algorithm with, given the items of the data.
 ARGUMENTS = {
     "apriori": lambda items: {"hierarchy": tree_over(items)},
+    "clump": lambda items: {"hierarchy": tree_over(items)},
     "coat": blocks_of,
     "coherence": all_but_one_public,
     "direct": lambda items: {"hierarchy": tree_over(items)},
@@ -61,6 +62,7 @@ ARGUMENTS = {
     "lra": lambda items: {"hierarchy": tree_over(items), "parts": 2},
     "mhghs": lambda items: {"hierarchy": tree_over(items)},
     "optimal": lambda items: {"hierarchy": tree_over(items)},
+    "partition": lambda items: {"hierarchy": tree_over(items)},
     "pcta": lambda items: {},
     "suppress_public": all_but_one_public,
     "suppress_to_k": lambda items: {"public": items[1:]},
@@ -68,20 +70,29 @@ ARGUMENTS = {
     "vpa": lambda items: {"hierarchy": tree_over(items), "parts": 2},
 }
 RECOUNTS = {
-    KmAnonymity: lambda guarantee, rows: not naive.km_threats(rows, guarantee.k, guarantee.m),
-    Coherence: lambda guarantee, rows: naive_coherence.is_coherent(
-        rows, guarantee.h, guarantee.k, guarantee.p, guarantee.private.to_pylist()
+    KmAnonymity: lambda guarantee, bags: naive.rows_at_risk(
+        [*map(frozenset, bags)], guarantee.k, guarantee.m
     ),
-    PublicK: lambda guarantee, rows: naive_coherence.parts_are_shared(
-        rows, guarantee.k, guarantee.public.to_pylist()
+    TransactionalK: lambda guarantee, bags: sum(bags.count(bag) < guarantee.k for bag in bags),
+    Coherence: lambda guarantee, bags: naive_coherence.moles(
+        [*map(frozenset, bags)], guarantee.h, guarantee.k, guarantee.p, guarantee.private.to_pylist()
     ),
-    LmDiversity: lambda guarantee, rows: (
-        not naive.lm_threats(rows, guarantee.l, guarantee.m, frozenset(guarantee.sensitive), guarantee.k)
+    PublicK: lambda guarantee, bags: (
+        not naive_coherence.parts_are_shared(
+            [*map(frozenset, bags)], guarantee.k, guarantee.public.to_pylist()
+        )
+    ),
+    LmDiversity: lambda guarantee, bags: naive.lm_threats(
+        [*map(frozenset, bags)], guarantee.l, guarantee.m, frozenset(guarantee.sensitive), guarantee.k
     ),
 }
-GUARANTEES = {"coherence": Coherence, "suppress_public": Coherence, "suppress_to_k": PublicK}  # else k^m
-KEEPING = {"coherence", "suppress_public", "suppress_to_k"}  # items stay as they are or go, in all k rows
-LOCAL = {"lra"}  # an item can become one thing in one group of rows, another in the next
+GUARANTEES = {"coherence": Coherence, "suppress_public": Coherence, "suppress_to_k": PublicK}
+GUARANTEES |= {"clump": TransactionalK, "partition": TransactionalK}  # else k^m
+KEEPING = {"coherence", "suppress_public", "suppress_to_k"}  # items stay as they are or go
+TRANSACTIONAL = {"clump", "partition"}  # whose rows, with items or without, are published alike, k by k
+ALL_ROWS = KEEPING | TRANSACTIONAL  # rows without items need k like all others
+BAGS = {"clump"}  # in whose rows a label can come again
+LOCAL = {"lra", *TRANSACTIONAL}  # an item can become one thing in one group of rows, another in the next
 LOSSES = {"NCP", "LM", "UL", "suppressed", "S/N", "GGD", "NCP_relational", "gap"}
 
 # Looks at each of so many child cuts at each of so many steps: seconds for what takes others no time.
@@ -104,6 +115,11 @@ def sets_of(frame):
 
 def rows_of(frame):
     return [frozenset(row or ()) for row in sets_of(frame)]
+
+
+def bags_of(frame):
+    """The rows of the list column with what they hold several times."""
+    return [[] if row is None or row is pd.NA else sorted(row) for row in frame.iloc[:, find_column(frame)]]
 
 
 def items_of(frame):
@@ -131,10 +147,10 @@ def assert_contract(frame, result):
     assert_released(frame, result)
     assert_mapping_of(frame, result)
     assert_truthful(frame, result)
-    assert RECOUNTS[type(result.guarantee)](result.guarantee, rows_of(result.frame))
+    assert not RECOUNTS[type(result.guarantee)](result.guarantee, bags_of(result.frame))
     assert set(result.loss.index) <= LOSSES
     assert result.loss.drop("UL").between(0, 1).all()
-    changed = sum(label != text(item) for (_, item), label in became_of(result).items())
+    changed = sum(text(item) != label for (_, item), labels in became_of(result).items() for label in labels)
     assert f"{changed} of {len(result.mapping)} generalized or suppressed" in repr(result)
 
 
@@ -150,21 +166,25 @@ def assert_released(frame, result):
     assert released.attrs == frame.attrs
     assert released.iloc[:, position].dtype == pd.ArrowDtype(pa.list_(kind))
     lists = pa.chunked_array(released.iloc[:, position]).to_pylist()
-    assert all(row is None or row == sorted(set(row)) for row in lists)
+    assert all(row is None or row == sorted(row) for row in lists)
 
 
 def assert_mapping_of(frame, result):
-    """One row for each group and item, with the number of rows of the group that hold the item."""
+    """One row for each group, item and label, with the number of rows of the group where it became that."""
     mapping, groups, rows = result.mapping, groups_of(result), rows_of(frame)
     held = Counter((group, item) for group, row in zip(groups, rows, strict=True) for item in row)
     assert [*mapping.columns] == ["group", "item", "generalized", "support"]
     assert [*map(str, mapping.dtypes.drop("item"))] == ["int64", "string[pyarrow]", "int64"]
     assert mapping["generalized"].dtype == pd.ArrowDtype(pa.string())
     assert isinstance(mapping["item"].dtype, pd.ArrowDtype)
-    pd.testing.assert_index_equal(mapping.index, pd.RangeIndex(len(held)), exact=True)
-    assert [*zip(mapping["group"], mapping["item"], strict=True)] == sorted(held)
-    assert mapping["support"].tolist() == [held[key] for key in sorted(held)]
-    assert (result.groups is not None) == (result.parameters["algorithm"] in LOCAL)
+    pd.testing.assert_index_equal(mapping.index, pd.RangeIndex(len(mapping)), exact=True)
+    keys = [*zip(mapping["group"], mapping["item"], strict=True)]
+    assert keys == sorted(keys)
+    assert mapping.groupby(["group", "item"])["support"].sum().to_dict() == held
+    algorithm = result.parameters["algorithm"]
+    assert len(keys) == len(held) or algorithm in BAGS
+    assert not mapping.duplicated(["group", "item", "generalized"]).any()
+    assert (result.groups is not None) == (algorithm in LOCAL)
     if result.groups is not None:
         pd.testing.assert_index_equal(result.groups.index, frame.index, exact=True)
 
@@ -174,25 +194,48 @@ def groups_of(result):
 
 
 def became_of(result):
-    """The label of each item in each group, None where it is suppressed."""
+    """The labels of each item in each group, None where it is suppressed; more than one only in bags."""
     labels = result.mapping["generalized"]
     keys = zip(result.mapping["group"], result.mapping["item"], strict=True)
-    return dict(zip(keys, labels.astype(object).where(labels.notna(), None), strict=True))
+    became = {}
+    for key, label in zip(keys, labels.astype(object).where(labels.notna(), None), strict=True):
+        became.setdefault(key, []).append(label)
+    return became
 
 
 def assert_truthful(frame, result):
     """Each row is published as what its items became, no more and no less."""
     became = became_of(result)
-    rows = zip(groups_of(result), sets_of(frame), strict=True)
-    if result.parameters["algorithm"] in KEEPING:
-        assert all(label in (None, text(item)) for (_, item), label in became.items())
-        became = {key: None if label is None else key[1] for key, label in became.items()}
-    published = [row and {became[group, item] for item in row} - {None} for group, row in rows]
-    assert sets_of(result.frame) == published
+    algorithm = result.parameters["algorithm"]
+    if algorithm in KEEPING:
+        assert all({None, text(item)} >= {*labels} for (_, item), labels in became.items())
+        became = {key: [label and key[1] for label in labels] for key, labels in became.items()}
+    for group, row, bag in zip(groups_of(result), rows_of(frame), bags_of(result.frame), strict=True):
+        choices = [became[group, item] for item in sorted(row)]
+        if algorithm in BAGS:
+            assert covers(bag, choices)
+        else:
+            assert bag == sorted({label for (label,) in choices} - {None})
+    assert [row is None for row in sets_of(result.frame)] == [row is None for row in sets_of(frame)]
     if "hierarchy" in result.parameters:
         above = names_above(result.parameters["hierarchy"])
-        labels = [(became[key], text(key[1])) for key in became]
-        assert all(label in [None, item, *above.get(item, ())] for label, item in labels)
+        for (_, item), labels in became.items():
+            assert {None, text(item), *above.get(text(item), ())} >= {*labels}
+
+
+def covers(bag, choices):
+    """Whether each label is what an item of its own has become, and the other items were suppressed."""
+    if not choices:
+        return not bag
+    first, *others = choices
+    return any(
+        covers(bag, others) if label is None else label in bag and covers(without(bag, label), others)
+        for label in first
+    )
+
+
+def without(bag, label):
+    return [*bag[: bag.index(label)], *bag[bag.index(label) + 1 :]]
 
 
 def names_above(tree, path=()):
@@ -243,14 +286,16 @@ def test_any_rows(name, rows, missing, k, m):
     rows = [None if number in missing and not row else row for number, row in enumerate(rows)]
     filled = sum(map(bool, rows))
     assume(filled == 0 or filled >= k)
-    assume(name not in KEEPING or not 0 < len(rows) < k)
+    assume(name not in ALL_ROWS or not rows or len(rows) >= k)
     frame = frame_of(rows)
     result = run(name, frame, k=k, m=m)
     assert_contract(frame, result)
-    assert type(result.guarantee) is GUARANTEES.get(name, KmAnonymity)
-    if name not in GUARANTEES:
-        assert result.guarantee == KmAnonymity(k, m)
-        assert frame.txanon.audit(result.guarantee).rows_at_risk == naive.rows_at_risk(rows_of(frame), k, m)
+    guarantee = result.guarantee
+    assert type(guarantee) is GUARANTEES.get(name, KmAnonymity)
+    if name not in KEEPING:
+        assert guarantee == (TransactionalK(k) if name in TRANSACTIONAL else KmAnonymity(k, m))
+        at_risk = RECOUNTS[type(guarantee)](guarantee, bags_of(frame))
+        assert frame.txanon.audit(guarantee).rows_at_risk == at_risk
     assert result.frame.txanon.audit(result.guarantee).holds
 
 
@@ -259,7 +304,7 @@ def test_any_rows(name, rows, missing, k, m):
 def test_any_frame(name, make):
     frame = make()
     before, buffers = pickle.loads(pickle.dumps(frame)), buffers_of(frame)
-    if name in KEEPING and len(frame) == 1:
+    if name in ALL_ROWS and len(frame) == 1:
         with pytest.raises(pdanon.InfeasibleError, match="k is larger"):
             run(name, frame)
         return
@@ -301,7 +346,7 @@ def test_any_frame_with_a_sensitive_item(make):
     result = run("apriori", frame, sensitive=[secret], l=2, hierarchy=tree_over(others))
     assert_contract(frame, result)
     assert type(result.guarantee) is LmDiversity
-    assert became_of(result)[0, secret] == text(secret)
+    assert became_of(result)[0, secret] == [text(secret)]
 
 
 # --- the same again
@@ -314,8 +359,9 @@ def test_neither_order_nor_layout_of_rows_matters(name, rows, m, draw):
     assume(sum(map(bool, rows)) >= 2)
     frame = frame_of(rows)
     result = run(name, frame, m=m)
-    order = draw.sample(range(len(rows)), len(rows))
-    cut = draw.randrange(len(rows))
+    # Which of two rows comes first can decide which of them joins a group of rows published alike.
+    order = range(len(rows)) if name in TRANSACTIONAL else draw.sample(range(len(rows)), len(rows))
+    cut = 0 if name in TRANSACTIONAL else draw.randrange(len(rows))
     for other, expected in [
         (frame, result.frame),
         (frame.iloc[order], result.frame.iloc[order]),
@@ -388,7 +434,7 @@ def test_items_that_no_label_names_are_not_released(name, write, layout):
     published = frozenset().union(*rows_of(result.frame))
     assert published.isdisjoint(single)
     removed = [item for item in single if not any(item in label for label in published)]
-    gone = {item for (_, item), label in became_of(result).items() if label is None}
+    gone = {item for (_, item), labels in became_of(result).items() if labels == [None]}
     assert set(removed) >= gone & set(single)
     assert len(removed) == 6 or "hierarchy" not in result.parameters
     written = write(result.frame)
@@ -529,6 +575,8 @@ def test_guarantees_reach_no_code_that_decides():
         "pdanon._kernels.cl",
         "pdanon._kernels.cu",
         "pdanon._kernels.mo",
+        "pdanon._kernels.pa",
+        "pdanon.groups",
     )
     assert [module for module in reached if module.startswith(deciding)] == []
 

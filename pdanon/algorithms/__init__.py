@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pdanon.algorithms.apriori import apriori
+from pdanon.algorithms.clump import clump
 from pdanon.algorithms.coat import coat
 from pdanon.algorithms.coherence import coherence
 from pdanon.algorithms.direct import direct
@@ -16,6 +17,7 @@ from pdanon.algorithms.hghs import hghs
 from pdanon.algorithms.lra import lra
 from pdanon.algorithms.mhghs import mhghs
 from pdanon.algorithms.optimal import optimal
+from pdanon.algorithms.partition import partition
 from pdanon.algorithms.pcta import pcta
 from pdanon.algorithms.suppress_public import suppress_public
 from pdanon.algorithms.suppress_to_k import suppress_to_k
@@ -41,5 +43,7 @@ ALGORITHMS: dict[str, Callable[..., Anonymized]] = {
         coherence,
         suppress_public,
         suppress_to_k,
+        partition,
+        clump,
     )
 }

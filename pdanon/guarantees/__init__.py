@@ -12,9 +12,18 @@ from pdanon.guarantees.constraints import PrivacyConstraints
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.public import PublicK
+from pdanon.guarantees.transactional import TransactionalK
 from pdanon.result import Audit, Guarantee
 
-__all__ = ["Coherence", "KmAnonymity", "LmDiversity", "PrivacyConstraints", "PublicK", "audit"]
+__all__ = [
+    "Coherence",
+    "KmAnonymity",
+    "LmDiversity",
+    "PrivacyConstraints",
+    "PublicK",
+    "TransactionalK",
+    "audit",
+]
 
 
 def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = None) -> Audit:

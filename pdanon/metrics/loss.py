@@ -37,6 +37,10 @@ def information_loss(itemsets: Itemsets, recoding: Recoding) -> pd.Series[float]
             the items that occur for sets, the leaves of the hierarchy for its nodes.
         ``LM``
             Loss metric, only with a hierarchy: as NCP, with ``(leaves - 1) / (all leaves - 1)``.
+        ``GGD``
+            Group generalization distortion over the number of occurrences, only where groups of rows have
+            nodes of a hierarchy of their own: LM summed over the published labels, and 1 for each
+            occurrence beyond them, be it suppressed or collapsed into a label that another has already.
         ``UL``
             Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
             support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A
@@ -58,6 +62,11 @@ def information_loss(itemsets: Itemsets, recoding: Recoding) -> pd.Series[float]
     if recoding.hierarchical:
         lost = np.where(published, (stands_for - 1) / max(recoding.domain - 1, 1), 1.0)
         loss["LM"] = _average(lost, changes.supports)
+    if recoding.hierarchical and recoding.groups is not None:
+        of_occurrence = lost[changes.of_occurrence]
+        if not recoding.repeats:
+            of_occurrence[_repeated(itemsets, recoding)] = 1.0
+        loss["GGD"] = float(of_occurrence.mean()) if len(of_occurrence) else 0.0
     loss["UL"] = _utility_loss(itemsets, changes)
     loss["suppressed"] = _average(~published, changes.supports)
     return pd.Series(loss, name="loss", dtype="float64")
@@ -66,6 +75,14 @@ def information_loss(itemsets: Itemsets, recoding: Recoding) -> pd.Series[float]
 def _average(values: np.ndarray, occurrences: np.ndarray) -> float:
     total = int(occurrences.sum())
     return float(values @ occurrences / total) if total else 0.0
+
+
+def _repeated(itemsets: Itemsets, recoding: Recoding) -> np.ndarray:
+    """Occurrences that became what an earlier one of their row has become."""
+    first = np.zeros(len(recoding.targets), np.bool_)
+    cells = itemsets.rows * np.int64(len(recoding.labels) + 1) + recoding.targets
+    first[np.unique(cells, return_index=True)[1]] = True
+    return ~first
 
 
 def _utility_loss(itemsets: Itemsets, changes: Changes) -> float:

@@ -11,6 +11,7 @@ TOPICS = {
     "core": "Encoding, counting, audit, PCTA, Apriori",
     "km_family": "The rest of the k^m family",
     "coherence": "Coherence",
+    "groups": "Partition and Clump",
 }
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 

@@ -1,0 +1,188 @@
+"""Groups of rows that are published alike: what their algorithms share, and what rows have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets import Codes, Itemsets, Offsets, find_column
+from pdanon.parameters import check_feasible
+from pdanon.support import SupportIndex
+
+__all__ = ["LeafRows", "ancestors", "by_first_row", "check_rows", "lcg", "node_counts", "silent_rows"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LeafRows:
+    """Rows as leaves of a hierarchy, in its order.
+
+    Parameters
+    ----------
+    leaves : ndarray of int32, shape (occurrences,)
+        Leaf of each occurrence, row after row; ascending within a row.
+    offsets : ndarray of int64, shape (rows + 1,)
+        Row ``i`` is ``leaves[offsets[i]:offsets[i + 1]]``.
+    order : ndarray of int64, shape (occurrences,)
+        Where each occurrence is in the column that the rows are from.
+    """
+
+    leaves: Codes
+    offsets: Offsets
+    order: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, codes: Codes, offsets: Offsets, leaves: Codes) -> LeafRows:
+        """Sort the occurrences of each row, given the leaf of each item."""
+        rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int64), np.diff(offsets))
+        of_occurrence = leaves[codes]
+        order = np.argsort((rows << 32) | of_occurrence, kind="stable")
+        return cls(of_occurrence[order], offsets, order)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of items of each row."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: NDArray[np.int64]) -> LeafRows:
+        """Some of the rows, in the given order; ``order`` then leads to the same column."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
+        return LeafRows(self.leaves[places], offsets, self.order[places])
+
+
+def check_rows(index: SupportIndex, k: int) -> None:
+    """Check that the rows can be published alike: 0 or at least k are there, and hold an item."""
+    check_feasible(index, k)
+    if 0 < index.n_rows < k:
+        raise InfeasibleError(
+            "k is larger than the number of rows",
+            got=f"k={k}, {index.n_rows} rows",
+            hint="choose a smaller k, or more rows",
+        )
+
+
+def silent_rows(lengths: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
+    """Rows that are published without any item: those that have none and, if they are too few, others.
+
+    The others are the shortest (then: the first) that make k. All rows, if fewer than k were left.
+    """
+    n_rows, n_silent = len(lengths), int(np.count_nonzero(lengths == 0))
+    if n_silent:
+        n_silent = max(n_silent, k)
+    if n_rows - n_silent < k:
+        n_silent = n_rows
+    silent = np.zeros(n_rows, np.bool_)
+    silent[np.argsort(lengths, kind="stable")[:n_silent]] = True
+    return silent
+
+
+def by_first_row(groups: NDArray[Any]) -> Codes:
+    """The same groups of rows, numbered in the order in which they first come."""
+    _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int32)
+    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+    return rank[number]
+
+
+def ancestors(tree: Hierarchy) -> Codes:
+    """The ancestor of each node at each depth, shape (height + 1, nodes); itself at its own, -1 below."""
+    path = np.full((tree.height + 1, tree.n_nodes), -1, np.int32)
+    path[tree.depth, np.arange(tree.n_nodes)] = np.arange(tree.n_nodes)
+    for depth in range(tree.height, 0, -1):
+        inner = path[depth] >= 0
+        path[depth - 1, inner] = tree.parent[path[depth, inner]]
+    return path
+
+
+def node_counts(rows: LeafRows, tree: Hierarchy) -> tuple[Offsets, Codes, Codes]:
+    """Number of items that each row has below each node, as CSR ``starts, nodes, counts``.
+
+    Only nodes with some are there, ascending within a row; a leaf is below itself.
+    """
+    row_of = np.repeat(np.arange(len(rows.lengths), dtype=np.int64), rows.lengths)
+    paths = ancestors(tree)[:, rows.leaves]
+    keys, counts = np.unique((row_of * tree.n_nodes + paths)[paths >= 0], return_counts=True)
+    row_of, nodes = np.divmod(keys, tree.n_nodes)
+    starts = np.searchsorted(row_of, np.arange(len(rows.lengths) + 1))
+    return starts, nodes.astype(np.int32), counts.astype(np.int32)
+
+
+def lcg(
+    frame: pd.DataFrame, column: Hashable | None = None, *, rows: Iterable[Hashable], hierarchy: HierarchyLike
+) -> list[str]:
+    """Find the least common generalization of some rows: the most that could be said of all of them.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    column : hashable, optional
+        The list column. By default the only one.
+    rows : iterable of hashable
+        Index labels of the rows, as for ``frame.loc``; a label that several rows have means all of them.
+    hierarchy : Hierarchy, path, DataFrame, dict or int
+        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
+        over the items in order.
+
+    Returns
+    -------
+    list of str
+        Labels, sorted, as :func:`clump` would publish these rows if they were a group. A label comes
+        several times if it stands for several items of every row.
+
+    Raises
+    ------
+    ParameterError
+        If no rows are named, or the index lacks one.
+    HierarchyError
+        If the hierarchy is not a tree or lacks items of the data.
+    ColumnError, ItemsetDtypeError
+        If the column is not what it should be.
+
+    Notes
+    -----
+    In each row every label covers an item of its own. There are as many labels as the shortest row has
+    items, each as specific as it can be: below every node are as many as the row with the fewest items
+    there has items.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["apple", "beef"], ["beef", "chicken", "pear"]]})
+    >>> df.txanon.lcg(rows=[0, 1], hierarchy={"fruit": ["apple", "pear"], "meat": ["beef", "chicken"]})
+    ['beef', 'fruit']
+    """
+    position = find_column(frame, column)
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    texts = itemsets.texts()
+    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
+    chosen = np.unique(_positions(frame.index, rows))
+    taken = LeafRows.of(itemsets.codes, itemsets.offsets, leaves).take(chosen)
+    _, nodes, counts = node_counts(taken, tree)
+    least = np.full(tree.n_nodes, len(itemsets.codes), np.int64)
+    np.minimum.at(least, nodes, counts)
+    least[np.bincount(nodes, minlength=tree.n_nodes) < len(chosen)] = 0
+    own = least.copy()
+    np.subtract.at(own, tree.parent[1:], least[1:])
+    return sorted(tree.labels[node] for node in np.repeat(np.arange(tree.n_nodes), own).tolist())
+
+
+def _positions(index: pd.Index[Any], rows: Iterable[Hashable]) -> NDArray[np.int64]:
+    if isinstance(rows, str) or not isinstance(rows, Iterable):
+        hint = "give a list of index labels"
+        raise ParameterError("rows must be several", where="rows", got=type(rows).__name__, hint=hint)
+    wanted = list(rows)
+    positions = np.asarray(index.get_indexer_for(pd.Index(wanted))) if wanted else np.empty(0, np.int64)
+    lacking = int((positions < 0).sum())
+    if lacking or not wanted:
+        problem = "the index lacks some of the rows" if lacking else "no rows are named"
+        raise ParameterError(problem, where="rows", got=f"{lacking} of {len(wanted)} unknown")
+    return positions.astype(np.int64)

@@ -1,0 +1,95 @@
+"""Transactional k-anonymity: every row is published exactly as at least k - 1 others are.
+
+He, Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalization", PVLDB 2(1), 2009.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from pdanon.bags import Bags
+from pdanon.itemsets import find_column
+from pdanon.parameters import check_k
+from pdanon.result import Audit
+
+__all__ = ["TransactionalK"]
+
+
+@dataclass(frozen=True)
+class TransactionalK:
+    """Every row occurs, as a bag of labels, at least k times.
+
+    Parameters
+    ----------
+    k : int
+        Least number of rows that are published alike; at least 2.
+
+    Raises
+    ------
+    ParameterError
+        If k is out of range.
+
+    Notes
+    -----
+    A label that is in a row twice counts twice. A row without labels is a row like any other: if there are
+    some, there must be k. A missing row counts as one without labels. It implies ``KmAnonymity(k, None)``.
+
+    References
+    ----------
+    .. [1] Y. He, J. F. Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalization",
+       PVLDB 2(1), 2009.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice"]]})
+    >>> audit = df.txanon.audit(pdanon.TransactionalK(k=2))
+    >>> audit.holds, audit.rows_at_risk
+    (False, 1)
+    >>> audit.threats
+        itemset  support   why
+    0  ['rice']        1  rare
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_k(self.k))
+
+    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
+        """Recount a frame from scratch.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Any frame with a list column, released or not.
+        column : hashable, optional
+            That column. By default the only one.
+
+        Returns
+        -------
+        Audit
+            ``threats`` are the distinct rows that occur fewer than k times, with repeated labels
+            repeated; ``support`` is how often.
+        """
+        from pdanon._kernels.counting import distinct_rows
+
+        position = find_column(frame, column)
+        bags = Bags.from_series(frame.iloc[:, position])
+        first = distinct_rows(bags.codes, bags.offsets)
+        times = np.bincount(first, minlength=len(first))
+        rare = np.flatnonzero((times > 0) & (times < self.k))
+
+        def list_threats() -> pd.DataFrame:
+            column = bags.take(rare).to_pandas()
+            return pd.DataFrame({"itemset": column, "support": times[rare], "why": "rare"})
+
+        return Audit(self, int(times[rare].sum()), list_threats)
+
+    def with_mapping(self, mapping: pd.DataFrame) -> TransactionalK:
+        """Return the guarantee itself: it speaks of published labels only."""
+        return self

@@ -1,0 +1,52 @@
+"""Partition and Clump: time, how it grows with the rows, and first calls."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+
+import pandas as pd
+
+import pdanon
+import pdanon.datasets
+from tests.benchmarks.measure import Figure, frame, fresh_process, seconds
+
+
+def figures() -> Iterator[Figure]:
+    baskets = frame("bms_webview2")
+    ways: dict[str, tuple[Callable[[pd.DataFrame], object], float]] = {
+        "partition(k=5)": (lambda df: pdanon.partition(df, k=5, hierarchy=10), 5),
+        "clump(k=5)": (lambda df: pdanon.clump(df, k=5, hierarchy=10), 20),
+    }
+    for name, (run, bar) in ways.items():
+        run(baskets.head(2000))
+        taken = seconds(lambda run=run: run(baskets))
+        work = f"{name}, fan-out 10, BMS-WebView-2"
+        yield Figure(work, "", None, f"{taken:.2f} s", f"< {bar} s", taken < bar)
+        yield growth(f"{name}, made-up baskets", run)
+    yield from first_calls()
+
+
+def growth(work: str, run: Callable[[pd.DataFrame], object]) -> Figure:
+    """Time, the best of three, for once, twice and four times as many rows of one kind."""
+    most = pdanon.datasets.make_baskets(200_000, 2000, random_state=0)
+    times = []
+    for rows in (50_000, 100_000, 200_000):
+        some = most.head(rows)
+        times.append(min(seconds(lambda some=some: run(some)) for _ in range(3)))
+    text = ", ".join(f"{taken:.2f} s" for taken in times)
+    work = f"{work}, 50,000, 100,000 and 200,000 rows"
+    return Figure(work, "", None, text, "< 6x", times[-1] < 6 * times[0])
+
+
+def first_calls() -> Iterator[Figure]:
+    code = (
+        "import time, numpy as np, pandas as pd, pdanon; rng = np.random.default_rng(0);"
+        "df = pd.DataFrame({'items': [rng.integers(0, 9, 5).tolist() for _ in range(200)]});"
+        "t = time.perf_counter(); df.txanon.partition(k=5, hierarchy=5); print(time.perf_counter() - t);"
+        "t = time.perf_counter(); df.txanon.clump(k=5, hierarchy=5); print(time.perf_counter() - t)"
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        compiled = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
+        cached = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
+    for call, first, later in zip(("partition(k=5)", "then clump(k=5)"), compiled, cached, strict=True):
+        text = f"{float(first):.1f} s once an installation, {float(later):.2f} s in a later process"
+        yield Figure(f"first call: {call}", "", None, text, "", None)
