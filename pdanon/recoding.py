@@ -153,14 +153,12 @@ class Recoding:
             supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
             items = np.arange(itemsets.n_items, dtype=np.int32)
             return Changes(np.zeros_like(supports), items, self.targets, supports, itemsets.codes)
-        # In two steps, so that no key exceeds 64 bits.
+        # In two steps, so that no key exceeds 64 bits; by hashing, in linear time.
         edits = itemsets.codes * np.int64(len(self.labels) + 1) + self.targets + 1
-        edits, edit = np.unique(edits, return_inverse=True)
-        cells, cell, supports = np.unique(
-            self.groups.astype(np.int64)[itemsets.rows] * len(edits) + edit,
-            return_inverse=True,
-            return_counts=True,
-        )
+        edit, edits = pd.factorize(edits, sort=True)
+        cells = self.groups.astype(np.int64)[itemsets.rows] * len(edits) + edit
+        cell, cells = pd.factorize(cells, sort=True)
+        supports = np.bincount(cell, minlength=len(cells))
         groups, edit = np.divmod(cells, max(len(edits), 1))
         items, targets = np.divmod(edits[edit], len(self.labels) + 1)
         return Changes(groups, items.astype(np.int32), (targets - 1).astype(np.int32), supports, cell)
