@@ -44,12 +44,16 @@ from pdanon.guarantees import (
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import read_csv, read_parquet, to_csv, to_parquet
 from pdanon.itemsets import as_itemsets
+from pdanon.metrics.attack import Attack, attack
+from pdanon.metrics.queries import Answers, Workload
 from pdanon.metrics.risk import risk
 from pdanon.recoding import apply_mapping
 from pdanon.result import Anonymized, Audit
 
 __all__ = [
     "Anonymized",
+    "Answers",
+    "Attack",
     "Audit",
     "Coherence",
     "ColumnError",
@@ -67,9 +71,11 @@ __all__ = [
     "PrivacyConstraints",
     "PublicK",
     "TransactionalK",
+    "Workload",
     "apply_mapping",
     "apriori",
     "as_itemsets",
+    "attack",
     "audit",
     "clump",
     "coat",

@@ -19,6 +19,7 @@ from pdanon.errors import ColumnError, ParameterError
 from pdanon.groups import lcg
 from pdanon.guarantees import KmAnonymity, audit
 from pdanon.itemsets import Itemsets, find_column, is_list_column
+from pdanon.metrics.attack import attack
 from pdanon.metrics.risk import risk
 from pdanon.recoding import apply_mapping
 from pdanon.support import SupportIndex
@@ -28,7 +29,7 @@ __all__ = ["ItemsetAccessor", "TxanonAccessor"]
 
 @pd.api.extensions.register_dataframe_accessor("txanon")
 class TxanonAccessor:
-    """Anonymization of the list column of a frame: every algorithm, the audit and the risk.
+    """Anonymization of the list column of a frame: every algorithm, the audit, the risk and the attack.
 
     Each method is the function ``pdanon.<name>`` with the frame as its first argument.
     """
@@ -49,7 +50,7 @@ def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-_FUNCTIONS: tuple[Callable[..., Any], ...] = (*ALGORITHMS.values(), audit, risk, lcg, apply_mapping)
+_FUNCTIONS: tuple[Callable[..., Any], ...] = (*ALGORITHMS.values(), audit, risk, attack, lcg, apply_mapping)
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
 

@@ -31,6 +31,7 @@ __all__ = [
     "Recoding",
     "apply_mapping",
     "attempt",
+    "check_mapping",
     "global_mapping",
     "mapping_table",
     "pass_through",
@@ -372,6 +373,14 @@ def with_column(frame: pd.DataFrame, position: int, itemsets: Itemsets | Bags) -
     return copy
 
 
+def check_mapping(mapping: pd.DataFrame) -> None:
+    """Check that a frame has the columns of a mapping table."""
+    missing = {"group", "item", "generalized"} - set(mapping.columns)
+    if missing:
+        hint = "give the second part of a result: frame, mapping = df.txanon.pcta(...)"
+        raise ParameterError("the mapping lacks columns", where="mapping", got=sorted(missing), hint=hint)
+
+
 def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
     """Read a mapping table of a global recoding.
 
@@ -392,10 +401,7 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
     ParameterError
         If columns are missing, there are several groups, or an item is there twice.
     """
-    missing = {"group", "item", "generalized"} - set(mapping.columns)
-    if missing:
-        hint = "give the second part of a result: frame, mapping = df.txanon.pcta(...)"
-        raise ParameterError("the mapping lacks columns", where="mapping", got=sorted(missing), hint=hint)
+    check_mapping(mapping)
     if (mapping["group"] != 0).any():
         hint = "a local recoding maps an item differently by group and cannot be applied to other rows"
         raise ParameterError("the mapping is not global", where="mapping", hint=hint)

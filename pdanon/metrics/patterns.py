@@ -1,0 +1,384 @@
+"""Pattern measures: what of the frequent itemsets, and of the supports of items and pairs, is left.
+
+ML2 and dML2: Terrovitis, Mamoulis, Kalnis, "Local and global recoding methods for anonymizing set-valued
+data", VLDB Journal 20, 2011. tKd and re: Terrovitis, Liagouris, Mamoulis, Skiadopoulos, "Privacy
+Preservation by Disassociation", PVLDB 5(10), 2012. Frequent itemsets are mined by mlxtend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets import Itemsets, find_column
+from pdanon.metrics.cover import codes_of, read_mapping
+from pdanon.metrics.estimates import Mode
+from pdanon.metrics.queries import Workload
+from pdanon.parameters import check_count, check_share
+from pdanon.result import Anonymized
+from pdanon.support import ItemsetTable, SupportIndex, csr
+
+__all__ = ["frequent_itemsets", "item_errors", "ml2", "pair_errors", "tkd"]
+
+
+def frequent_itemsets(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    min_support: float,
+    max_size: int | None = None,
+) -> pd.DataFrame:
+    """List the itemsets that a share of the rows holds.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default the only one.
+    min_support : float
+        Least share of the rows, in (0, 1].
+    max_size : int, optional
+        Largest size. By default any.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``itemset`` and ``support`` (rows), by size, then by items.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, or mlxtend is missing: ``pip install 'pdanon[patterns]'``.
+
+    Notes
+    -----
+    Mined by FP-growth. Memory: one byte for each row and frequent item, and the itemsets found.
+    """
+    itemsets = Itemsets.from_series(frame.iloc[:, find_column(frame, column)])
+    found = _mine(itemsets, _least(min_support, itemsets.n_rows), _size(max_size)).ordered()
+    sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
+    return pd.DataFrame({"itemset": sets.to_pandas(), "support": found.supports})
+
+
+def ml2(
+    original: pd.DataFrame,
+    mapping: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    hierarchy: HierarchyLike,
+    min_support: float,
+    max_size: int | None = None,
+) -> pd.Series[float]:
+    """Measure which frequent itemsets of all levels of a hierarchy a release has lost.
+
+    Parameters
+    ----------
+    original : pandas.DataFrame
+        The frame that was anonymized.
+    mapping : pandas.DataFrame
+        What its items became: nodes of the hierarchy, or suppressed.
+    column : hashable, optional
+        The list column. By default the only one.
+    hierarchy : Hierarchy, or what describes one
+        The hierarchy that the release was made with.
+    min_support : float
+        Least share of the rows, in (0, 1], on every level.
+    max_size : int, optional
+        Largest size of an itemset. By default any.
+
+    Returns
+    -------
+    pandas.Series
+        ``ML2`` and ``dML2``, in [0, 1]; 0 if nothing is lost, or nothing was frequent.
+
+    Raises
+    ------
+    ParameterError
+        If an item became something else than a node, the mapping is not over the items of the original,
+        a number is out of range, or mlxtend is missing.
+
+    Notes
+    -----
+    On level j each item is replaced by its ancestor j steps up, or by the root if there are fewer. ``ML2``
+    is 1 less the frequent itemsets of all levels that can still be found over all there are. An itemset
+    can be found if in every group every item below its nodes was published as the node or below it.
+    ``dML2`` counts an itemset only if no frequent itemset of the level below generalizes to it. The formulas
+    of [1]_ were not at hand: expect the same order of releases, not the same digits.
+
+    References
+    ----------
+    .. [1] M. Terrovitis, N. Mamoulis, P. Kalnis, "Local and global recoding methods for anonymizing
+       set-valued data", VLDB Journal 20, 2011.
+    """
+    itemsets = Itemsets.from_series(original.iloc[:, find_column(original, column)])
+    least, most = _least(min_support, itemsets.n_rows), _size(max_size)
+    tree, leaves = Hierarchy.of(hierarchy, itemsets.texts()).cover(itemsets.texts())
+    items, nodes = _published_nodes(mapping, itemsets, tree)
+    frequent = {"ML2": 0, "dML2": 0}
+    found = {"ML2": 0, "dML2": 0}
+    level, below = leaves, ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+    for _ in range(tree.height + 1):
+        table = _mine_nodes(itemsets, level, least, most)
+        above = level[items]
+        lost = np.zeros(tree.n_nodes, np.bool_)
+        lost[above[(nodes < above) | (nodes >= above + tree.size[above])]] = True
+        kept = _all_of(~lost, table)
+        implied = {frozenset(tree.parent[list(each)].clip(0).tolist()) for each in below.sets()}
+        detailed = np.array([frozenset(each) not in implied for each in table.sets()], np.bool_)
+        for name, counted in (("ML2", np.ones(len(table), np.bool_)), ("dML2", detailed)):
+            frequent[name] += int(counted.sum())
+            found[name] += int((counted & kept).sum())
+        level, below = tree.parent[level].clip(0), table
+    return pd.Series({name: 1 - found[name] / n if n else 0.0 for name, n in frequent.items()})
+
+
+def tkd(
+    original: pd.DataFrame, released: pd.DataFrame, column: Hashable | None = None, *, top: int = 1000
+) -> float:
+    """Measure how many of the most frequent itemsets of the original are not among those of the release.
+
+    Parameters
+    ----------
+    original, released : pandas.DataFrame
+        The two frames.
+    column : hashable, optional
+        The list column of both. By default the only one.
+    top : int
+        How many itemsets of each are compared, or all there are if they are fewer.
+
+    Returns
+    -------
+    float
+        1 less the share of the itemsets of the original that both have, in [0, 1].
+
+    Raises
+    ------
+    ParameterError
+        If top is below 1, or mlxtend is missing.
+
+    Notes
+    -----
+    Itemsets are compared by the text of their items; a label of several items is none of them. Of equally
+    frequent itemsets the smaller come first, then those whose items come first in order.
+    """
+    top = check_count(top, "top", least=1)
+    label = original.columns[find_column(original, column)]
+    before, after = (
+        _top(Itemsets.from_series(frame.iloc[:, find_column(frame, label)]), top)
+        for frame in (original, released)
+    )
+    return 1 - len(before & after) / len(before) if before else 0.0
+
+
+def item_errors(
+    original: pd.DataFrame,
+    released: Anonymized | pd.DataFrame,
+    mapping: pd.DataFrame | None = None,
+    column: Hashable | None = None,
+    *,
+    hierarchy: HierarchyLike | None = None,
+    mode: Mode = "subset",
+) -> pd.DataFrame:
+    """Measure how well the support of each item can be estimated from a release.
+
+    Parameters
+    ----------
+    original, released, mapping, hierarchy, mode
+        As in `Workload.are`.
+    column : hashable, optional
+        The list column. By default the only one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``item``, ``actual``, ``estimate`` and ``error``, the relative error; in item order.
+
+    Raises
+    ------
+    ColumnError, ParameterError
+        As `Workload.are`; also if no row holds an item.
+    """
+    position = find_column(original, column)
+    itemsets = Itemsets.from_series(original.iloc[:, position])
+    if not itemsets.n_items:
+        raise ParameterError("no row holds an item", where="original", got=f"{len(original)} rows")
+    items = np.arange(itemsets.n_items, dtype=np.int32)
+    table = _estimated(original, itemsets, items, 1, (released, mapping, hierarchy, mode), position)
+    kind = pd.ArrowDtype(itemsets.vocabulary.type)
+    table.insert(0, "item", pd.Series(pd.array(itemsets.vocabulary, dtype=kind)))
+    return table
+
+
+def pair_errors(
+    original: pd.DataFrame,
+    released: Anonymized | pd.DataFrame,
+    mapping: pd.DataFrame | None = None,
+    column: Hashable | None = None,
+    *,
+    ranks: tuple[int, int] = (200, 220),
+    hierarchy: HierarchyLike | None = None,
+    mode: Mode = "subset",
+) -> pd.DataFrame:
+    """Measure how well the supports of pairs of not too frequent items can be estimated from a release.
+
+    Parameters
+    ----------
+    original, released, mapping, hierarchy, mode
+        As in `Workload.are`.
+    column : hashable, optional
+        The list column. By default the only one.
+    ranks : tuple of int
+        The pairs of the items with these ranks by descending support, from the first, counted from 0, up to
+        but without the second.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``itemset``, ``actual``, ``estimate`` and ``error``, which is ``abs(actual - estimate)`` over the
+        average of both (the measure re; at most 2), NaN where both are 0; the more frequent items first.
+
+    Raises
+    ------
+    ColumnError, ParameterError
+        As `Workload.are`; also if there are less than two items of these ranks.
+    """
+    position = find_column(original, column)
+    itemsets = Itemsets.from_series(original.iloc[:, position])
+    supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
+    first, last = _ranks(ranks, itemsets.n_items)
+    items = np.argsort(-supports, kind="stable")[first:last].astype(np.int32)
+    left, right = np.triu_indices(len(items), 1)
+    pairs = np.sort(np.stack((items[left], items[right]), axis=1), axis=1).ravel()
+    table = _estimated(original, itemsets, pairs, 2, (released, mapping, hierarchy, mode), position)
+    both = table["actual"] + table["estimate"]
+    table["error"] = (table["actual"] - table["estimate"]).abs() / (both / 2).where(both > 0)
+    table.insert(0, "itemset", pd.Series(_sets(itemsets, pairs, 2).to_pandas()))
+    return table
+
+
+def _estimated(
+    original: pd.DataFrame,
+    itemsets: Itemsets,
+    codes: NDArray[np.int32],
+    size: int,
+    asked: tuple[Any, Any, Any, Mode],
+    position: int,
+) -> pd.DataFrame:
+    """Actual and estimated supports of itemsets of one size."""
+    label = original.columns[position]
+    workload = Workload.from_frame(pd.DataFrame({label: _sets(itemsets, codes, size).to_pandas()}), label)
+    released, mapping, hierarchy, mode = asked
+    return workload.are(original, released, mapping, hierarchy=hierarchy, mode=mode).table
+
+
+def _sets(itemsets: Itemsets, codes: NDArray[np.int32], size: int) -> Itemsets:
+    offsets = np.arange(0, len(codes) + 1, size)
+    return Itemsets(codes, offsets, itemsets.vocabulary, np.zeros(len(offsets) - 1, np.bool_))
+
+
+def _ranks(ranks: Any, n_items: int) -> tuple[int, int]:
+    pair = tuple(ranks) if isinstance(ranks, (tuple, list)) else ()
+    if len(pair) != 2:
+        raise ParameterError("ranks must be two integers", where="ranks", got=type(ranks).__name__)
+    first, last = (check_count(each, "ranks", least=0) for each in pair)
+    if min(last, n_items) - first < 2:
+        raise ParameterError(
+            "there are less than two items of these ranks",
+            where="ranks",
+            got=f"({first}, {last}) of {n_items} items",
+        )
+    return first, last
+
+
+def _least(min_support: Any, n_rows: int) -> int:
+    """Least number of rows of a frequent itemset."""
+    share = check_share(min_support, "min_support")
+    if share == 0:
+        raise ParameterError("min_support must be above 0", got=min_support)
+    return max(-(-share.numerator * n_rows // share.denominator), 1)
+
+
+def _size(max_size: Any) -> int | None:
+    return None if max_size is None else check_count(max_size, "max_size", least=1)
+
+
+def _mine(itemsets: Itemsets, least: int, max_size: int | None) -> ItemsetTable:
+    """Itemsets that at least so many rows hold, in no order."""
+    try:
+        from mlxtend.frequent_patterns import fpgrowth
+    except ImportError:
+        raise ParameterError(
+            "frequent itemsets need the package mlxtend", hint="pip install 'pdanon[patterns]'"
+        ) from None
+    index = SupportIndex.of(itemsets)
+    items = np.flatnonzero(index.singles >= least)
+    held = np.ones(len(itemsets.codes), np.bool_)
+    rows = csr((held, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
+    found: list[frozenset[int]] = []
+    if len(items):
+        table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
+        share = (least - 0.5) / itemsets.n_rows  # it is compared with shares of the rows, as floats
+        found = fpgrowth(table, min_support=share, max_len=max_size)["itemsets"].tolist()
+    offsets = np.concatenate(([0], np.cumsum([len(each) for each in found], dtype=np.int64)))
+    places = [place for each in found for place in sorted(each)]
+    codes = items[np.array(places, np.int64)].astype(np.int32)
+    return ItemsetTable(codes, offsets, index.supports(codes, offsets))
+
+
+def _mine_nodes(
+    itemsets: Itemsets, nodes: NDArray[np.int32], least: int, max_size: int | None
+) -> ItemsetTable:
+    """Frequent itemsets of the nodes that the items are replaced by."""
+    used, targets = np.unique(nodes, return_inverse=True)
+    replaced = itemsets.recode(targets.astype(np.int32), pa.array(np.arange(len(used), dtype=np.int32)))
+    found = _mine(replaced, least, max_size)
+    return ItemsetTable(used[found.codes], found.offsets, found.supports)
+
+
+def _published_nodes(
+    mapping: pd.DataFrame, itemsets: Itemsets, tree: Hierarchy
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Item and node of each row of a mapping table; -1 where suppressed, which is below no node."""
+    items, labels, texts = read_mapping(mapping, itemsets)
+    nodes = codes_of(texts, tree.labels)
+    if (nodes < 0).any():
+        raise ParameterError(
+            "items became something else than nodes of the hierarchy",
+            where="mapping",
+            got=f"{int((nodes < 0).sum())} of {len(nodes)} labels",
+            hint="ML2 is for recodings by a hierarchy; give the one that the release was made with",
+        )
+    return items, np.append(nodes, -1)[labels]
+
+
+def _all_of(wanted: NDArray[np.bool_], table: ItemsetTable) -> NDArray[np.bool_]:
+    """Whether all codes of each itemset are wanted."""
+    if not len(table):
+        return np.empty(0, np.bool_)
+    return np.logical_and.reduceat(wanted[table.codes], table.offsets[:-1])
+
+
+def _top(itemsets: Itemsets, top: int) -> set[frozenset[str]]:
+    """The most frequent itemsets, as text."""
+    index = SupportIndex.of(itemsets)
+    supports = np.sort(np.concatenate((index.singles, index.pairs[2])))[::-1]
+    if not len(supports):
+        return set()
+    # As many itemsets have the support of the last one that is wanted, or more, if larger ones do not matter.
+    least = int(supports[min(top, len(supports)) - 1])
+    found = _mine(itemsets, least, None)
+    while len(found) < top and least > 1:
+        least = max(least // 2, 1)
+        found = _mine(itemsets, least, None)
+    texts = itemsets.texts()
+    named = [tuple(sorted(texts[code] for code in each)) for each in found.sets()]
+    order = sorted(range(len(named)), key=lambda i: (-found.supports[i], len(named[i]), named[i]))
+    return {frozenset(named[i]) for i in order[:top]}
