@@ -34,6 +34,8 @@ from pdanon.errors import (
 from pdanon.groups import lcg
 from pdanon.guarantees import (
     Coherence,
+    KAnonymity,
+    KKm,
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
@@ -48,6 +50,12 @@ from pdanon.metrics.attack import Attack, attack
 from pdanon.metrics.queries import Answers, Workload
 from pdanon.metrics.risk import risk
 from pdanon.recoding import apply_mapping
+from pdanon.relational.cluster import cluster
+from pdanon.relational.full_subtree import full_subtree
+from pdanon.relational.incognito import incognito
+from pdanon.relational.k_member import k_member
+from pdanon.relational.mondrian import mondrian
+from pdanon.relational.top_down import top_down
 from pdanon.result import Anonymized, Audit
 
 __all__ = [
@@ -64,6 +72,8 @@ __all__ = [
     "IdentifierWarning",
     "InfeasibleError",
     "ItemsetDtypeError",
+    "KAnonymity",
+    "KKm",
     "KmAnonymity",
     "LmDiversity",
     "ParameterError",
@@ -78,14 +88,19 @@ __all__ = [
     "attack",
     "audit",
     "clump",
+    "cluster",
     "coat",
     "coherence",
     "constraints",
     "direct",
+    "full_subtree",
     "hghs",
+    "incognito",
+    "k_member",
     "lcg",
     "lra",
     "mhghs",
+    "mondrian",
     "optimal",
     "partition",
     "pcta",
@@ -96,6 +111,7 @@ __all__ = [
     "suppress_to_k",
     "to_csv",
     "to_parquet",
+    "top_down",
     "upcta",
     "utility",
     "vpa",

@@ -22,6 +22,7 @@ from pdanon.itemsets import Itemsets, find_column, is_list_column
 from pdanon.metrics.attack import attack
 from pdanon.metrics.risk import risk
 from pdanon.recoding import apply_mapping
+from pdanon.relational import RELATIONAL
 from pdanon.support import SupportIndex
 
 __all__ = ["ItemsetAccessor", "TxanonAccessor"]
@@ -50,7 +51,15 @@ def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-_FUNCTIONS: tuple[Callable[..., Any], ...] = (*ALGORITHMS.values(), audit, risk, attack, lcg, apply_mapping)
+_FUNCTIONS: tuple[Callable[..., Any], ...] = (
+    *ALGORITHMS.values(),
+    *RELATIONAL.values(),
+    audit,
+    risk,
+    attack,
+    lcg,
+    apply_mapping,
+)
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
 

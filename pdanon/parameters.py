@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import InfeasibleError, ItemsetDtypeError, ParameterError
+from pdanon.errors import ColumnError, InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.io import read_parquet
-from pdanon.itemsets import Itemsets, as_itemsets, find_column
+from pdanon.itemsets import Itemsets, as_itemsets, find_column, is_list_column
 from pdanon.support import ItemsetTable, SupportIndex
 
 __all__ = [
@@ -25,8 +25,10 @@ __all__ = [
     "check_share",
     "constraint_list",
     "constraint_table",
+    "find_quasi",
     "item_losses",
     "item_weights",
+    "quasi_labels",
 ]
 
 WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: this many steps from 0 to 1
@@ -79,6 +81,48 @@ def check_feasible(index: SupportIndex, k: int) -> None:
             got=f"k={k}, {index.n_non_empty} non-empty of {index.n_rows} rows",
             hint="choose a smaller k, or more rows",
         )
+
+
+def quasi_labels(quasi: Any) -> tuple[Hashable, ...]:
+    """Check the labels of quasi-identifiers: a list of at least one, each once."""
+    if isinstance(quasi, (str, Mapping)) or not isinstance(quasi, Iterable):
+        hint = "one column is a list of one: quasi=['age']"
+        raise ParameterError("quasi must be a list of columns", got=type(quasi).__name__, hint=hint)
+    labels = tuple(quasi)
+    if not all(isinstance(label, Hashable) for label in labels):
+        raise ParameterError("quasi must be a list of columns", where="quasi", got="a list of lists")
+    if not labels or len(set(labels)) < len(labels):
+        problem = "names a column twice" if labels else "names no column"
+        raise ParameterError(f"quasi {problem}", where="quasi", got=list(labels))
+    return labels
+
+
+def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
+    """Find quasi-identifiers in a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Any frame.
+    quasi : iterable of hashable
+        Labels of columns without lists.
+
+    Returns
+    -------
+    list of int
+        Their positions.
+
+    Raises
+    ------
+    ColumnError
+        If one does not exist, is there twice, or holds lists.
+    """
+    positions = [find_column(frame, label) for label in quasi_labels(quasi)]
+    lists = [frame.columns[position] for position in positions if is_list_column(frame.iloc[:, position])]
+    if lists:
+        hint = "a quasi-identifier has one value a row"
+        raise ColumnError("a quasi-identifier is a list column", where="quasi", got=lists, hint=hint)
+    return positions
 
 
 def constraint_list(constraints: Any) -> pd.Series[Any]:

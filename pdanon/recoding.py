@@ -32,6 +32,7 @@ __all__ = [
     "apply_mapping",
     "attempt",
     "check_mapping",
+    "demand",
     "global_mapping",
     "mapping_table",
     "pass_through",
@@ -287,13 +288,18 @@ def release(
         If the release fails its audit. It is withheld.
     """
     result, audit = attempt(frame, position, itemsets, recoding, guarantee, parameters)
+    demand(audit)
+    return result
+
+
+def demand(audit: Audit) -> None:
+    """Withhold a release that fails its audit."""
     if not audit.holds:
         raise GuaranteeError(
             "the release does not have its guarantee and is withheld",
-            got=f"{audit.rows_at_risk} rows at risk under {guarantee!r}",
+            got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
             hint="this is a defect of pdanon; please report it with the parameters that were used",
         )
-    return result
 
 
 def attempt(

@@ -84,9 +84,9 @@ class Anonymized:
     mapping : pandas.DataFrame
         What each item became: ``group, item, generalized, support``. Not part of the release.
     classes : pandas.DataFrame or None
-        Relational results: one row a class.
+        Relational results: one row a class: ``group, size``, then the generalized quasi-identifiers.
     groups : pandas.Series or None
-        Local recodings: group of each row. Not part of the release.
+        Local recodings and relational results: group of each row. Not part of the release.
     guarantee : Guarantee
         The privacy model, audited on ``frame``.
     loss : pandas.Series
@@ -112,14 +112,21 @@ class Anonymized:
         return iter((self.frame, self.mapping))
 
     def __repr__(self) -> str:
-        changed = self.mapping["generalized"].isna() | (
-            self.mapping["generalized"] != self.mapping["item"].astype(self.mapping["generalized"].dtype)
-        )
-        counted = "" if self.groups is None else ", counted in each group"
         lines = [
             f"Anonymized: {len(self.frame)} rows, {self.parameters.get('algorithm', 'release')}",
             f"  guarantee  {self.guarantee!r}, {'audited' if self.holds else 'which does NOT hold'}",
-            f"  items      {int(changed.sum())} of {len(self.mapping)} generalized or suppressed{counted}",
+            *self._changes(),
             "  loss       " + ", ".join(f"{name} {value:.4g}" for name, value in self.loss.items()),
         ]
         return "\n".join(lines)
+
+    def _changes(self) -> Iterator[str]:
+        if self.classes is not None:
+            sizes = self.classes.iloc[:, 1]  # by position: a quasi-identifier may be called size too
+            smallest = f", the smallest of {sizes.min()} rows" if len(sizes) else ""
+            yield f"  classes    {len(sizes)}{smallest}"
+        if self.classes is None or len(self.mapping):
+            generalized = self.mapping["generalized"]
+            changed = generalized.isna() | (generalized != self.mapping["item"].astype(generalized.dtype))
+            of_all = f"{int(changed.sum())} of {len(self.mapping)} generalized or suppressed"
+            yield f"  items      {of_all}" + ("" if self.groups is None else ", counted in each group")
