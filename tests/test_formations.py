@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import pdanon
 from pdanon.relational import FORMATIONS
 from pdanon.relational.attributes import UNIT
+from pdanon.relational.covers import Covers
 from pdanon.relational.quasi import Classes, QuasiTable
 
 TREE = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
@@ -80,14 +81,22 @@ def test_penalties(table, data):
     names, of_row = np.unique(groups, return_inverse=True)
     members = [np.flatnonzero(of_row == group) for group in range(len(names))]
     everything = np.arange(len(rows))
-    assert encoded.penalties(of_row, everything, len(names)).tolist() == [*map(oracle.penalty, members)]
+    covers = Covers(encoded, members)
+    assert covers.losses.tolist() == [*map(oracle.penalty, members)]
     heights = [oracle.penalty(each, heights=True) for each in members]
-    assert encoded.by_height().penalties(of_row, everything, len(names)).tolist() == heights
+    assert Covers(encoded.by_height(), members).losses.tolist() == heights
     assert encoded.widened(members[0], everything).tolist() == [
         oracle.penalty([*members[0], row]) for row in everything
     ]
-    joined = encoded.joined(of_row, everything, 0, len(names))
-    assert joined.tolist() == [oracle.penalty([*each, 0]) for each in members]
+    values = [each.codes[:1] for each in encoded.attributes]
+    assert covers.losses_with(values).tolist() == [oracle.penalty([*each, 0]) for each in members]
+    covers.add(len(members) - 1, values)
+    grown = [*members[:-1], np.append(members[-1], 0)]
+    assert covers.losses.tolist() == [*map(oracle.penalty, grown)]
+    covers.add(0, covers.of(len(members) - 1))
+    covers.remove(len(members) - 1)
+    merged = [np.concatenate((grown[0], grown[-1])), *grown[1:-1]] if len(grown) > 1 else []
+    assert covers.losses.tolist() == [*map(oracle.penalty, merged)]
     classes = Classes.of_members(encoded, groups)
     assert (np.diff(np.unique(classes.of_row, return_index=True)[1]) > 0).all()
     published = oracle.publish(members)
@@ -122,8 +131,7 @@ PUBLISHED = [  # rows, NCP by attribute in fractions of the domain
 @pytest.mark.parametrize(("rows", "expected"), PUBLISHED)
 def test_published_penalties(rows, expected):
     table = QuasiTable.of(EXAMPLE, [*EXAMPLE], WORLD)
-    one = np.zeros(len(rows), np.int64)
-    found = [each.penalties(one, each.codes[rows], 1)[0] / UNIT for each in table.attributes]
+    found = [each.lost(each.codes[rows][np.newaxis])[0] / UNIT for each in table.attributes]
     assert found == pytest.approx(expected)
 
 

@@ -120,9 +120,13 @@ class Ranges:
         mixed = (high >= len(self.ends)) & (low < high)
         return np.where(mixed, UNIT, np.maximum(positions[high] - positions[low], low < high))
 
-    def penalties(self, classes: Numbers, codes: Codes, n_classes: int) -> Numbers:
-        """What is lost, in each class, by the range of its values."""
-        return self.between(*_bounds(classes, codes, n_classes))
+    def digest(self, codes: Codes) -> Codes:
+        """The least and the largest of some values, which are covered by the same."""
+        return np.array([codes.min(), codes.max()], np.int32)
+
+    def lost(self, lines: Codes) -> Numbers:
+        """What is lost by the range of the values of each line."""
+        return self.between(lines.min(axis=1), lines.max(axis=1))
 
     def widened(self, codes: Codes) -> Numbers:
         """What is lost by the range of some values and one more, for each value."""
@@ -204,9 +208,13 @@ class Tree:
         """Number of distinct values, the missing one included."""
         return len(self.taxonomy.leaves)
 
-    def penalties(self, classes: Numbers, codes: Codes, n_classes: int) -> Numbers:
-        """What is lost, in each class, by the lowest node above its values."""
-        return self.taxonomy.penalties[self._covers(*_bounds(classes, codes, n_classes))]
+    def digest(self, codes: Codes) -> Codes:
+        """The least and the largest of some values, which are covered by the same."""
+        return np.array([codes.min(), codes.max()], np.int32)
+
+    def lost(self, lines: Codes) -> Numbers:
+        """What is lost by the lowest node above the values of each line."""
+        return self.taxonomy.penalties[self._covers(lines.min(axis=1), lines.max(axis=1))]
 
     def widened(self, codes: Codes) -> Numbers:
         """What is lost by the lowest node above some values and one more, for each value."""
@@ -308,9 +316,14 @@ class Sets:
         penalties[0] = self.prices[-1]
         return Taxonomy(tree, np.arange(1, self.n_values + 1), penalties)
 
-    def penalties(self, classes: Numbers, codes: Codes, n_classes: int) -> Numbers:
-        """What is lost, in each class, by the set of its values."""
-        return self.prices[np.diff(self._members(classes, codes, n_classes)[1])]
+    def digest(self, codes: Codes) -> Codes:
+        """The distinct ones of some values."""
+        return np.unique(codes)
+
+    def lost(self, lines: Codes) -> Numbers:
+        """What is lost by the set of the values of each line."""
+        ordered = np.sort(lines, axis=1)
+        return self.prices[1 + np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)]
 
     def widened(self, codes: Codes) -> Numbers:
         """What is lost by the set of some values and one more, for each value."""

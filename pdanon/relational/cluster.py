@@ -14,6 +14,7 @@ import pandas as pd
 
 from pdanon.hierarchy import HierarchyLike
 from pdanon.relational.attributes import Numbers
+from pdanon.relational.covers import Covers, numbered
 from pdanon.relational.quasi import Classes, QuasiTable
 from pdanon.relational.release import form
 from pdanon.result import Anonymized
@@ -94,21 +95,21 @@ def form_clusters(
     table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]
 ) -> Classes:
     """Decide the clusters, as `cluster` says."""
-    groups = np.zeros(table.n_rows, np.int64)
-    left, n_groups = np.arange(table.n_rows), 0
+    left, clusters = np.arange(table.n_rows), []
     while len(left) >= k:
         seed = int(rng.integers(len(left)))
         distances = table.widened(left[seed : seed + 1], left)
         distances[seed] = -1
         chosen = _least(distances, k)
-        groups[left[chosen]] = n_groups
-        n_groups += 1
+        clusters.append(left[chosen])
         left = np.delete(left, chosen)
         report(1)
-    placed = np.setdiff1d(np.arange(table.n_rows), left)
+    covers, groups = Covers(table, clusters), numbered(clusters, table.n_rows)
     for row in left.tolist():
-        groups[row] = np.argmin(table.joined(groups, placed, row, n_groups))
-        placed = np.append(placed, row)
+        values = [each.codes[row : row + 1] for each in table.attributes]
+        nearest = int(np.argmin(covers.losses_with(values)))
+        covers.add(nearest, values)
+        groups[row] = nearest
     return Classes.of_members(table, groups)
 
 

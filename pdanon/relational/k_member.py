@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.hierarchy import HierarchyLike
+from pdanon.relational.covers import Covers, numbered
 from pdanon.relational.quasi import Classes, QuasiTable
 from pdanon.relational.release import form
 from pdanon.result import Anonymized
@@ -99,8 +100,7 @@ def grow_members(
 ) -> Classes:
     """Decide the clusters, as `k_member` says."""
     measured = table.by_height()
-    groups = np.zeros(table.n_rows, np.int64)
-    left, n_groups = np.arange(table.n_rows), 0
+    left, clusters = np.arange(table.n_rows), []
     place = int(rng.integers(max(len(left), 1)))
     while len(left) >= k:
         members = left[place : place + 1]
@@ -109,16 +109,16 @@ def grow_members(
             nearest = int(np.argmin(measured.widened(members, left)))
             members = np.append(members, left[nearest])
             left = np.delete(left, nearest)
-        groups[members] = n_groups
-        n_groups += 1
+        clusters.append(members)
         if len(left):
             place = int(np.argmax(measured.widened(members[:1], left)))
         report(1)
-    placed = np.setdiff1d(np.arange(table.n_rows), left)
+    covers = Covers(measured, clusters)
+    groups, sizes = numbered(clusters, table.n_rows), np.array([len(rows) for rows in clusters])
     for row in left.tolist():
-        sizes = np.bincount(groups[placed], minlength=n_groups)
-        before = measured.penalties(groups[placed], placed, n_groups)
-        after = measured.joined(groups, placed, row, n_groups)
-        groups[row] = np.argmin((sizes + 1) * after - sizes * before)
-        placed = np.append(placed, row)
+        values = [each.codes[row : row + 1] for each in measured.attributes]
+        chosen = int(np.argmin((sizes + 1) * covers.losses_with(values) - sizes * covers.losses))
+        covers.add(chosen, values)
+        groups[row] = chosen
+        sizes[chosen] += 1
     return Classes.of_members(table, groups)

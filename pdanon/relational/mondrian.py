@@ -106,8 +106,7 @@ def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Calla
 
 def _cut(table: QuasiTable, rows: Numbers, k: int) -> list[Numbers]:
     """The parts of the first allowed cut, widest column first; none if there is none."""
-    one = np.zeros(len(rows), np.int64)
-    widths = [int(each.penalties(one, each.codes[rows], 1)[0]) for each in table.attributes]
+    widths = [int(each.lost(each.codes[rows][np.newaxis])[0]) for each in table.attributes]
     for place in sorted(range(len(widths)), key=lambda place: -widths[place]):
         attribute = table.attributes[place]
         parts = attribute.split(attribute.codes[rows])

@@ -33,13 +33,18 @@ class QuasiTable:
         Where the columns are in the frame.
     attributes : tuple of Attribute
         The columns, in the order asked for.
-    n_rows : int
-        Number of rows.
+    codes : ndarray of int32, shape (rows, columns)
+        The values of each row, side by side.
     """
 
     positions: list[int]
     attributes: tuple[Attribute, ...]
-    n_rows: int
+    codes: Codes
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
 
     @classmethod
     def of(
@@ -81,7 +86,10 @@ class QuasiTable:
             _attribute(frame.iloc[:, position], trees.get(label))
             for position, label in zip(positions, labels, strict=True)
         )
-        return cls(positions, attributes, len(frame))
+        codes = np.empty((len(frame), len(attributes)), np.int32)
+        for number, attribute in enumerate(attributes):
+            codes[:, number] = attribute.codes
+        return cls(positions, attributes, codes)
 
     def check_feasible(self, k: int) -> None:
         """Check that the rows can hide in each other: there are 0 or at least k."""
@@ -92,32 +100,15 @@ class QuasiTable:
                 hint="choose a smaller k, or more rows",
             )
 
-    def penalties(self, of_row: Numbers, rows: Numbers, n_classes: int) -> Numbers:
-        """Sum over the attributes of what is lost, in each class, by what covers its rows.
-
-        Parameters
-        ----------
-        of_row : ndarray of int64
-            Class of each of the rows; each class has one.
-        rows : ndarray of int64
-            Some rows.
-        n_classes : int
-            Number of classes.
-        """
-        parts = (each.penalties(of_row, each.codes[rows], n_classes) for each in self.attributes)
-        return np.sum([*parts], axis=0)
-
     def widened(self, members: Numbers, rows: Numbers) -> Numbers:
         """What is lost by what covers some rows and one more, for each of other rows."""
-        losses = np.zeros(len(rows), np.int64)
-        for each in self.attributes:
-            losses += each.widened(each.codes[members])[each.codes[rows]]
-        return losses
+        from pdanon._kernels import relational
 
-    def joined(self, groups: Numbers, placed: Numbers, row: int, n_groups: int) -> Numbers:
-        """What is lost by each group of rows that have been placed, if one more row joins it."""
-        rows = np.concatenate((placed, np.full(n_groups, row)))
-        return self.penalties(np.concatenate((groups[placed], np.arange(n_groups))), rows, n_groups)
+        tables = [each.widened(each.codes[members]) for each in self.attributes]
+        starts = np.cumsum([0, *map(len, tables[:-1])])
+        losses = np.empty(len(rows), np.int64)
+        relational.look_up(np.concatenate(tables), starts, self.codes, rows, losses)
+        return losses
 
     def distinct(self) -> tuple[list[Codes], Numbers]:
         """The combinations of values that occur, attribute by attribute, and the rows that have each."""
