@@ -20,6 +20,7 @@ from pdanon.algorithms.suppress_public import suppress_public
 from pdanon.algorithms.suppress_to_k import suppress_to_k
 from pdanon.algorithms.upcta import upcta
 from pdanon.algorithms.vpa import vpa
+from pdanon.comparison import compare
 from pdanon.errors import (
     ColumnError,
     FormatError,
@@ -49,6 +50,7 @@ from pdanon.itemsets import as_itemsets
 from pdanon.metrics.attack import Attack, attack
 from pdanon.metrics.queries import Answers, Workload
 from pdanon.metrics.risk import risk
+from pdanon.policy import Policy
 from pdanon.recoding import apply_mapping
 from pdanon.relational.cluster import cluster
 from pdanon.relational.full_subtree import full_subtree
@@ -78,6 +80,7 @@ __all__ = [
     "LmDiversity",
     "ParameterError",
     "PdanonError",
+    "Policy",
     "PrivacyConstraints",
     "PublicK",
     "TransactionalK",
@@ -91,6 +94,7 @@ __all__ = [
     "cluster",
     "coat",
     "coherence",
+    "compare",
     "constraints",
     "direct",
     "full_subtree",

@@ -1,4 +1,4 @@
-"""The command line: anonymize a file, audit a release, measure a risk.
+"""The command line: anonymize a file, audit a release, measure a risk, run a policy.
 
 What an algorithm takes is read from its signature: a new one appears here without a line of code, as
 long as its parameters are among ``PARAMETERS``.
@@ -11,35 +11,36 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
-from itertools import combinations
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.csv as pa_csv
 
 from pdanon import __version__
 from pdanon.algorithms import ALGORITHMS
-from pdanon.errors import (
-    ColumnError,
-    FormatError,
-    GuaranteeError,
-    InfeasibleError,
-    ParameterError,
-    PdanonError,
-)
+from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.io import read_csv, read_parquet, replacing, to_csv, to_parquet
-from pdanon.itemsets import find_column
 from pdanon.metrics.risk import risk
+from pdanon.policy import Policy
+from pdanon.registry import parameters_of
 from pdanon.result import Anonymized, Guarantee
+from pdanon.tables import (
+    check_distinct,
+    is_csv,
+    read_columns,
+    read_constraints,
+    read_table,
+    read_weights,
+    write_plain,
+    write_table,
+    write_whole,
+)
 
 __all__ = ["main"]
 
@@ -93,9 +94,11 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     options = _algorithm_options(arguments)
     _check_files(arguments)
     if "constraints" in options:
-        options["constraints"] = _read_constraints(arguments.constraints, arguments)
+        options["constraints"] = read_constraints(
+            arguments.constraints, arguments.column, arguments.separator
+        )
     if "weights" in options:
-        options["weights"] = _read_weights(arguments.weights)
+        options["weights"] = read_weights(arguments.weights)
     frame = _read(arguments.source, arguments)
     bar = bool(options.get("progress"))
     with _stage(f"running {arguments.algorithm}", announced=not bar):
@@ -124,7 +127,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     print(f"  at risk    {audit.rows_at_risk} rows")
     if arguments.threats:
         with _stage("listing threats"):
-            _write(audit.threats, arguments.threats, "itemset", arguments.separator)
+            write_table(audit.threats, arguments.threats, "itemset", arguments.separator)
         print(f"  threats    {len(audit.threats)}, written to {arguments.threats}")
     return 0 if audit.holds else 1
 
@@ -136,6 +139,32 @@ def _risk(arguments: argparse.Namespace) -> int:
         table = risk(frame, arguments.column, k=arguments.k, m=arguments.m)
     table["items"] = table["items"].astype("string").fillna("all")
     print(table.to_string(index=False, float_format="{:.4g}".format))
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    policy = Policy.from_toml(arguments.policy)
+    if "release" not in policy.outputs:
+        where = f"{arguments.policy}, [outputs]"
+        raise ParameterError("the policy names no release", where=where, hint='release = "released.parquet"')
+    with _stage(f"running {arguments.policy}"):
+        result = policy.run()
+    with _stage("writing"):
+        policy.write(result)
+    print(result)
+    for name in ("release", "mapping", "loss"):
+        if name in policy.outputs:
+            print(f"  {name:10} {policy.outputs[name]}")
+    return 0
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    policy = Policy.from_toml(arguments.policy)
+    with _stage(f"running {arguments.policy}"):
+        table = policy.compare(progress=_bar())
+    policy.write_comparison(table)
+    shown = table.dropna(axis=1, how="all")
+    print(shown.to_string(index=False, na_rep="", float_format="{:.4g}".format))
     return 0
 
 
@@ -154,7 +183,7 @@ def _described(name: str, algorithm: Callable[..., Anonymized]) -> tuple[str, st
     guarantee = text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "")
     parameters = (
         _flag(option) if parameter.default is parameter.empty else f"[{_flag(option)}]"
-        for option, parameter in _parameters(algorithm).items()
+        for option, parameter in parameters_of(algorithm).items()
         if option != "progress"
     )
     return name, " ".join(guarantee.split()), text.partition("\n")[0], " ".join(parameters)
@@ -228,18 +257,13 @@ def _flag(parameter: str) -> str:
     return f"-{parameter}" if len(parameter) == 1 and parameter != "h" else f"--{parameter}"
 
 
-def _parameters(algorithm: Callable[..., Anonymized]) -> dict[str, inspect.Parameter]:
-    parameters = inspect.signature(algorithm).parameters
-    return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
-
-
 def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that were given, if they are the algorithm's and none is lacking."""
     name = arguments.algorithm
-    accepted = _parameters(ALGORITHMS[name])
+    accepted = parameters_of(ALGORITHMS[name])
     given = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
     for option in [option for option in given if option not in accepted]:
-        having = [other for other, function in ALGORITHMS.items() if option in _parameters(function)]
+        having = [other for other, function in ALGORITHMS.items() if option in parameters_of(function)]
         hint = f"algorithms that do: {', '.join(having) or 'none'}"
         raise ParameterError(f"{name} does not take {_flag(option)}", hint=hint)
     required = {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
@@ -251,15 +275,20 @@ def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
         flags = ", ".join(_flag(option) for option in PARAMETERS if option in required - given.keys())
         raise ParameterError(f"{name} needs {flags}", hint="'pdanon algorithms' lists what each one takes")
     if "progress" in accepted:
-        given["progress"] = sys.stderr.isatty() and find_spec("tqdm") is not None
+        given["progress"] = _bar()
     return given
+
+
+def _bar() -> bool:
+    """Whether a progress bar can be shown."""
+    return sys.stderr.isatty() and find_spec("tqdm") is not None
 
 
 def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     if arguments.constraints is None:
         return KmAnonymity(arguments.k, arguments.m)
-    constraints = _read_constraints(arguments.constraints, arguments)
-    mapping = _read_table(arguments.mapping, ["group", "item", "generalized"])
+    constraints = read_constraints(arguments.constraints, arguments.column, arguments.separator)
+    mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
     return PrivacyConstraints(constraints, arguments.k, mapping)
 
 
@@ -269,12 +298,9 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
 def _check_files(arguments: argparse.Namespace) -> None:
     """Check what can be checked of files before any is read."""
     files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
-    for first, second in combinations(files.values(), 2):
-        if _is_same(first, second):
-            hint = "each file needs a name of its own; nothing was read or written"
-            raise ParameterError("two arguments name the same file", got=f"{first}, {second}", hint=hint)
+    check_distinct(files.values(), "arguments")
     listed = [name for name in ("source", "target", "constraints", "threats") if name in files]
-    csv = [files[name] for name in listed if _is_csv(files[name])]
+    csv = [files[name] for name in listed if is_csv(files[name])]
     if csv and arguments.separator is None:
         hint = "say what stands between two items, such as --separator ' '; it is never guessed"
         raise ParameterError("a CSV file needs --separator", where=str(csv[0]), hint=hint)
@@ -284,84 +310,18 @@ def _check_files(arguments: argparse.Namespace) -> None:
         raise ParameterError("a CSV file needs --column", where=str(named[0]), hint=hint)
 
 
-def _is_same(first: Path, second: Path) -> bool:
-    if first.exists() and second.exists():
-        return first.samefile(second)
-    return os.path.realpath(first) == os.path.realpath(second)
-
-
-def _is_csv(path: Path) -> bool:
-    return path.suffix.lower() == ".csv"
-
-
 def _read(path: Path, arguments: argparse.Namespace) -> pd.DataFrame:
     with _stage(f"reading {path}"):
-        if _is_csv(path):
-            return read_csv(path, column=arguments.column, separator=arguments.separator)
-        return read_parquet(path)
-
-
-def _read_constraints(path: Path, arguments: argparse.Namespace) -> pd.Series[Any]:
-    """One itemset a row: the only list column of a Parquet file, ``--column`` of a CSV file."""
-    frame = _read(path, arguments)
-    return frame.iloc[:, find_column(frame, arguments.column if _is_csv(path) else None)]
-
-
-def _read_weights(path: Path) -> pd.Series[float]:
-    """Weights by item; items of a CSV file are text, which the library casts to the items of the data."""
-    table = _read_table(path, ["item", "weight"])
-    repeated = int(table["item"].duplicated().sum())
-    if repeated:
-        got = f"{repeated} repeated items"
-        raise ParameterError("an item has more than one weight", where=str(path), got=got)
-    return pd.Series(table["weight"].array, index=table["item"])
-
-
-def _read_table(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Read a table without lists; in CSV, items and labels are text as they stand."""
-    if not _is_csv(path):
-        return read_parquet(path, columns)
-    convert = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(("item", "generalized"), pa.string()),
-        null_values=[""],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
-    parse = pa_csv.ParseOptions(newlines_in_values=True)
-    try:
-        table = pa_csv.read_csv(path, parse_options=parse, convert_options=convert)
-    except (OSError, pa.ArrowException) as error:
-        table, problem = None, type(error).__name__
-    if table is None:  # raised outside the handler: Arrow's own message may show a line of the file
-        raise FormatError("the file cannot be read as CSV", where=str(path), got=problem)
-    absent = sorted(set(columns) - set(table.column_names))
-    if absent:
-        raise ColumnError(f"the file lacks columns {absent}", where=str(path))
-    frame: pd.DataFrame = table.select(columns).to_pandas(types_mapper=pd.ArrowDtype)
-    return frame
-
-
-def _write(frame: pd.DataFrame, path: Path, column: str | None, separator: str) -> None:
-    if _is_csv(path):
-        to_csv(frame, path, column=column, separator=separator)
-    else:
-        to_parquet(frame, path)
+        return read_table(path, arguments.column, arguments.separator)
 
 
 def _write_release(result: Anonymized, arguments: argparse.Namespace) -> None:
-    """Write the release and, if it was asked for, the mapping: both or none."""
-    with replacing(arguments.target) as draft:
-        _write(result.frame, draft, arguments.column, arguments.separator)
-        # The release is complete, and appears after its mapping: it is never there without it.
-        if arguments.mapping:
-            _write_mapping(result.mapping, arguments.mapping)
-
-
-def _write_mapping(mapping: pd.DataFrame, path: Path) -> None:
-    if not _is_csv(path):
-        return to_parquet(mapping, path)
-    with replacing(path) as draft:  # Arrow's writer tells a missing label from one without a character
-        pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft)
+    """Write the release and, if it was asked for, the mapping: both or none, the release last."""
+    files = {arguments.mapping: partial(write_plain, result.mapping)} if arguments.mapping else {}
+    files[arguments.target] = partial(
+        write_table, result.frame, column=arguments.column, separator=arguments.separator
+    )
+    write_whole(files)
 
 
 @contextmanager
@@ -446,6 +406,16 @@ def _parser() -> argparse.ArgumentParser:
     measure.add_argument("-k", required=True, **PARAMETERS["k"])
     measure.add_argument("-m", default=2, type=int, help="most items that the attacker knows (default: 2)")
     _add_format(measure)
+
+    run = command(
+        "run", _run, "write what a policy file asks for: release, mapping and losses, or none", "policy.toml"
+    )
+    run.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file")
+
+    compare = command(
+        "compare", _compare, "run the algorithms of a policy file, and show what is lost", "policy.toml"
+    )
+    compare.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
 
     command("algorithms", _algorithms, "list the algorithms: guarantee, what it does, parameters", "")
     return parser

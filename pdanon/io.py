@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from pdanon.errors import ColumnError, FormatError, ParameterError
 from pdanon.itemsets import Itemsets, find_column, is_list_column, is_list_type
 
-__all__ = ["read_csv", "read_parquet", "replacing", "to_csv", "to_parquet"]
+__all__ = ["read_csv", "read_parquet", "replacing", "replacing_all", "to_csv", "to_parquet"]
 
 _ATTRS = b"PANDAS_ATTRS"  # the key under which pandas keeps a frame's attrs
 _Content = TypeVar("_Content")
@@ -59,18 +59,41 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     print(path.read_text(), len(list(path.parent.iterdir())))
     done 1
     """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{uuid4().hex}.tmp{target.suffix}")
-    try:
-        temporary.touch(exist_ok=False)
-        if target.exists():
-            shutil.copymode(target, temporary)
+    with replacing_all([path]) as (temporary,):
         yield temporary
-        with temporary.open("rb+") as file:
-            os.fsync(file.fileno())
-        temporary.replace(target)
+
+
+@contextmanager
+def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
+    """Write several files whole, and all of them or none.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        The files to write.
+
+    Yields
+    ------
+    list of pathlib.Path
+        A new empty file for each, as by `replacing`. When the block ends and all are safe on the disk, they
+        replace the files one after the other, in the order given.
+    """
+    targets = [Path(os.path.realpath(path)) for path in paths]
+    drafts = [target.with_name(f".{uuid4().hex}.tmp{target.suffix}") for target in targets]
+    try:
+        for draft, target in zip(drafts, targets, strict=True):
+            draft.touch(exist_ok=False)
+            if target.exists():
+                shutil.copymode(target, draft)
+        yield drafts
+        for draft in drafts:
+            with draft.open("rb+") as file:
+                os.fsync(file.fileno())
+        for draft, target in zip(drafts, targets, strict=True):
+            draft.replace(target)
     finally:
-        temporary.unlink(missing_ok=True)
+        for draft in drafts:
+            draft.unlink(missing_ok=True)
 
 
 def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pd.DataFrame:

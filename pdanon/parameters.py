@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Integral, Real
 from typing import Any
@@ -21,6 +22,7 @@ __all__ = [
     "check_count",
     "check_feasible",
     "check_k",
+    "check_known",
     "check_m",
     "check_share",
     "constraint_list",
@@ -53,6 +55,16 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
         )
         raise ParameterError("m must be an integer of at least 1", got=_scalar(m), hint=hint)
     return int(m)
+
+
+def check_known(name: Any, known: Collection[str], what: str, *, where: str | None = None) -> str:
+    """Check a name: it is one of those that are known, or the hint has the nearest of them."""
+    if isinstance(name, str) and name in known:
+        return name
+    nearest = get_close_matches(name, known, 1) if isinstance(name, str) else []
+    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known) or 'none'}"
+    got = repr(name) if isinstance(name, str) else type(name).__name__
+    raise ParameterError(f"there is no such {what}", where=where, got=got, hint=hint)
 
 
 def check_count(value: Any, name: str, *, least: int) -> int:

@@ -19,7 +19,7 @@ import pytest
 from conftest import SECRET, frame_of, rows_of
 
 import pdanon
-from pdanon import cli
+from pdanon import cli, tables
 from pdanon.algorithms import ALGORITHMS
 from pdanon.io import read_csv, read_parquet, to_csv, to_parquet
 
@@ -252,8 +252,8 @@ def test_weights_in_text_are_those_of_the_items(run):
 @pytest.mark.parametrize("item", ["NA", "null", "", 'a"b', "a,b", "a\nb", "a\rb", "1.50"])
 def test_tables_in_csv_keep_text_as_it_stands(item):
     mapping = pd.DataFrame({"group": [0, 0], "item": [item, "x"], "generalized": [item, None], "support": 1})
-    cli._write_mapping(mapping, Path("map.csv"))
-    back = cli._read_table(Path("map.csv"), ["group", "item", "generalized"])
+    tables.write_plain(mapping, Path("map.csv"))
+    back = tables.read_columns(Path("map.csv"), ["group", "item", "generalized"])
     assert back["item"].tolist() == [item, "x"]
     assert back["generalized"].fillna("(missing)").tolist() == [item, "(missing)"]
 
@@ -261,8 +261,8 @@ def test_tables_in_csv_keep_text_as_it_stands(item):
 def test_long_tables_in_csv_are_cut_between_rows():
     items = [f"{SECRET}\n{i}" for i in range(100_000)]  # longer than a block of the reader
     mapping = pd.DataFrame({"group": 0, "item": items, "generalized": "x", "support": 1})
-    cli._write_mapping(mapping, Path("map.csv"))
-    assert cli._read_table(Path("map.csv"), ["item"])["item"].tolist() == items
+    tables.write_plain(mapping, Path("map.csv"))
+    assert tables.read_columns(Path("map.csv"), ["item"])["item"].tolist() == items
 
 
 def test_weights_written_by_hand_name_items_as_they_stand(run):
@@ -331,6 +331,74 @@ def test_audit_of_constraints_needs_what_the_items_became(run):
         code, _, err = run("audit", *half)
         assert code == 2
         assert "--constraints and --mapping go together" in err
+
+
+# --- run, compare
+
+POLICY = """
+input = "in.parquet"
+algorithm = "pcta"
+[parameters]
+k = 2
+[columns]
+sensitive = ["store"]
+[outputs]
+release = "out.parquet"
+mapping = "map.csv"
+comparison = "comparison.csv"
+[compare.algorithms.pcta]
+[compare.vary]
+k = [2, 100]
+"""
+
+
+def test_run_is_the_policy(run):
+    Path("policy.toml").write_text(POLICY)
+    written = []
+    for _ in range(2):
+        code, out, err = run("run", "policy.toml")
+        assert (code, err) == (0, "")
+        written.append(contents())
+    assert written[0] == written[1]
+    assert rows_of(read_parquet("out.parquet")) == [{MERGED, TEA}, {MERGED}, {MERGED, TEA}, {TEA}]
+    assert set(contents()) == {"in.parquet", "in.csv", "policy.toml", "out.parquet", "map.csv"}
+    assert out.splitlines()[:2] == ["Anonymized: 4 rows, pcta", "  guarantee  KmAnonymity(k=2, m=2), audited"]
+    assert out.splitlines()[-2:] == ["  release    out.parquet", "  mapping    map.csv"]
+
+
+def test_compare_prints_and_writes_a_table(run):
+    Path("policy.toml").write_text(POLICY)
+    code, out, err = run("compare", "policy.toml")
+    assert (code, err) == (0, "")
+    header, done, failed = out.splitlines()
+    assert header.split()[:3] == ["algorithm", "label", "k"]
+    assert "True" in done
+    assert "k is larger than the number of rows that hold an item" in failed
+    table = pd.read_csv("comparison.csv")
+    assert table["k"].tolist() == [2, 100]
+    assert table["NCP"].tolist()[0] == pytest.approx(8 / 21)
+    assert not Path("out.parquet").exists()
+
+
+def test_policy_that_fails_writes_nothing(run):
+    Path("out.parquet").write_text("of an earlier run")
+    for change, code, message in [
+        (("k = 2\n", "k = 100\n"), 1, "k is larger than the number of rows"),
+        (("k = 2\n", "kk = 2\n"), 2, "there is no such parameter of pcta"),
+        (('sensitive = ["store"]', ""), 2, "columns have no role"),
+        (('release = "out.parquet"', ""), 2, "the policy names no release"),
+        (("in.parquet", "none.parquet"), 2, "the file cannot be read as Parquet"),
+        (("[outputs]", "[outputs"), 2, "the file cannot be read as TOML"),
+    ]:
+        assert change[0] in POLICY
+        Path("policy.toml").write_text(POLICY.replace(*change, 1))
+        before = contents()
+        got, out, err = run("run", "policy.toml")
+        assert (got, out) == (code, "")
+        assert err.startswith("pdanon: error: ")
+        assert message in err
+        assert contents() == before
+    assert run("compare", "none.toml")[0] == 2
 
 
 # --- risk, algorithms
@@ -416,8 +484,8 @@ def unread(monkeypatch):
     def fail(*arguments, **options):
         raise AssertionError("a file was read")
 
-    for name in ("read_parquet", "read_csv", "_read_table"):
-        monkeypatch.setattr(cli, name, fail)
+    for name in ("read_parquet", "read_csv", "read_columns"):
+        monkeypatch.setattr(tables, name, fail)
 
 
 WRONG = {

@@ -12,7 +12,7 @@ from pdanon.algorithms import ALGORITHMS
 from pdanon.cli import main
 
 ROOT = Path(__file__).parents[1]
-BLOCK = re.compile(r'^```(\w+)(?: title="(.+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r'^```(\w+)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PAGES = [
     page for page in sorted((ROOT / "docs").rglob("*.md")) if "```console" in page.read_text(encoding="utf-8")
 ]

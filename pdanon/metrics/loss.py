@@ -13,7 +13,10 @@ from pdanon.itemsets import Itemsets
 from pdanon.recoding import Changes, Recoding
 from pdanon.support import SupportIndex
 
-__all__ = ["information_loss"]
+__all__ = ["LOSSES", "information_loss"]
+
+# The names of all losses that a result may have, in the order of tables.
+LOSSES = ("NCP", "LM", "UL", "suppressed", "S/N", "GGD", "NCP_relational", "gap")
 
 
 def information_loss(itemsets: Itemsets, recoding: Recoding) -> pd.Series[float]:

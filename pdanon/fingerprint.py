@@ -1,0 +1,102 @@
+"""Fingerprints: the same content has the same one, in this process or in the next."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pickle
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.itemsets import Itemsets, is_list_column
+
+__all__ = ["fingerprint"]
+
+
+def fingerprint(*parts: Any) -> str:
+    """Hash values by their content.
+
+    Parameters
+    ----------
+    *parts : object
+        Frames, arrays, containers, dataclasses, plain values, and whatever can be pickled. What cannot be
+        is known by the name of its type only. A path is that of a file, whose content is hashed.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Notes
+    -----
+    A hash of few possible values can be guessed: handle fingerprints of data like the data.
+
+    Examples
+    --------
+    >>> from pdanon.fingerprint import fingerprint
+    >>> fingerprint({"k": 2}) == fingerprint({"k": 2}), fingerprint({"k": 2}) == fingerprint({"k": 3})
+    (True, False)
+    """
+    return _digest(parts).hex()
+
+
+def _digest(value: Any) -> bytes:
+    kind = type(value).__name__
+    match value:
+        case bool() | int() | float() | str() | None:
+            return _hash(kind, repr(value).encode())
+        case Path():
+            return _hash(kind, value.read_bytes() if value.is_file() else os.fspath(value).encode())
+        case Mapping():
+            return _hash(kind, *(_digest(pair) for pair in value.items()))
+        case list() | tuple():
+            return _hash(kind, *map(_digest, value))
+        case set() | frozenset():
+            return _hash(kind, *sorted(map(_digest, value)))
+        case pd.DataFrame():
+            columns = (value.iloc[:, position] for position in range(value.shape[1]))
+            return _hash(kind, _digest([*map(repr, value.columns)]), *map(_digest, columns))
+        case pd.Series():
+            return _hash(kind, _series(value), _pickled(value.index.to_numpy()))
+        case Itemsets():
+            arrays = [_array(array) for array in (value.codes, value.offsets, value.nulls)]
+            return _hash(kind, *arrays, _digest(value.texts()))
+        case np.ndarray() if not value.dtype.hasobject:
+            return _array(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _hash(kind, *(_digest(getattr(value, field.name)) for field in dataclasses.fields(value)))
+    return _pickled(value)
+
+
+def _series(column: pd.Series[Any]) -> bytes:
+    if is_list_column(column):
+        return _digest(Itemsets.from_series(column))
+    try:
+        return _hash(str(column.dtype), _array(pd.util.hash_pandas_object(column, index=False).to_numpy()))
+    except TypeError:  # values without a hash
+        return _pickled(column.tolist())
+
+
+def _array(array: NDArray[Any]) -> bytes:
+    return _hash(f"{array.dtype}{array.shape}", np.ascontiguousarray(array).view(np.uint8).data)
+
+
+def _pickled(value: Any) -> bytes:
+    try:
+        return _hash("pickle", pickle.dumps(value))
+    except (AttributeError, TypeError, pickle.PicklingError):
+        return _hash("type", f"{type(value).__module__}.{type(value).__qualname__}".encode())
+
+
+def _hash(kind: str, *parts: bytes | memoryview) -> bytes:
+    """Of a kind, and of parts that are told apart by their lengths."""
+    digest = sha256(f"{kind} {[memoryview(part).nbytes for part in parts]}".encode())
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
