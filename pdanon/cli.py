@@ -104,11 +104,13 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     with _stage(f"running {arguments.algorithm}", announced=not bar):
         result = ALGORITHMS[arguments.algorithm](frame, arguments.column, **options)
     with _stage(f"writing {arguments.target}"):
-        _write_release(result, arguments)
+        _write_release(result, arguments, frame)
     print(result)
     print(f"  written    {arguments.target}")
     if arguments.mapping:
         print(f"  mapping    {arguments.mapping}")
+    if arguments.report:
+        print(f"  report     {arguments.report}")
     return 0
 
 
@@ -208,8 +210,19 @@ def _table(text: str) -> Path:
     return Path(text)
 
 
+def _page(text: str) -> Path:
+    if Path(text).suffix.lower() != ".html":
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
+    return _new(text)
+
+
 def _new_table(text: str) -> Path:
-    path = _table(text)
+    _table(text)
+    return _new(text)
+
+
+def _new(text: str) -> Path:
+    path = Path(text)
     if path.is_dir() or not path.parent.is_dir():
         problem = "is a directory" if path.is_dir() else "is in a directory that does not exist"
         raise argparse.ArgumentTypeError(f"{text!r} {problem}")
@@ -315,9 +328,13 @@ def _read(path: Path, arguments: argparse.Namespace) -> pd.DataFrame:
         return read_table(path, arguments.column, arguments.separator)
 
 
-def _write_release(result: Anonymized, arguments: argparse.Namespace) -> None:
-    """Write the release and, if it was asked for, the mapping: both or none, the release last."""
-    files = {arguments.mapping: partial(write_plain, result.mapping)} if arguments.mapping else {}
+def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:
+    """Write the release and what was asked for of the report and the mapping: all or none, it last."""
+    files: dict[Path, Callable[[Path], object]] = {}
+    if arguments.mapping:
+        files[arguments.mapping] = partial(write_plain, result.mapping)
+    if arguments.report:
+        files[arguments.report] = partial(result.report, original=original)
     files[arguments.target] = partial(
         write_table, result.frame, column=arguments.column, separator=arguments.separator
     )
@@ -376,6 +393,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_format(anonymize)
     anonymize.add_argument(
         "--mapping", metavar="FILE", type=_new_table, help="write what each item became: .parquet or .csv"
+    )
+    anonymize.add_argument(
+        "--report", metavar="FILE", type=_page, help="write a page that shows the release to others: .html"
     )
 
     audit = command(

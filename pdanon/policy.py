@@ -50,7 +50,7 @@ _KEYS: dict[str, dict[str, type]] = {
         "compare": dict,
     },
     "columns": {"items": str, "quasi": list, "sensitive": list, "drop": list},
-    "outputs": {"release": str, "mapping": str, "loss": str, "comparison": str},
+    "outputs": {"release": str, "mapping": str, "loss": str, "report": str, "comparison": str},
     "compare": {"algorithms": dict, "vary": dict, "measures": list, "n_jobs": int, "resume": str},
 }
 _TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
@@ -82,7 +82,7 @@ class Policy:
     separator : str, optional
         What stands between two items in CSV files.
     outputs : dict
-        Paths of ``release``, ``mapping``, ``loss`` and ``comparison``; what is not named is not written.
+        Paths of ``release``, ``mapping``, ``loss``, ``report`` and ``comparison``; what is not named is not written.
     comparison : dict
         What `compare` runs: ``algorithms, vary, measures, n_jobs, resume``.
     source : pathlib.Path, optional
@@ -253,9 +253,10 @@ class Policy:
         """
         loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
         release = partial(write_table, result.frame, column=self.items, separator=self.separator)
-        writers: dict[str, Callable[[Path], None]] = {
+        writers: dict[str, Callable[[Path], object]] = {
             "loss": partial(write_plain, loss),
             "mapping": partial(write_plain, result.mapping),
+            "report": result.report,
             "release": release,
         }
         write_whole({self.outputs[name]: write for name, write in writers.items() if name in self.outputs})

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
+
+from pdanon.plotting import Plots
+from pdanon.report import write_report
+from pdanon.report.pieces import facts
+from pdanon.summary import headline
 
 __all__ = ["Anonymized", "Audit", "Guarantee"]
 
@@ -26,8 +32,6 @@ class Audit:
 
     Attributes
     ----------
-    passed_through : tuple of hashable
-        Labels of the columns that are released as they were.
     holds : bool
         Whether the guarantee holds: there is no threat.
     rows_at_risk : int
@@ -57,6 +61,11 @@ class Audit:
     def threats(self) -> pd.DataFrame:
         """The minimal violating itemsets."""
         return self._list_threats()
+
+    def _repr_html_(self) -> str:
+        verdict = "holds" if self.holds else "does not hold"
+        risk = f"{self.rows_at_risk} rows"
+        return facts("Audit", [("guarantee", repr(self.guarantee)), ("verdict", verdict), ("at risk", risk)])
 
     def __repr__(self) -> str:
         return f"Audit(holds={self.holds}, rows_at_risk={self.rows_at_risk}, guarantee={self.guarantee!r})"
@@ -93,6 +102,8 @@ class Anonymized:
         Information loss by measure.
     parameters : dict
         What was asked.
+    passed_through : tuple of hashable
+        Labels of the columns that are released as they were.
     holds : bool
         Whether the audit found the guarantee to hold. False only in the `partial` of an `InfeasibleError`,
         which is not to be released.
@@ -111,22 +122,57 @@ class Anonymized:
     def __iter__(self) -> Iterator[pd.DataFrame]:
         return iter((self.frame, self.mapping))
 
+    @property
+    def plot(self) -> Plots:
+        """The pictures: ``plot.loss()``, ``plot.risk(original)``, ``plot.sizes()``, ``plot.mapping()``."""
+        return Plots(self)
+
+    def report(self, path: str | os.PathLike[str], original: pd.DataFrame | None = None) -> None:
+        """Write a page that shows the release to others.
+
+        One HTML file that needs no network: what was asked, the guarantee and how it was checked, the risk,
+        what was lost, what became of the items, and the columns that passed through. Its pictures need
+        matplotlib; without it the page has tables only.
+
+        Parameters
+        ----------
+        path : path
+            The file. If it exists it is replaced when the new one is complete.
+        original : pandas.DataFrame, optional
+            What the release was made from, to show the risk before as well.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be written.
+        ParameterError
+            If the original does not have the rows of the release.
+
+        Notes
+        -----
+        The page holds counts, the names of the columns and up to 100 labels that are published; no row of the
+        data, and no item that was removed, unless the label of a set names it. The counts, such as how many
+        items were suppressed and the risk before, are facts about the original: publish the page if they may
+        be known.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = pathlib.Path(directory) / "release.html"
+        ...     df.txanon.pcta(k=2, m=2).report(path, original=df)
+        ...     "The release has its guarantee" in path.read_text(encoding="utf-8")
+        True
+        """
+        write_report(self, path, original)
+
     def __repr__(self) -> str:
-        lines = [
-            f"Anonymized: {len(self.frame)} rows, {self.parameters.get('algorithm', 'release')}",
-            f"  guarantee  {self.guarantee!r}, {'audited' if self.holds else 'which does NOT hold'}",
-            *self._changes(),
-            "  loss       " + ", ".join(f"{name} {value:.4g}" for name, value in self.loss.items()),
-        ]
+        lines = [self._title(), *(f"  {name:<10} {text}" for name, text in headline(self))]
         return "\n".join(lines)
 
-    def _changes(self) -> Iterator[str]:
-        if self.classes is not None:
-            sizes = self.classes.iloc[:, 1]  # by position: a quasi-identifier may be called size too
-            smallest = f", the smallest of {sizes.min()} rows" if len(sizes) else ""
-            yield f"  classes    {len(sizes)}{smallest}"
-        if self.classes is None or len(self.mapping):
-            generalized = self.mapping["generalized"]
-            changed = generalized.isna() | (generalized != self.mapping["item"].astype(generalized.dtype))
-            of_all = f"{int(changed.sum())} of {len(self.mapping)} generalized or suppressed"
-            yield f"  items      {of_all}" + ("" if self.groups is None else ", counted in each group")
+    def _repr_html_(self) -> str:
+        return facts(self._title(), headline(self))
+
+    def _title(self) -> str:
+        return f"Anonymized: {len(self.frame)} rows, {self.parameters.get('algorithm', 'release')}"

@@ -112,7 +112,7 @@ def write_plain(mapping: pd.DataFrame, path: Path) -> None:
         pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft)
 
 
-def write_whole(writers: Mapping[Path, Callable[[Path], None]]) -> None:
+def write_whole(writers: Mapping[Path, Callable[[Path], object]]) -> None:
     """Write files all or none, each by its writer; they appear in the order given."""
     with replacing_all(writers) as drafts:
         for draft, write in zip(drafts, writers.values(), strict=True):

@@ -143,6 +143,37 @@ def test_mapping_is_written_only_when_asked(run):
     assert b"generalized" not in Path("out.parquet").read_bytes()
 
 
+def test_report_shows_the_risk_before_and_after(run):
+    code, out, err = run("anonymize", "in.parquet", "out.parquet", *KM, "--report", "report.html")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[-1] == "  report     report.html"
+    pdanon.pcta(read_parquet("in.parquet"), k=2, m=2).report("expected.html", read_parquet("in.parquet"))
+    assert Path("report.html").read_bytes() == Path("expected.html").read_bytes()
+    assert b"Risk before and after" in Path("report.html").read_bytes()
+
+
+def test_release_report_and_mapping_appear_all_or_none(run, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "no space left")
+
+    before = contents()
+    monkeypatch.setattr(cli, "_write_mapping", full)
+    files = ("--report", "report.html", "--mapping", "map.parquet")
+    code, _, err = run("anonymize", "in.parquet", "out.parquet", *KM, *files)
+    assert code == 2
+    assert "no space left" in err
+    assert contents() == before
+
+
+@pytest.mark.parametrize("name", ["report.txt", "nowhere/report.html"])
+def test_report_needs_a_name_that_can_be_written(run, name):
+    before = contents()
+    code, _, err = run("anonymize", "in.parquet", "out.parquet", *KM, "--report", name)
+    assert code == 2
+    assert "argument --report" in err
+    assert contents() == before
+
+
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_same_input_gives_the_same_bytes(run, suffix):
     written = []

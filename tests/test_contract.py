@@ -27,6 +27,7 @@ from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, TransactionalK
 from pdanon.accessors import TxanonAccessor
 from pdanon.algorithms import ALGORITHMS
 from pdanon.itemsets import find_column
+from pdanon.report import render
 
 
 def tree_over(items):
@@ -442,6 +443,18 @@ def test_items_that_no_label_names_are_not_released(name, write, layout):
     assert result.frame.attrs == {}
 
 
+@algorithms
+def test_items_that_no_label_names_are_not_reported(name):
+    single = [f"{SECRET}-{number}" for number in range(6)]
+    frame = frame_of([[item, "common"] for item in single])
+    result = run(name, frame)
+    page = render(result, original=frame)
+    published = frozenset().union(*rows_of(result.frame))
+    removed = [item for item in single if not any(item in label for label in published)]
+    assert not any(item in page for item in removed)
+    assert "The release has its guarantee" in page
+
+
 # --- refusals
 
 
@@ -478,9 +491,10 @@ def test_result_unpacks_and_says_what_was_asked(name):
 def test_representations_show_no_item(name):
     frame = frame_of([[SECRET, "b"], ["b"], [SECRET], ["c", f"{SECRET}2"]])
     result = run(name, frame)
-    assert SECRET not in repr(result)
+    assert SECRET not in repr(result) + result._repr_html_()
     assert SECRET not in repr(result.guarantee)
-    assert SECRET not in repr(frame.txanon.audit(result.guarantee))
+    audit = frame.txanon.audit(result.guarantee)
+    assert SECRET not in repr(audit) + audit._repr_html_()
     assert "4 rows" in repr(result)
 
 

@@ -36,6 +36,7 @@ drop = ["name"]
 release = "released.parquet"
 mapping = "mapping.csv"
 loss = "loss.csv"
+report = "report.html"
 """
 
 
@@ -78,7 +79,7 @@ def test_run_gives_what_the_library_gives(here):
     pd.testing.assert_frame_equal(result.frame, expected.frame)
     assert rows_of(result.frame) == [{MERGED, "tea"}, {MERGED}, {MERGED, "tea"}, {"tea"}]
     policy.write(result)
-    assert set(written(here)) - set(before) == {"released.parquet", "mapping.csv", "loss.csv"}
+    assert set(written(here)) - set(before) == {"released.parquet", "mapping.csv", "loss.csv", "report.html"}
     pd.testing.assert_frame_equal(read_parquet(here / "released.parquet"), result.frame)
     loss = pd.read_csv(here / "loss.csv").set_index("measure")["value"]
     assert loss.to_dict() == pytest.approx(result.loss.to_dict())
