@@ -37,6 +37,7 @@ from pdanon.guarantees import (
     Coherence,
     KAnonymity,
     KKm,
+    KLm,
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
@@ -59,6 +60,10 @@ from pdanon.relational.k_member import k_member
 from pdanon.relational.mondrian import mondrian
 from pdanon.relational.top_down import top_down
 from pdanon.result import Anonymized, Audit
+from pdanon.rt.rfirst import rfirst
+from pdanon.rt.rum_bound import rum_bound
+from pdanon.rt.tfirst import tfirst
+from pdanon.rt.tum_bound import tum_bound
 
 __all__ = [
     "Anonymized",
@@ -76,6 +81,7 @@ __all__ = [
     "ItemsetDtypeError",
     "KAnonymity",
     "KKm",
+    "KLm",
     "KmAnonymity",
     "LmDiversity",
     "ParameterError",
@@ -110,12 +116,16 @@ __all__ = [
     "pcta",
     "read_csv",
     "read_parquet",
+    "rfirst",
     "risk",
+    "rum_bound",
     "suppress_public",
     "suppress_to_k",
+    "tfirst",
     "to_csv",
     "to_parquet",
     "top_down",
+    "tum_bound",
     "upcta",
     "utility",
     "vpa",

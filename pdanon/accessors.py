@@ -23,6 +23,7 @@ from pdanon.metrics.attack import attack
 from pdanon.metrics.risk import risk
 from pdanon.recoding import apply_mapping
 from pdanon.relational import RELATIONAL
+from pdanon.rt import RT
 from pdanon.support import SupportIndex
 
 __all__ = ["ItemsetAccessor", "TxanonAccessor"]
@@ -58,6 +59,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     risk,
     attack,
     lcg,
+    *RT.values(),
     apply_mapping,
 )
 for _function in _FUNCTIONS:

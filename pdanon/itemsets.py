@@ -27,6 +27,7 @@ __all__ = [
     "Offsets",
     "arrow_lists",
     "as_itemsets",
+    "beside",
     "canonical_rows",
     "compact",
     "encode",
@@ -279,6 +280,35 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
         return pd.Series(Itemsets.from_series(lists).to_pandas(), index=index, name=lists.name)
     arrow = lists if isinstance(lists, (pa.Array, pa.ChunkedArray)) else _objects_to_arrow(lists)
     return pd.Series(Itemsets.from_arrow(arrow).to_pandas(), index=index)
+
+
+def beside(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
+    """Put the items of several columns into one, where an item of one column is none of another.
+
+    Parameters
+    ----------
+    columns : sequence of Itemsets
+        Columns of the same rows.
+
+    Returns
+    -------
+    itemsets : Itemsets
+        The items are numbered column by column; their text has the number of the column before it.
+    column_of : ndarray of int32, shape (items,)
+        The column that each item is from.
+    """
+    if len(columns) == 1:
+        return columns[0], np.zeros(columns[0].n_items, np.int32)
+    counts = [column.n_items for column in columns]
+    first = np.cumsum([0, *counts])
+    rows = np.concatenate([column.rows for column in columns])
+    codes = np.concatenate([column.codes + start for column, start in zip(columns, first, strict=False)])
+    order = np.lexsort((codes, rows))
+    lengths = np.sum([column.lengths for column in columns], axis=0)
+    texts = [f"{number}: {text}" for number, column in enumerate(columns) for text in column.texts()]
+    nulls = np.logical_and.reduce([column.nulls for column in columns])
+    itemsets = Itemsets(codes[order].astype(np.int32), _offsets(lengths), pa.array(texts, pa.string()), nulls)
+    return itemsets, np.repeat(np.arange(len(columns), dtype=np.int32), counts)
 
 
 def is_list_column(series: pd.Series[Any]) -> bool:

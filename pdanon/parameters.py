@@ -95,17 +95,17 @@ def check_feasible(index: SupportIndex, k: int) -> None:
         )
 
 
-def quasi_labels(quasi: Any) -> tuple[Hashable, ...]:
-    """Check the labels of quasi-identifiers: a list of at least one, each once."""
+def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:
+    """Check the labels of quasi-identifiers, or of other columns: a list of at least one, each once."""
     if isinstance(quasi, (str, Mapping)) or not isinstance(quasi, Iterable):
-        hint = "one column is a list of one: quasi=['age']"
-        raise ParameterError("quasi must be a list of columns", got=type(quasi).__name__, hint=hint)
+        hint = f"one column is a list of one: {name}=['age']"
+        raise ParameterError(f"{name} must be a list of columns", got=type(quasi).__name__, hint=hint)
     labels = tuple(quasi)
     if not all(isinstance(label, Hashable) for label in labels):
-        raise ParameterError("quasi must be a list of columns", where="quasi", got="a list of lists")
+        raise ParameterError(f"{name} must be a list of columns", where=name, got="a list of lists")
     if not labels or len(set(labels)) < len(labels):
         problem = "names a column twice" if labels else "names no column"
-        raise ParameterError(f"quasi {problem}", where="quasi", got=list(labels))
+        raise ParameterError(f"{name} {problem}", where=name, got=list(labels))
     return labels
 
 

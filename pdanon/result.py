@@ -93,7 +93,8 @@ class Anonymized:
     mapping : pandas.DataFrame
         What each item became: ``group, item, generalized, support``. Not part of the release.
     classes : pandas.DataFrame or None
-        Relational results: one row a class: ``group, size``, then the generalized quasi-identifiers.
+        Relational results: one row a group: ``group, size``, then the generalized quasi-identifiers. Groups
+        whose items are recoded apart may be alike in these.
     groups : pandas.Series or None
         Local recodings and relational results: group of each row. Not part of the release.
     guarantee : Guarantee

@@ -10,6 +10,7 @@ import pytest
 import pdanon
 from pdanon.algorithms import ALGORITHMS
 from pdanon.cli import main
+from pdanon.rt import RT
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
@@ -42,7 +43,7 @@ def test_the_reference_has_every_public_name():
     assert set(re.findall(r"^::: pdanon\.(\w+)$", reference, re.MULTILINE)) == set(pdanon.__all__)
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", [*ALGORITHMS, *RT])
 def test_every_algorithm_has_a_page_that_can_be_found(name):
     assert (ROOT / "docs" / "algorithms" / f"{name}.md").is_file()
     for place in ("README.md", "mkdocs.yml", "docs/algorithms/index.md"):

@@ -1,72 +1,98 @@
-"""(k,k^m)-anonymity: what the audit finds is what counting every itemset of every row finds."""
+"""(k,k^m)-anonymity and (k,l^m)-diversity: audits find what counting every itemset of every row finds."""
 
 from __future__ import annotations
 
-from itertools import combinations
-
+import naive_rt as naive
 import pandas as pd
 import pyarrow as pa
 import pytest
-from conftest import frame_of, row_lists
+from conftest import SECRET, frame_of, row_lists
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon import KAnonymity, KKm, KmAnonymity
+from pdanon import KAnonymity, KKm, KLm, KmAnonymity
+
+QUASI = st.lists(st.tuples(st.sampled_from([1, 2, None]), st.sampled_from("xy")), min_size=9, max_size=9)
 
 
-def rare_parts(rows, k, m):
-    """For each row the subsets of up to m of its items, or with None all, that fewer than k rows match."""
-
-    def matches(quasi, part):
-        return sum(quasi == other and part <= items for other, items in rows)
-
-    parts = []
-    for quasi, items in rows:
-        sizes = range(min(m, len(items)) + 1) if m is not None else {0, len(items)}
-        chosen = (frozenset(each) for size in sizes for each in combinations(sorted(items), size))
-        parts.append({(quasi, part): matches(quasi, part) for part in chosen if matches(quasi, part) < k})
-    return parts
+def frame_with(lists, quasi, missing=()):
+    """Rows as pairs of quasi-identifiers and items, and as a frame, where some empty rows are missing."""
+    rows = [*zip(quasi, lists, strict=False)]
+    frame = frame_of([None if i in missing and not row else row for i, row in enumerate(lists)])
+    frame["age"] = pd.array([age for (age, _), _ in rows], dtype="Int64")
+    frame["sex"] = pd.Series([sex for (_, sex), _ in rows], dtype="str")
+    return rows, frame
 
 
-def listed(found, m):
-    """The minimal ones; with m=None, all rare rows of the classes that are large enough."""
-    return {
-        (quasi, part): count
-        for (quasi, part), count in found.items()
-        if not any(
-            other == quasi and smaller < part and (m is not None or not smaller) for other, smaller in found
-        )
-    }
+def listed(threats):
+    """Support and reason by quasi-identifiers and itemset; each is listed once."""
+    ages = [None if pd.isna(age) else age for age in threats["age"]]
+    itemsets = map(frozenset, pa.chunked_array(threats["itemset"]).to_pylist())
+    keys = [*zip(zip(ages, threats["sex"], strict=True), itemsets, strict=True)]
+    assert len(set(keys)) == len(keys)
+    return dict(zip(keys, zip(threats["support"], threats["why"], strict=True), strict=True))
 
 
 @settings(max_examples=150)
 @given(
     row_lists(items="abcd", longest=4, most=9),
-    st.lists(st.tuples(st.sampled_from([1, 2, None]), st.sampled_from("xy")), min_size=9, max_size=9),
+    QUASI,
     st.integers(2, 3),
     st.none() | st.integers(1, 3),
     st.sets(st.integers(0, 8)),
 )
 def test_the_same_as_counting_every_itemset(lists, quasi, k, m, missing):
-    rows = [*zip(quasi, lists, strict=False)]
-    frame = frame_of([None if i in missing and not row else row for i, row in enumerate(lists)])
-    frame["age"] = pd.array([age for (age, _), _ in rows], dtype="Int64")
-    frame["sex"] = pd.Series([sex for (_, sex), _ in rows], dtype="str")
+    rows, frame = frame_with(lists, quasi, missing)
     audit = frame.txanon.audit(KKm(k, m, ["age", "sex"]))
-    parts = rare_parts(rows, k, m)
-    assert audit.rows_at_risk == sum(map(bool, parts))
-    expected = listed({key: count for each in parts for key, count in each.items()}, m)
-    threats = audit.threats
-    ages = [None if pd.isna(age) else age for age in threats["age"]]
-    itemsets = map(frozenset, pa.chunked_array(threats["itemset"]).to_pylist())
-    keys = [*zip(zip(ages, threats["sex"], strict=True), itemsets, strict=True)]
-    assert len(set(keys)) == len(keys)
-    assert dict(zip(keys, threats["support"], strict=True)) == expected
-    assert [*threats["why"]] == ["rare" if part else "class" for _, part in keys]
+    broken = naive.kkm_broken(rows, k, m)
+    assert audit.rows_at_risk == sum(map(bool, broken))
+    if m is not None:
+        assert listed(audit.threats) == naive.minimal(broken)
+    else:  # classes below k rows, and the rare rows of the others
+        whole = {
+            (own, items): (naive.matches(rows, own, items), "rare")
+            for own, items in rows
+            if naive.matches(rows, own, frozenset()) >= k > naive.matches(rows, own, items)
+        }
+        small = {key: value for each in broken for key, value in each.items() if not key[1]}
+        assert listed(audit.threats) == whole | small
     if audit.holds:
         assert frame.txanon.audit(KAnonymity(k, ["age", "sex"])).holds
         assert frame.txanon.audit(KmAnonymity(k, m)).holds
+
+
+@settings(max_examples=150)
+@given(
+    row_lists(items="abst", longest=4, most=9),
+    QUASI,
+    st.integers(2, 3),
+    st.integers(2, 3),
+    st.none() | st.integers(1, 2),
+)
+def test_the_same_with_sensitive_items(lists, quasi, k, diversity, m):
+    rows, frame = frame_with(lists, quasi)
+    audit = frame.txanon.audit(KLm(k, diversity, m, ["age", "sex"], ["s", "t"]))
+    broken = naive.klm_broken(rows, k, diversity, m, frozenset("st"))
+    assert audit.rows_at_risk == sum(map(bool, broken))
+    assert listed(audit.threats) == naive.minimal(broken)
+
+
+@settings(max_examples=60)
+@given(row_lists(items="abcdef", longest=5, most=9), QUASI, st.none() | st.integers(1, 3))
+def test_several_list_columns_are_one_transaction(lists, quasi, m):
+    rows, frame = frame_with(lists, quasi)
+    whole = frame.txanon.audit(KKm(2, m, ["age", "sex"]))
+    letters = [pd.Series([[*row & set(part)] for row in lists], dtype=object) for part in ("abc", "def")]
+    numbers = letters[1].map(lambda row: [ord(item) for item in row])
+    two = frame.drop(columns="items").assign(left=letters[0], right=numbers)
+    audit = pdanon.audit(two, KKm(2, m, ["age", "sex"], columns=["left", "right"]))
+    assert audit.rows_at_risk == whole.rows_at_risk == sum(map(bool, naive.kkm_broken(rows, 2, m)))
+    assert [*audit.threats["support"]] == [*whole.threats["support"]]
+    renamed = {letter: f"0: {letter}" if letter in "abc" else f"1: {ord(letter)}" for letter in "abcdef"}
+    itemsets = pa.chunked_array(whole.threats["itemset"]).to_pylist()
+    expected = [{renamed[item] for item in itemset} for itemset in itemsets]
+    assert [*map(set, audit.threats["itemset"])] == expected
 
 
 # Figures of the RT paper: classes, and the items of each row; G and H are not protected.
@@ -103,11 +129,25 @@ def test_neither_of_the_two_alone():
     assert frame.txanon.audit(KKm(2, 2, ["sex"])).rows_at_risk == 4
 
 
+@pytest.mark.parametrize("guarantee", [KKm(2, 2, ["sex"]), KLm(2, 2, 2, ["sex"], ["x"])])
+def test_no_rows(guarantee):
+    audit = frame_of([]).assign(sex=pd.Series([], dtype="str")).txanon.audit(guarantee)
+    assert audit.holds
+    assert [*audit.threats.columns] == ["sex", "itemset", "support", "why"]
+    assert len(audit.threats) == 0
+
+
 def test_columns_may_be_named_like_those_of_the_threats():
-    frame = frame_of([{"a"}, {"b"}, {"b"}]).assign(why=["u", "v", "v"], support=1)
-    threats = frame.txanon.audit(KKm(2, 1, ["why", "support"])).threats
-    assert [*threats.columns] == ["why", "support", "itemset", "support", "why"]
-    assert threats.iloc[0, [0, 3, 4]].tolist() == ["u", 1, "class"]
+    frame = frame_of([{"a"}, {"b"}, {"b"}]).assign(why=["u", "v", "v"], support=1, group=["p", "q", "q"])
+    threats = frame.txanon.audit(KKm(2, 1, ["why", "support", "group"])).threats
+    assert [*threats.columns] == ["why", "support", "group", "itemset", "support", "why"]
+    assert threats.iloc[0, [0, 4, 5]].tolist() == ["u", 1, "class"]
+
+
+def test_a_sensitive_item_that_does_not_occur_is_safe():
+    frame = frame_of([{"a"}, {"a"}]).assign(sex="f")
+    assert frame.txanon.audit(KLm(2, 2, 2, ["sex"], [SECRET])).holds
+    assert SECRET not in repr(KLm(2, 2, 2, ["sex"], [SECRET]))
 
 
 @pytest.mark.parametrize(
@@ -116,11 +156,33 @@ def test_columns_may_be_named_like_those_of_the_threats():
         ((1, 2, ["sex"]), pdanon.ParameterError),
         ((2, 0, ["sex"]), pdanon.ParameterError),
         ((2, 2, "sex"), pdanon.ParameterError),
+        ((2, 2, []), pdanon.ParameterError),
         ((2, 2, ["nowhere"]), pdanon.ColumnError),
         ((2, 2, ["items"]), pdanon.ColumnError),
+        ((2, 2, ["sex"], "items"), pdanon.ParameterError),
+        ((2, 2, ["sex"], []), pdanon.ParameterError),
+        ((2, 2, ["sex"], ["items", "items"]), pdanon.ParameterError),
+        ((2, 2, ["sex"], ["items", "nowhere"]), pdanon.ColumnError),
+        ((2, 2, ["sex"], ["items", "sex"]), pdanon.ItemsetDtypeError),
     ],
 )
 def test_refusals(arguments, error):
     frame = frame_of([{"a"}]).assign(sex="f")
     with pytest.raises(error):
         frame.txanon.audit(KKm(*arguments))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (2, 1, 2, ["sex"], ["x"]),
+        (2, 2, 0, ["sex"], ["x"]),
+        (1, 2, 2, ["sex"], ["x"]),
+        (2, 2, 2, [], ["x"]),
+        (2, 2, 2, ["sex"], []),
+        (2, 2, 2, ["sex"], "x"),
+    ],
+)
+def test_refusals_with_sensitive_items(arguments):
+    with pytest.raises(pdanon.ParameterError):
+        KLm(*arguments)

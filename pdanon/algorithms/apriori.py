@@ -25,7 +25,7 @@ from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
 
-__all__ = ["apriori"]
+__all__ = ["apriori", "covering"]
 
 
 def apriori(
@@ -126,7 +126,7 @@ def apriori(
     known, secrets = divided(itemsets, hidden)
     check_feasible(known, k)
     _check_diverse(known, secrets, l)
-    tree, leaves = _covering(hierarchy, itemsets.texts(), hidden)
+    tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
     cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
     with progress_bar(progress, "apriori", "generalizations") as report:
         cut.protect(k, m, report)
@@ -162,7 +162,7 @@ def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | 
             )
 
 
-def _covering(
+def covering(
     hierarchy: HierarchyLike, texts: Sequence[str], hidden: NDArray[np.bool_]
 ) -> tuple[Hierarchy, Codes]:
     """The hierarchy, which has to have the known items, with sensitive ones added where it lacks them."""

@@ -22,7 +22,7 @@ from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
 
-__all__ = ["lra"]
+__all__ = ["alike_blocks", "decide", "lra"]
 
 
 def lra(
@@ -119,11 +119,11 @@ def decide(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
 ) -> tuple[Codes, Codes]:
     """The node of each occurrence, and the block of each row."""
-    blocks = _blocks(index, parts, k)
+    blocks = alike_blocks(index, parts, k)
     return _cut_by_blocks(index, blocks, tree, leaves, k, m, report), blocks
 
 
-def _blocks(index: SupportIndex, parts: int, k: int) -> Codes:
+def alike_blocks(index: SupportIndex, parts: int, k: int) -> Codes:
     """The block of each row: about equal numbers of non-empty rows, k at least, equal rows together."""
     ranks = _gray_ranks(index)
     filled = np.bincount(ranks, np.diff(index.offsets) > 0, minlength=index.n_rows).astype(np.int64)

@@ -9,7 +9,7 @@ import pandas as pd
 from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.constraints import PrivacyConstraints
-from pdanon.guarantees.kkm import KKm
+from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.public import PublicK
@@ -21,6 +21,7 @@ __all__ = [
     "Coherence",
     "KAnonymity",
     "KKm",
+    "KLm",
     "KmAnonymity",
     "LmDiversity",
     "PrivacyConstraints",

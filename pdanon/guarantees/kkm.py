@@ -1,4 +1,4 @@
-"""(k,k^m)-anonymity: whoever knows the quasi-identifiers and up to m items finds at least k rows.
+"""(k,k^m)-anonymity: whoever knows the quasi-identifiers and up to m items of a row finds k rows.
 
 Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
 Attributes", ECML PKDD 2013.
@@ -8,43 +8,48 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.breaches import breaches, minimal
 from pdanon.guarantees.km import threat_table
+from pdanon.guarantees.lm import sensitive_texts
 from pdanon.guarantees.relational import equal_rows
-from pdanon.itemsets import Itemsets, find_column
-from pdanon.parameters import check_k, check_m, find_quasi, quasi_labels
+from pdanon.itemsets import Codes, Itemsets, beside, find_column
+from pdanon.parameters import check_count, check_k, check_m, find_quasi, quasi_labels
 from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
 
-__all__ = ["KKm"]
+__all__ = ["KKm", "KLm"]
 
 
 @dataclass(frozen=True)
 class KKm:
-    """Rows of equal quasi-identifiers are k or more, and k^m-anonymous among themselves.
+    """Every combination of quasi-identifiers and up to m items that is in a row is in at least k rows.
 
     Parameters
     ----------
     k : int
         Least number of rows that an attacker's knowledge must match; at least 2.
     m : int or None
-        Most items that the attacker knows, besides the quasi-identifiers; at least 1. None: all items of a
-        row.
+        Most items that the attacker knows; at least 1. None: all items of a row.
     quasi : sequence of hashable
         Labels of the quasi-identifiers.
+    columns : sequence of hashable, optional
+        Labels of several list columns, of which the attacker knows up to m items in all.
 
     Raises
     ------
     ParameterError
-        If k or m is out of range, or no column is named, or one twice.
+        If a parameter is out of range, or no column is named, or one twice.
 
     Notes
     -----
-    It implies ``KAnonymity(k, quasi)`` and ``KmAnonymity(k, m)``; the two together do not imply it.
+    It implies k-anonymity of the quasi-identifiers and k^m-anonymity of the items, and is more than both:
+    the items count within each class of equal quasi-identifiers.
 
     References
     ----------
@@ -54,23 +59,27 @@ class KKm:
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame({"sex": list("ffmm"), "items": [["tea"], ["tea"], ["tea"], ["tea", "rice"]]})
-    >>> audit = df.txanon.audit(pdanon.KKm(k=2, m=2, quasi=["sex"]))
+    >>> df = pd.DataFrame({"age": [30, 30, 41, 41], "items": [["flu"], ["flu"], ["flu"], ["cold"]]})
+    >>> audit = df.txanon.audit(pdanon.KKm(k=2, m=1, quasi=["age"]))
     >>> audit.holds, audit.rows_at_risk
-    (False, 1)
+    (False, 2)
     >>> audit.threats
-      sex   itemset  support   why
-    0   m  ['rice']        1  rare
+       age   itemset  support   why
+    0   41  ['cold']        1  rare
+    1   41   ['flu']        1  rare
     """
 
     k: int
     m: int | None
     quasi: Sequence[Hashable]
+    columns: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
         object.__setattr__(self, "m", check_m(self.m))
         object.__setattr__(self, "quasi", quasi_labels(self.quasi))
+        if self.columns is not None:
+            object.__setattr__(self, "columns", quasi_labels(self.columns, "columns"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -78,69 +87,210 @@ class KKm:
         Parameters
         ----------
         frame : pandas.DataFrame
-            Any frame with these columns and a list column, released or not.
+            Any frame with a list column and these quasi-identifiers, released or not.
+        column : hashable, optional
+            The list column, if the guarantee names none. By default the only one.
+
+        Returns
+        -------
+        Audit
+            ``threats`` has the quasi-identifiers of a class, an ``itemset`` of at most m labels that too few
+            of its rows hold, all of whose proper subsets have k, its ``support`` in the class, and ``why``:
+            ``rare``; with ``m=None`` the rare rows. A class of fewer than k rows has the empty itemset, and
+            ``class`` as ``why``. With several list columns, the number of its column is before each label.
+
+        Raises
+        ------
+        ColumnError
+            If a column does not exist, is there twice, or holds lists where it should not, or not where it
+            should.
+
+        Notes
+        -----
+        Exact. An item counts as another one in each class, so that no itemset spans two of them.
+        """
+        classes = _Classes.of(frame, [column] if self.columns is None else self.columns, self.quasi)
+        small = classes.sizes < self.k
+        exposed = small[classes.of_row] | (classes.index.exposure(self.k, self.m) > 0)
+
+        def list_threats() -> pd.DataFrame:
+            index = classes.index
+            rare = index.rare_rows(self.k) if self.m is None else index.rare(self.k, self.m)
+            return classes.table(small, rare, self.k)
+
+        return Audit(self, int(np.count_nonzero(exposed)), list_threats)
+
+    def with_mapping(self, mapping: pd.DataFrame) -> KKm:
+        """Return the guarantee itself: it speaks of published values only."""
+        return self
+
+
+@dataclass(frozen=True, repr=False)
+class KLm:
+    """:class:`KKm` of the known items, and in no class do they give a sensitive one away.
+
+    Known items are all that are not sensitive. Of the rows of a class that hold up to m known items, or none,
+    each sensitive item is in at most one in l.
+
+    Parameters
+    ----------
+    k : int
+        Least number of rows that an attacker's knowledge must match; at least 2.
+    l : int
+        At least 2: a sensitive item is in at most 1/l of the matching rows.
+    m : int or None
+        Most known items that the attacker knows; at least 1. None: all of a row.
+    quasi : sequence of hashable
+        Labels of the quasi-identifiers.
+    sensitive : iterable
+        The sensitive items, as the frame has them. One that does not occur is in no row, and safe.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or no column or no sensitive item is named.
+    ItemsetDtypeError
+        If the sensitive items are of several types.
+
+    References
+    ----------
+    .. [1] G. Poulis, G. Loukides, A. Gkoulalas-Divanis, S. Skiadopoulos, "Anonymizing Data with Relational
+       and Transaction Attributes", ECML PKDD 2013.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"age": [30, 30, 41, 41], "items": [["tea"], ["flu"], ["flu"], ["flu"]]})
+    >>> audit = df.txanon.audit(pdanon.KLm(k=2, l=2, m=1, quasi=["age"], sensitive=["flu"]))
+    >>> audit
+    Audit(holds=False, rows_at_risk=3, guarantee=KLm(k=2, l=2, m=1, quasi=('age',), sensitive=1 items))
+    >>> audit.threats
+       age  itemset  support        why
+    0   30  ['tea']        1       rare
+    1   41       []        2  diversity
+    """
+
+    k: int
+    l: int  # noqa: E741  (its name in the literature)
+    m: int | None
+    quasi: Sequence[Hashable]
+    sensitive: Any
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "l", check_count(self.l, "l", least=2))
+        object.__setattr__(self, "m", check_m(self.m))
+        object.__setattr__(self, "quasi", quasi_labels(self.quasi))
+        object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
+
+    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
+        """Recount a frame from scratch.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Any frame with a list column and these quasi-identifiers, released or not.
         column : hashable, optional
             The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` has the quasi-identifiers of a class, ``itemset, support`` and ``why``: first, with
-            the empty itemset, the classes of fewer than k rows, then the minimal rare itemsets of the
-            others; with ``m=None`` their rare rows.
+            As that of :class:`KKm`; ``why`` is ``class`` or ``rare``, or ``diversity`` where a sensitive item
+            is given away. No itemset is listed that has a listed subset in its class.
 
         Raises
         ------
-        ColumnError, ItemsetDtypeError
-            If a column does not exist, is there twice, or is not what it should be.
+        ColumnError
+            If a column does not exist, is there twice, or holds lists where it should not, or not where it
+            should.
 
         Notes
         -----
-        Exact. Items are counted class by class, in one pass: the same item in two classes is two items.
-        Cost as for ``KmAnonymity``.
+        Exact. An item counts as another one in each class, so that no itemset spans two of them.
         """
-        positions = find_quasi(frame, self.quasi)
-        itemsets = Itemsets.from_series(frame.iloc[:, find_column(frame, column)])
-        classes = equal_rows(frame, positions)
-        small = (np.bincount(classes) < self.k)[classes]
-        index, pairs = _index_by_class(itemsets, classes, ~small)
-        exposed = small | (index.exposure(self.k, self.m) > 0)
+        classes = _Classes.of(frame, [column], self.quasi)
+        sizes, class_of = classes.sizes, classes.class_of
+        hidden = np.isin(classes.itemsets.texts(), self.sensitive)[classes.item_of]
+        known, secrets = classes.index.holding_only(~hidden), classes.index.holding_only(hidden)
+        found = breaches(known, secrets, diversity=self.l, m=self.m, k=self.k)
+        lost = sizes < self.k
+        lost[class_of[secrets.singles * self.l > sizes[class_of]]] = True
+        exposed = lost[classes.of_row] | (known.exposure(self.k, self.m) > 0) | known.holding(found)
 
         def list_threats() -> pd.DataFrame:
-            rare = index.rare_rows(self.k) if self.m is None else index.rare(self.k, self.m).ordered()
-            owners, codes = np.divmod(pairs[rare.codes], max(itemsets.n_items, 1))
-            few, sizes = np.unique(classes[small], return_counts=True)
-            rare = ItemsetTable(
-                codes.astype(np.int32),
-                np.concatenate((np.zeros(len(few), np.int64), rare.offsets)),  # first the empty itemsets
-                np.concatenate((sizes, rare.supports)),
-            )
-            of_threat = np.concatenate((few, owners[rare.offsets[len(few) : -1]]))
-            names, first = np.unique(classes, return_index=True)
-            table = frame.iloc[first[np.searchsorted(names, of_threat)], positions].reset_index(drop=True)
-            parts = threat_table(itemsets, rare, "rare")
-            parts.loc[: len(few) - 1, "why"] = "class"
-            for name in parts:
-                table.insert(table.shape[1], name, parts[name], allow_duplicates=True)
-            return table
+            rare = known.rare(self.k, known.longest if self.m is None else self.m)
+            return classes.table(lost, minimal([rare, found], known), self.k)
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 
-    def with_mapping(self, mapping: pd.DataFrame) -> KKm:
-        """Return the guarantee itself: it speaks of published values and labels only."""
+    def with_mapping(self, mapping: pd.DataFrame) -> KLm:
+        """Return the guarantee itself: sensitive items are published as they are."""
         return self
 
+    def __repr__(self) -> str:
+        asked = f"k={self.k}, l={self.l}, m={self.m}, quasi={self.quasi}"
+        return f"KLm({asked}, sensitive={len(self.sensitive)} items)"
 
-def _index_by_class(
-    itemsets: Itemsets, classes: NDArray[np.int64], counted: NDArray[np.bool_]
-) -> tuple[SupportIndex, NDArray[np.int64]]:
-    """Index the counted rows by pairs of class and item, so that no itemset is in two classes.
 
-    Returns the index, and ``class * items + item`` of each pair.
+@dataclass(frozen=True, eq=False, slots=True)
+class _Classes:
+    """Rows of equal quasi-identifiers, and their items: an item is another one in each class.
+
+    Parameters
+    ----------
+    quasi : pandas.DataFrame
+        The quasi-identifiers.
+    of_row : ndarray of int64, shape (rows,)
+        Class of each row.
+    sizes : ndarray of int64, shape (classes,)
+        Number of rows of each class.
+    itemsets : Itemsets
+        The items.
+    index : SupportIndex
+        The rows, with one code for each pair of a class and an item.
+    class_of, item_of : ndarray
+        The class and the item of each of these codes.
     """
-    kept = counted[itemsets.rows]
-    keys = classes[itemsets.rows[kept]] * max(itemsets.n_items, 1) + itemsets.codes[kept]
-    pairs, codes = np.unique(keys, return_inverse=True)
-    lengths = np.where(counted, itemsets.lengths, 0)
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
-    return SupportIndex(codes.astype(np.int32), offsets, len(pairs)), pairs
+
+    quasi: pd.DataFrame
+    of_row: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    itemsets: Itemsets
+    index: SupportIndex
+    class_of: NDArray[np.int64]
+    item_of: Codes
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable | None], quasi: Any) -> _Classes:
+        places = [find_column(frame, label) for label in columns]
+        itemsets, _ = beside([Itemsets.from_series(frame.iloc[:, place]) for place in places])
+        positions = find_quasi(frame, quasi)
+        of_row = equal_rows(frame, positions)
+        n_items = max(itemsets.n_items, 1)
+        pairs, codes = np.unique(of_row[itemsets.rows] * n_items + itemsets.codes, return_inverse=True)
+        class_of, item_of = np.divmod(pairs, n_items)
+        index = SupportIndex(codes.astype(np.int32), itemsets.offsets, len(pairs))
+        sizes = np.bincount(of_row)
+        return cls(
+            frame.iloc[:, positions], of_row, sizes, itemsets, index, class_of, item_of.astype(np.int32)
+        )
+
+    def table(self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int) -> pd.DataFrame:
+        """List the empty itemset of lost classes, and the threats of others, by class, size and items."""
+        owners = self.class_of[threats.codes[threats.offsets[:-1]]]
+        threats, owners = threats.take(~lost[owners]), owners[~lost[owners]]
+        few = np.flatnonzero(lost)
+        listed = ItemsetTable(
+            self.item_of[threats.codes],
+            np.concatenate((np.zeros(len(few), np.int64), threats.offsets)),
+            np.concatenate((self.sizes[few], threats.supports)),
+        )
+        owners = np.concatenate((few, owners))
+        order = np.argsort(owners, kind="stable")
+        listed = listed.take(order)
+        few_rows = np.where(np.diff(listed.offsets) > 0, "rare", "class")
+        why = np.where(listed.supports < k, few_rows, "diversity")
+        _, first = np.unique(self.of_row, return_index=True)
+        quasi = self.quasi.iloc[first[owners[order]]].reset_index(drop=True)
+        return pd.concat([quasi, threat_table(self.itemsets, listed, why)], axis=1)

@@ -22,7 +22,7 @@ from pdanon.parameters import check_count, check_k, check_m
 from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
 
-__all__ = ["LmDiversity"]
+__all__ = ["LmDiversity", "sensitive_texts"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +86,7 @@ class LmDiversity:
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))
         object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "sensitive", _texts(self.sensitive))
+        object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
         object.__setattr__(self, "k", None if self.k is None else check_k(self.k))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
@@ -164,7 +164,7 @@ class LmDiversity:
         return f"LmDiversity(l={self.l}, m={self.m}, sensitive={len(self.sensitive)} items{k})"
 
 
-def _texts(sensitive: Any) -> tuple[str, ...]:
+def sensitive_texts(sensitive: Any) -> tuple[str, ...]:
     """The distinct sensitive items as published, in order."""
     hint = "give a list of items, even for one: sensitive=[...]"
     if isinstance(sensitive, (str, Mapping)) or not isinstance(sensitive, Iterable):

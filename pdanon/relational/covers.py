@@ -71,7 +71,7 @@ class Covers:
 
 def _padded(covers: Sequence[Codes]) -> Codes:
     """Values as lines of one length, filled up with their last."""
-    width = max(map(len, covers), default=0)
+    width = max(map(len, covers), default=1)
     lines = [np.pad(each, (0, width - len(each)), "edge") for each in covers]
     return np.array(lines, np.int32).reshape(len(lines), width)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
@@ -53,7 +54,7 @@ def form(
     return Anonymized(
         released,
         _no_items(),
-        class_table(released, table, classes),
+        class_table(released, table, classes.of_row),
         pd.Series(classes.of_row, index=frame.index, name="group"),
         guarantee,
         pd.Series({"NCP_relational": classes.ncp}, name="loss", dtype="float64"),
@@ -70,12 +71,12 @@ def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd
     return copy
 
 
-def class_table(released: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd.DataFrame:
-    """One row a class: ``group, size``, then the generalized quasi-identifiers."""
-    _, first = np.unique(classes.of_row, return_index=True)
+def class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any]) -> pd.DataFrame:
+    """One row a group of rows: ``group, size``, then the generalized quasi-identifiers."""
+    _, first, sizes = np.unique(of_row, return_index=True, return_counts=True)
     columns = released.iloc[first, table.positions].reset_index(drop=True)
     columns.attrs = {}
-    columns.insert(0, "size", classes.sizes, allow_duplicates=True)
+    columns.insert(0, "size", sizes, allow_duplicates=True)
     columns.insert(0, "group", np.arange(len(columns)), allow_duplicates=True)
     return columns
 

@@ -1,0 +1,282 @@
+"""The transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.algorithms.direct import decide as direct
+from pdanon.algorithms.hghs import decide as hghs
+from pdanon.algorithms.lra import decide as lra
+from pdanon.algorithms.mhghs import rounds
+from pdanon.algorithms.optimal import decide as optimal
+from pdanon.algorithms.vpa import decide as vpa
+from pdanon.clusters import Clusters
+from pdanon.cuts import Cut, check_parts
+from pdanon.errors import ParameterError
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets import Codes, Itemsets
+from pdanon.parameters import check_share
+from pdanon.relational.attributes import Numbers
+from pdanon.support import SupportIndex
+from pdanon.utility import item_blocks, partition
+
+__all__ = [
+    "CUTTING",
+    "TRANSACTION_ALGORITHMS",
+    "Transactions",
+    "by_cuts",
+    "by_diverse_cuts",
+    "by_sets",
+    "check_transaction",
+]
+
+# What an algorithm is asked beyond k and m, with what it is asked by default.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "pcta": {},
+    "upcta": {"utility": None, "max_suppressed": 0.0},
+    "coat": {"utility": None, "max_suppressed": 0.0},
+    "apriori": {},
+    "direct": {},
+    "optimal": {"time_limit": 60},
+    "vpa": {"parts": 2},
+    "lra": {"parts": 2},
+    "hghs": {},
+    "mhghs": {},
+}
+TRANSACTION_ALGORITHMS = tuple(_OPTIONS)
+CUTTING = frozenset(_OPTIONS) - {"pcta", "upcta", "coat"}  # those that need a hierarchy
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Transactions:
+    """The transactions of all rows, and how those of a cluster are anonymized.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The transactions.
+    k, m : int
+        As in :class:`pdanon.KmAnonymity`.
+    decide : callable
+        The algorithm: rows and their items to a number for each occurrence, which is a node of the
+        hierarchy, or is shared by the items of a set, or is -1 where the item is suppressed.
+    sizes : ndarray of int64, shape (nodes,), or None
+        How many leaves each node covers; None where sets are published.
+    domain : int
+        Number of leaves, or of items that occur.
+    measure : {"ncp", "ul"}
+        What is meant by the loss of transactions (Tum).
+    """
+
+    itemsets: Itemsets
+    k: int
+    m: int | None
+    decide: Callable[[SupportIndex, Codes], Codes]
+    sizes: NDArray[np.int64] | None
+    domain: int
+    measure: str
+
+    @property
+    def most(self) -> int:
+        """The loss of all rows together, if nothing were known of their transactions."""
+        if self.measure == "ul":
+            return self.itemsets.n_rows
+        return self.domain * len(self.itemsets.codes)
+
+    def protect(self, rows: Numbers) -> tuple[Numbers, Codes]:
+        """Anonymize the transactions of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            The rows of a cluster.
+
+        Returns
+        -------
+        places : ndarray of int64
+            Where their occurrences are among all.
+        numbers : ndarray of int32
+            What each becomes, as `decide` says. All are suppressed if fewer than k rows hold an item: no
+            release of them could be k^m-anonymous.
+        """
+        starts, ends = self.itemsets.offsets[rows], self.itemsets.offsets[rows + 1]
+        offsets = np.concatenate(([0], np.cumsum(ends - starts)))
+        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], ends - starts)
+        items, codes = np.unique(self.itemsets.codes[places], return_inverse=True)
+        index = SupportIndex(codes.astype(np.int32), offsets, len(items))
+        if index.n_non_empty < self.k:
+            return places, np.full(len(places), -1, np.int32)
+        return places, self.decide(index, items)
+
+    def loss(self, places: Numbers, numbers: Codes) -> float:
+        """Loss of some rows together, by what their occurrences become."""
+        covered = self._covered(places, numbers)
+        if self.measure == "ncp":
+            return int(covered[(covered > 1) | (numbers < 0)].sum())
+        row_of = np.searchsorted(self.itemsets.offsets, places, side="right")
+        published = row_of * (int(numbers.max(initial=0)) + 2) + numbers + 1
+        _, first = np.unique(published, return_index=True)
+        rows, row = np.unique(row_of[first], return_inverse=True)
+        size = covered[first].astype(np.float64)
+        all_sizes = np.bincount(row, size, minlength=len(rows))
+        terms = (np.exp2(size - all_sizes[row]) - np.exp2(-all_sizes[row])) / (1 - np.exp2(-all_sizes[row]))
+        return float(terms.sum())
+
+    def average_loss(self, rows: Numbers) -> float:
+        """Loss of some rows on average, anonymized together; a share of the most that it could be."""
+        places, numbers = self.protect(rows)
+        most = len(rows) if self.measure == "ul" else self.domain * len(places)
+        return self.loss(places, numbers) / max(most, 1)
+
+    def _covered(self, places: Numbers, numbers: Codes) -> NDArray[np.int64]:
+        """How many items what each occurrence becomes stands for; a suppressed one for all."""
+        if self.sizes is not None:
+            return np.append(self.sizes, self.domain)[numbers]
+        members = np.unique(numbers * np.int64(self.itemsets.n_items) + self.itemsets.codes[places])
+        sizes = np.bincount(members[members >= 0] // self.itemsets.n_items)
+        return np.append(sizes, self.domain)[numbers]
+
+
+def check_transaction(name: Any, hierarchy: Any, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Check which algorithm is wanted for the transactions, and what it is asked.
+
+    Parameters
+    ----------
+    name : str
+        One of `TRANSACTION_ALGORITHMS`.
+    hierarchy : object
+        Given or None.
+    options : mapping or None
+        What the algorithm is asked beyond k, m and the hierarchy.
+
+    Returns
+    -------
+    dict
+        All that it can be asked.
+    """
+    if not isinstance(name, str) or name not in _OPTIONS:
+        raise ParameterError(
+            "there is no such algorithm for transactions",
+            where="transaction",
+            got=name if isinstance(name, str) else type(name).__name__,
+            hint=f"one of {', '.join(_OPTIONS)}",
+        )
+    if (name in CUTTING) != (hierarchy is not None):
+        problem = "needs" if name in CUTTING else "takes no"
+        raise ParameterError(f"{name} {problem} hierarchy of the items", where="hierarchy")
+    if options is not None and not isinstance(options, Mapping):
+        hint = f"give them by name: {{{', '.join(f'{each!r}: ...' for each in _OPTIONS[name])}}}"
+        raise ParameterError("options must be a mapping", got=type(options).__name__, hint=hint)
+    chosen = dict(options or {})
+    for key in chosen:
+        if key not in _OPTIONS[name]:
+            near = get_close_matches(str(key), _OPTIONS[name], 1)
+            known = f"did you mean {near[0]}?" if near else f"it knows {sorted(_OPTIONS[name]) or 'none'}"
+            raise ParameterError(f"{name} has no such option", where="options", got=str(key), hint=known)
+    if "parts" in chosen:
+        check_parts(chosen["parts"])
+    return _OPTIONS[name] | chosen
+
+
+def by_cuts(
+    name: str,
+    itemsets: Itemsets,
+    k: int,
+    m: int | None,
+    measure: str,
+    options: Mapping[str, Any],
+    tree: Hierarchy,
+    leaves: Codes,
+    joint: bool,
+) -> Transactions:
+    """Transactions that are published as nodes of a hierarchy; below the root, if that joins columns."""
+
+    def nodes_of_one_column(index: SupportIndex, items: Codes) -> Codes:
+        nodes = nodes_of_any(index, items)
+        return np.where(nodes == 0, -1, nodes)  # then all items are: nothing is left to be rare
+
+    def nodes_of_any(index: SupportIndex, items: Codes) -> Codes:
+        task = index, tree, leaves[items], k, m
+        if name == "lra":
+            return lra(*task, _quietly, options["parts"])[0]
+        if name == "vpa":
+            return vpa(*task, _quietly, options["parts"])[index.codes]
+        if name == "optimal":
+            return optimal(*task, _quietly, options["time_limit"])[0].nodes[index.codes]
+        if name == "mhghs":
+            *_, scenario = rounds(index, tree, leaves[items], k=k, m=m)
+            return scenario.nodes_of(leaves[items])[index.codes]
+        if name == "apriori":
+            cut = Cut(*task[:3])
+            cut.protect(k, m, _quietly)
+            return cut.nodes[index.codes]
+        return (direct if name == "direct" else hghs)(*task, _quietly)[index.codes]
+
+    nodes = nodes_of_one_column if joint else nodes_of_any
+    return Transactions(itemsets, k, m, nodes, tree.leaves.astype(np.int64), tree.n_leaves, measure)
+
+
+def by_diverse_cuts(
+    itemsets: Itemsets,
+    k: int,
+    m: int | None,
+    measure: str,
+    tree: Hierarchy,
+    leaves: Codes,
+    hidden: NDArray[np.bool_],
+    diversity: int,
+) -> Transactions:
+    """Transactions whose known items are published as nodes, and do not give a sensitive one away."""
+
+    def nodes(index: SupportIndex, items: Codes) -> Codes:
+        secret = hidden[items]
+        known, secrets = index.holding_only(~secret), index.holding_only(secret)
+        result = np.where(secret, leaves[items], -1).astype(np.int32)
+        # Who knows the class alone, or that a row holds any known item, must not be surer than one in l.
+        filled = secrets.within(np.diff(known.offsets) > 0)
+        sure = (secrets.singles * diversity > index.n_rows) | (filled.singles * diversity > filled.n_rows)
+        result[sure] = -1
+        secrets = secrets.holding_only(~sure)
+        if known.n_non_empty >= k:
+            cut = Cut(known, tree, leaves[items], secrets=secrets, diversity=diversity)
+            cut.protect(k, m, _quietly)
+            result[~secret] = cut.nodes[~secret]
+        return result[index.codes]
+
+    return Transactions(itemsets, 0, m, nodes, tree.leaves.astype(np.int64), tree.n_leaves, measure)
+
+
+def by_sets(
+    name: str,
+    itemsets: Itemsets,
+    k: int,
+    m: int | None,
+    measure: str,
+    options: Mapping[str, Any],
+    column_of: Codes | None,
+) -> Transactions:
+    """Transactions that are published as sets of items, of one column each if there are several."""
+    utility = options.get("utility")
+    blocks = item_blocks(None if utility is None else partition(utility), itemsets)
+    share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
+    if column_of is not None:
+        blocks = blocks * (int(column_of.max(initial=0)) + 1) + column_of
+
+    def clusters(index: SupportIndex, items: Codes) -> Codes:
+        # Sets of one column may not suffice: what is rare after that can only be suppressed.
+        spare = index.n_items if column_of is not None else int(share * index.n_items)
+        state = Clusters(index, None, blocks[items], spare=spare, least_first=name == "coat")
+        state.satisfy_km(k, m, report=_quietly)
+        return state.labels[index.codes]
+
+    return Transactions(itemsets, k, m, clusters, None, itemsets.n_items, measure)
+
+
+def _quietly(done: int) -> None:
+    """Progress is told cluster by cluster, not step by step."""
