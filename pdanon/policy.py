@@ -82,7 +82,8 @@ class Policy:
     separator : str, optional
         What stands between two items in CSV files.
     outputs : dict
-        Paths of ``release``, ``mapping``, ``loss``, ``report`` and ``comparison``; what is not named is not written.
+        Paths of ``release``, ``mapping``, ``loss``, ``report`` and ``comparison``; what is not named is not
+        written.
     comparison : dict
         What `compare` runs: ``algorithms, vary, measures, n_jobs, resume``.
     source : pathlib.Path, optional
@@ -307,11 +308,11 @@ class Policy:
             raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
 
     def _check_files(self) -> None:
-        for file in (self.input, *self.outputs.values()):
-            if file.suffix.lower() not in (".parquet", ".csv"):
-                raise ParameterError(
-                    "a file must end in .parquet or .csv", where=self._place(), got=str(file)
-                )
+        for name, file in {"input": self.input, **self.outputs}.items():
+            allowed = (".html",) if name == "report" else (".parquet", ".csv")
+            if file.suffix.lower() not in allowed:
+                problem = f"{name} must end in {' or '.join(allowed)}"
+                raise ParameterError(problem, where=self._place(), got=str(file))
         for file in self.outputs.values():
             if file.is_dir() or not file.parent.is_dir():
                 problem = "is a directory" if file.is_dir() else "is in a directory that does not exist"

@@ -10,10 +10,11 @@ from pdanon.algorithms import ALGORITHMS
 from pdanon.parameters import check_known
 from pdanon.relational import RELATIONAL
 from pdanon.result import Anonymized
+from pdanon.rt import RT
 
 __all__ = ["FAMILIES", "algorithm", "of_lists", "parameters_of"]
 
-FAMILIES: tuple[dict[str, Callable[..., Anonymized]], ...] = (ALGORITHMS, RELATIONAL)
+FAMILIES: tuple[dict[str, Callable[..., Anonymized]], ...] = (ALGORITHMS, RELATIONAL, RT)
 
 
 def algorithm(name: Any) -> Callable[..., Anonymized]:

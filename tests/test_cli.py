@@ -157,7 +157,7 @@ def test_release_report_and_mapping_appear_all_or_none(run, monkeypatch):
         raise OSError(28, "no space left")
 
     before = contents()
-    monkeypatch.setattr(cli, "_write_mapping", full)
+    monkeypatch.setattr(cli, "write_plain", full)
     files = ("--report", "report.html", "--mapping", "map.parquet")
     code, _, err = run("anonymize", "in.parquet", "out.parquet", *KM, *files)
     assert code == 2
