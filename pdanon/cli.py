@@ -154,7 +154,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with _stage("writing"):
         policy.write(result)
     print(result)
-    for name in ("release", "mapping", "loss"):
+    for name in ("release", "mapping", "loss", "report"):
         if name in policy.outputs:
             print(f"  {name:10} {policy.outputs[name]}")
     return 0

@@ -28,7 +28,8 @@ __all__ = [
     "recoded_lists",
 ]
 
-_NAMES = ("algorithm", "criterion", "loss", "merge", "score", "cluster", "transaction")  # of ways to do it
+# Parameters whose texts name a way to do it.
+_NAMES = ("algorithm", "criterion", "loss", "merge", "order", "score", "tum", "cluster", "transaction")
 
 
 def headline(result: Anonymized) -> Iterator[tuple[str, str]]:

@@ -86,7 +86,7 @@ class PrivacyConstraints:
         Returns
         -------
         Audit
-            ``threats`` are the images of the violated constraints.
+            ``threats`` are the images of the violated constraints, each once.
 
         Raises
         ------
@@ -96,9 +96,10 @@ class PrivacyConstraints:
         """
         position = find_column(frame, column)
         published = Itemsets.from_series(frame.iloc[:, position])
-        images = self._images(published)
         # One more item than is published: it is in no row, and stands for labels that no row has.
         index = SupportIndex(published.codes, published.offsets, published.n_items + 1)
+        all_images = self._images(published)
+        images = SupportIndex(all_images.codes, all_images.offsets, index.n_items).distinct()
         supports = index.supports(images.codes, images.offsets)
         rare = (supports > 0) & (supports < self.k) & (np.diff(images.offsets) > 0)
         threats = ItemsetTable(images.codes, images.offsets, supports).take(rare)

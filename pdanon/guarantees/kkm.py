@@ -26,7 +26,7 @@ from pdanon.support import ItemsetTable, SupportIndex
 __all__ = ["KKm", "KLm"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class KKm:
     """Every combination of quasi-identifiers and up to m items that is in a row is in at least k rows.
 
@@ -73,6 +73,10 @@ class KKm:
     m: int | None
     quasi: Sequence[Hashable]
     columns: Sequence[Hashable] | None = None
+
+    def __repr__(self) -> str:
+        columns = "" if self.columns is None else f", columns={self.columns}"
+        return f"KKm(k={self.k}, m={self.m}, quasi={self.quasi}{columns})"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
