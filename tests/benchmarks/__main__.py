@@ -12,6 +12,7 @@ TOPICS = {
     "km_family": "The rest of the k^m family",
     "coherence": "Coherence",
     "groups": "Partition and Clump",
+    "measures": "Queries and the attack",
     "rt": "Quasi-identifiers and items together",
 }
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
