@@ -168,7 +168,7 @@ def check_transaction(name: Any, hierarchy: Any, options: Mapping[str, Any] | No
             hint=f"one of {', '.join(_OPTIONS)}",
         )
     if (name in CUTTING) != (hierarchy is not None):
-        problem = "needs" if name in CUTTING else "takes no"
+        problem = "needs a" if name in CUTTING else "takes no"
         raise ParameterError(f"{name} {problem} hierarchy of the items", where="hierarchy")
     if options is not None and not isinstance(options, Mapping):
         hint = f"give them by name: {{{', '.join(f'{each!r}: ...' for each in _OPTIONS[name])}}}"
