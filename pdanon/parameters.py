@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from difflib import get_close_matches
@@ -13,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, InfeasibleError, ItemsetDtypeError, ParameterError
+from pdanon.errors import ColumnError, FormatError, InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.io import read_parquet
 from pdanon.itemsets import Itemsets, as_itemsets, find_column, is_list_column
 from pdanon.support import ItemsetTable, SupportIndex
@@ -143,7 +144,8 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
     Parameters
     ----------
     constraints : Series, iterable of list-likes, or path
-        One itemset each; a path ends in ``.parquet`` and is that of a file with one list column.
+        One itemset each. A path is that of a ``.parquet`` file with one list column, or of a ``.csv`` file
+        without a header, with an itemset a line and an item a field.
 
     Returns
     -------
@@ -159,9 +161,12 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
     FormatError, ColumnError
         If the file cannot be read, or has no list column or several.
     """
-    if isinstance(constraints, (str, os.PathLike)) and os.fspath(constraints).endswith(".parquet"):
-        table = read_parquet(constraints)
+    path = os.fspath(constraints) if isinstance(constraints, (str, os.PathLike)) else ""
+    if path.endswith(".parquet"):
+        table = read_parquet(path)
         constraints = table.iloc[:, find_column(table)]
+    elif path.endswith(".csv"):
+        constraints = _lines(path)
     if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
         raise ParameterError(
             "constraints must be itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
@@ -176,6 +181,17 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
             hint=_ITEMSETS_HINT,
         )
     return wanted
+
+
+def _lines(path: str) -> list[list[str]]:
+    """The fields of each line of a CSV file that is not blank."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            return [line for line in csv.reader(file, strict=True) if line]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        problem = type(error).__name__
+    # Raised outside the handler: the reader's own message may show a line of the file.
+    raise FormatError("the constraints cannot be read as CSV", where=path, got=problem)
 
 
 def constraint_table(constraints: pd.Series[Any], itemsets: Itemsets) -> ItemsetTable:
@@ -328,6 +344,6 @@ def _scalar(value: Any) -> str:
 
 
 _ITEMSETS_HINT = (
-    "give a list of lists of items, a Series of lists, or the path of a .parquet file with one list column; "
-    "pdanon.read_csv(...)[column] is such a Series"
+    "give a list of lists of items, a Series of lists, the path of a .parquet file with one list column, or "
+    "of a .csv file with an itemset a line and an item a field"
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from itertools import combinations
 from math import comb
@@ -270,14 +271,41 @@ def test_a_path_is_that_of_a_parquet_file_with_one_list_column(tmp_path):
 
 
 def test_constraints_of_a_csv_file(tmp_path):
+    """An itemset a line, an item a field; or what ``read_csv`` makes of a column of joined items."""
     frame = frame_of(ROWS)
     listed = constraints.pgen(frame, 2)
+    expected = frame.txanon.pcta(k=2, constraints=listed)
+    with open(tmp_path / "lines.csv", "w", newline="") as file:
+        csv.writer(file).writerows([[*row] for row in listed] + [[]])
+    by_line = frame.txanon.pcta(k=2, constraints=tmp_path / "lines.csv")
+    pd.testing.assert_frame_equal(by_line.mapping, expected.mapping)
+    assert repr(by_line.guarantee) == f"PrivacyConstraints(constraints={len(listed)}, k=2)"
     pdanon.to_csv(pd.DataFrame({"itemset": listed}), tmp_path / "rules.csv", separator="|")
-    with pytest.raises(pdanon.ParameterError, match=r"pdanon\.read_csv"):
+    with pytest.raises(
+        pdanon.ParameterError, match="does not occur"
+    ):  # the header, and items that are joined
         frame.txanon.pcta(k=2, constraints=str(tmp_path / "rules.csv"))
     read = pdanon.read_csv(tmp_path / "rules.csv", column="itemset", separator="|")["itemset"]
-    expected = frame.txanon.pcta(k=2, constraints=listed)
     pd.testing.assert_frame_equal(frame.txanon.pcta(k=2, constraints=read).mapping, expected.mapping)
+
+
+def test_fields_with_commas_and_numbers_are_items(tmp_path):
+    (tmp_path / "rules.csv").write_text('"a,b",c\n')
+    frame = frame_of([{"a,b", "c"}, {"a,b"}, {"a,b"}, {"c"}, {"c"}])
+    assert frame.txanon.pcta(k=2, constraints=tmp_path / "rules.csv").loss["NCP"] > 0
+    (tmp_path / "rules.csv").write_text("1,2\n")
+    frame = pd.DataFrame({"items": [[1, 2], [1], [1], [2], [2]]})
+    assert frame.txanon.pcta(k=2, constraints=tmp_path / "rules.csv").loss["NCP"] > 0
+
+
+@pytest.mark.parametrize("written", [None, b"\xff\xfe,\n", b'"secret,\n'])
+def test_csv_files_that_cannot_be_read(tmp_path, written):
+    if written is not None:
+        (tmp_path / "rules.csv").write_bytes(written)
+    with pytest.raises(pdanon.FormatError, match="cannot be read as CSV") as caught:
+        frame_of(ROWS).txanon.pcta(k=2, constraints=tmp_path / "rules.csv")
+    assert "secret" not in str(caught.value)
+    assert caught.value.__context__ is None
 
 
 def test_files_that_hold_no_constraints(tmp_path):

@@ -43,7 +43,8 @@ def coat(
         Most items that the attacker knows; None: all items of a row. Not used with ``constraints``.
     constraints : Series, iterable of list-likes, path or AllItemsets, optional
         Protect these itemsets only, instead of all itemsets of up to ``m`` items. A path is that of a
-        ``.parquet`` file with one list column; `pdanon.constraints` makes lists of several kinds.
+        ``.parquet`` file with one list column, or of a ``.csv`` file with an itemset a line and an item a
+        field; `pdanon.constraints` makes lists of several kinds.
     utility : DataFrame, mapping or iterable of list-likes, optional
         A partition of the items: a frame with columns ``item`` and ``block``, lists of items by block, or one
         list of items a block; `pdanon.utility` makes some. Only items of one block are merged. By default

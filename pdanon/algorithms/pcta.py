@@ -48,7 +48,8 @@ def pcta(
         Most items that the attacker knows; None: all items of a row. Not used with ``constraints``.
     constraints : Series, iterable of list-likes, path or AllItemsets, optional
         Protect these itemsets only, instead of all itemsets of up to ``m`` items. A path is that of a
-        ``.parquet`` file with one list column; `pdanon.constraints` makes lists of several kinds.
+        ``.parquet`` file with one list column, or of a ``.csv`` file with an itemset a line and an item a
+        field; `pdanon.constraints` makes lists of several kinds.
     weights : mapping or Series, optional
         Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
     progress : bool
