@@ -53,6 +53,7 @@ from pdanon.metrics.queries import Answers, Workload
 from pdanon.metrics.risk import risk
 from pdanon.policy import Policy
 from pdanon.recoding import apply_mapping
+from pdanon.refinement import refine
 from pdanon.relational.cluster import cluster
 from pdanon.relational.full_subtree import full_subtree
 from pdanon.relational.incognito import incognito
@@ -116,6 +117,7 @@ __all__ = [
     "pcta",
     "read_csv",
     "read_parquet",
+    "refine",
     "rfirst",
     "risk",
     "rum_bound",

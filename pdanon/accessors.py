@@ -22,6 +22,7 @@ from pdanon.itemsets import Itemsets, find_column, is_list_column
 from pdanon.metrics.attack import attack
 from pdanon.metrics.risk import risk
 from pdanon.recoding import apply_mapping
+from pdanon.refinement import refine
 from pdanon.relational import RELATIONAL
 from pdanon.rt import RT
 from pdanon.support import SupportIndex
@@ -61,6 +62,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     lcg,
     *RT.values(),
     apply_mapping,
+    refine,
 )
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, _forwarding(_function))

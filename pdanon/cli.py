@@ -262,6 +262,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "metavar": "FILE",
         "help": "importance of items, 0 to 1: .csv or .parquet with columns item,weight",
     },
+    "refine": {"action": "store_true", "help": "move items between the sets afterwards, to lose less"},
 }
 
 

@@ -108,6 +108,8 @@ class Anonymized:
     holds : bool
         Whether the audit found the guarantee to hold. False only in the `partial` of an `InfeasibleError`,
         which is not to be released.
+    trace : pandas.DataFrame or None
+        Refined releases: the loss over time, ``seconds, loss``.
     """
 
     frame: pd.DataFrame
@@ -119,6 +121,7 @@ class Anonymized:
     parameters: dict[str, Any]
     passed_through: tuple[Hashable, ...] = ()
     holds: bool = True
+    trace: pd.DataFrame | None = None
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         return iter((self.frame, self.mapping))

@@ -460,7 +460,7 @@ def test_every_algorithm_has_a_line(run):
         assert hasattr(pdanon, columns[1].partition("(")[0])  # a guarantee by its name
         assert columns[2] == algorithm.__doc__.splitlines()[0]
     assert lines["apriori"].endswith("  -k [-m] --hierarchy [--sensitive] [-l]")
-    assert lines["pcta"].endswith("  -k [-m] [--constraints] [--weights]")
+    assert lines["pcta"].endswith("  -k [-m] [--constraints] [--weights] [--refine]")
 
 
 def test_new_algorithm_needs_no_change_here(run, monkeypatch):

@@ -7,8 +7,10 @@ Transactions on Data Privacy 5, 2012.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pdanon.algorithms._clustering import protect
@@ -18,6 +20,7 @@ from pdanon.itemsets import Itemsets, find_column
 from pdanon.parameters import check_feasible, item_weights
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
+from pdanon.refinement import Refinement, check_refinable
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
 
@@ -32,6 +35,7 @@ def pcta(
     m: int | None = 2,
     constraints: Any = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    refine: bool = False,
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by merging items into sets, at least utility loss; no hierarchy is needed.
@@ -52,6 +56,9 @@ def pcta(
         field; `pdanon.constraints` makes lists of several kinds.
     weights : mapping or Series, optional
         Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
+    refine : bool
+        Move items between the sets afterwards, as `pdanon.refine` does, so that the release loses less NCP.
+        Not with ``constraints``.
     progress : bool
         Show a progress bar.
 
@@ -109,12 +116,25 @@ def pcta(
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     guarantee = privacy_model(constraints, k, m, itemsets)
+    if refine:
+        check_refinable(guarantee)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k)
     clusters = Clusters(index, item_weights(weights, itemsets))
     with progress_bar(progress, "pcta", "merges") as report:
         protect(clusters, guarantee, itemsets, report)
-    asked = {"algorithm": "pcta", "k": k, "m": m, "constraints": constraints, "weights": weights}
-    return release(
-        frame, position, itemsets, Recoding.of_clusters(clusters.labels, itemsets), guarantee, asked
-    )
+    asked = {
+        "algorithm": "pcta",
+        "k": k,
+        "m": m,
+        "constraints": constraints,
+        "weights": weights,
+        "refine": refine,
+    }
+    if not refine:
+        recoding = Recoding.of_clusters(clusters.labels, itemsets)
+        return release(frame, position, itemsets, recoding, guarantee, asked)
+    search = Refinement(index, clusters.labels, guarantee)
+    search.descend()
+    recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
+    return replace(release(frame, position, itemsets, recoding, guarantee, asked), trace=search.trace)

@@ -10,6 +10,7 @@ from tests.benchmarks.measure import Figure, machine
 TOPICS = {
     "core": "Encoding, counting, audit, PCTA, Apriori",
     "km_family": "The rest of the k^m family",
+    "refine": "Refinement",
     "coherence": "Coherence",
     "groups": "Partition and Clump",
     "measures": "Queries and the attack",
