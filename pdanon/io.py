@@ -27,7 +27,16 @@ import pyarrow.parquet as pq
 from pdanon.errors import ColumnError, FormatError, ParameterError
 from pdanon.itemsets import Itemsets, find_column, is_list_column, is_list_type
 
-__all__ = ["read_csv", "read_parquet", "replacing", "replacing_all", "to_csv", "to_parquet"]
+__all__ = [
+    "list_dtype",
+    "read_csv",
+    "read_parquet",
+    "readable",
+    "replacing",
+    "replacing_all",
+    "to_csv",
+    "to_parquet",
+]
 
 _ATTRS = b"PANDAS_ATTRS"  # the key under which pandas keeps a frame's attrs
 _Content = TypeVar("_Content")
@@ -145,12 +154,12 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
                     got=f"columns {file.schema_arrow.names}",
                 )
             table = file.read(columns=columns, use_pandas_metadata=True)
-        frame: pd.DataFrame = table.to_pandas(types_mapper=_list_dtype)
+        frame: pd.DataFrame = table.to_pandas(types_mapper=list_dtype)
         if _ATTRS in (table.schema.metadata or {}):
             frame.attrs = json.loads(table.schema.metadata[_ATTRS])
         return frame
 
-    return _readable(read, path, "Parquet")
+    return readable(read, path, "Parquet")
 
 
 def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -264,7 +273,7 @@ def read_csv(
             find_column(header, column)
             return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
 
-    frame, text = _readable(read, path, "CSV")
+    frame, text = readable(read, path, "CSV")
     joined = pa.array(text, pa.large_string())
     split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
     itemsets = Itemsets.from_arrow(split)
@@ -359,7 +368,8 @@ def to_csv(
         written.to_csv(temporary, sep=field_separator, index=False)
 
 
-def _readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: str) -> _Content:
+def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: str) -> _Content:
+    """What a function reads from a file, or an error that names the file and holds nothing of it."""
     try:
         return read()
     except (OSError, ValueError, NotImplementedError, pa.ArrowException, pd.errors.ParserWarning) as error:
@@ -368,7 +378,8 @@ def _readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: 
     raise FormatError(f"the file cannot be read as {kind}", where=os.fspath(path), got=problem)
 
 
-def _list_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:
+def list_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:
+    """The pandas dtype of an Arrow list type; None for other types."""
     return pd.ArrowDtype(kind) if is_list_type(kind) else None
 
 

@@ -8,7 +8,7 @@ is true everywhere.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from typing import Any, TypeAlias
@@ -65,6 +65,8 @@ class Itemsets:
         The distinct items that occur, in ascending order; code ``c`` stands for ``vocabulary[c]``.
     nulls : ndarray of bool, shape (rows,)
         Rows that are missing, as opposed to empty.
+    weights : ndarray of int64, shape (rows,), optional
+        How many transactions a row stands for. By default 1.
 
     Notes
     -----
@@ -75,6 +77,7 @@ class Itemsets:
     offsets: Offsets
     vocabulary: pa.Array
     nulls: NDArray[np.bool_]
+    weights: NDArray[np.int64] | None = None
 
     @classmethod
     def from_arrow(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
@@ -95,8 +98,14 @@ class Itemsets:
         ItemsetDtypeError
             If the array is not a list array, its items have no order or no text, or an item is null.
         """
+        column = cls.as_they_come(lists)
+        codes, lengths = canonical_rows(column.codes, column.lengths, column.n_items)
+        return replace(column, codes=codes, offsets=_offsets(lengths))
+
+    @classmethod
+    def as_they_come(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
+        """As `from_arrow`, but rows are neither sorted nor distinct: to be relabelled at once."""
         codes, lengths, vocabulary, nulls = encode(lists)
-        codes, lengths = canonical_rows(codes, lengths, len(vocabulary))
         return cls(codes, _offsets(lengths), vocabulary, nulls)
 
     @classmethod
@@ -193,13 +202,21 @@ class Itemsets:
     def relabel(self, occurrences: Codes, vocabulary: pa.Array) -> Itemsets:
         """Replace each occurrence on its own; as ``recode``, with a new code for each occurrence."""
         kept = occurrences >= 0
-        lengths = np.bincount(self.rows[kept], minlength=self.n_rows)
-        codes, vocabulary = compact(occurrences[kept], vocabulary)
+        lengths = self.lengths
+        if not kept.all():
+            lengths = np.bincount(self.rows[kept], minlength=self.n_rows)
+            occurrences = occurrences[kept]
+        codes, vocabulary = compact(occurrences, vocabulary)
         codes, lengths = canonical_rows(codes, lengths, len(vocabulary))
-        return Itemsets(codes, _offsets(lengths), vocabulary, self.nulls.copy())
+        return Itemsets(codes, _offsets(lengths), vocabulary, self.nulls.copy(), self.weights)
 
-    def to_arrow(self) -> pa.Array:
+    def to_arrow(self, *, dictionary: bool = False) -> pa.Array:
         """Build the list array, from codes and vocabulary alone.
+
+        Parameters
+        ----------
+        dictionary : bool
+            Whether items are codes into a dictionary, as long texts that are there often should be.
 
         Returns
         -------
@@ -207,7 +224,10 @@ class Itemsets:
             One list a row with items in vocabulary order. No byte of it comes from the array that was
             encoded except the vocabulary's own entries.
         """
-        items = _wide_enough(self.vocabulary, self.codes).take(pa.array(self.codes))
+        if dictionary:
+            items = pa.DictionaryArray.from_arrays(pa.array(self.codes), self.vocabulary)
+        else:
+            items = _wide_enough(self.vocabulary, self.codes).take(pa.array(self.codes))
         mask = pa.array(self.nulls) if self.nulls.any() else None
         if len(self.codes) <= _OFFSET_LIMIT:
             return pa.ListArray.from_arrays(self.offsets.astype(np.int32), items, mask=mask)
@@ -241,8 +261,12 @@ def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, NDArray[np.int64],
     lengths = _concatenate([_lengths(chunk) for chunk in chunks], np.int64)
     nulls = _concatenate([_to_numpy(chunk.is_null()) for chunk in chunks], np.bool_)
     item_type = _item_type(lists.type.value_type)
-    flat = pa.chunked_array([_plain(chunk.flatten(), item_type) for chunk in chunks], type=item_type)
-    codes, vocabulary = _dictionary(flat, lengths)
+    parts = [chunk.flatten() for chunk in chunks]
+    found = _from_dictionary(parts, item_type)
+    if found is None:
+        flat = pa.chunked_array([_plain(part, item_type) for part in parts], type=item_type)
+        found = _dictionary(flat, lengths)
+    codes, vocabulary = found
     return codes, lengths, vocabulary, nulls
 
 
@@ -433,6 +457,18 @@ def _dictionary(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> tuple[NDAr
     return rank[codes], dictionary.take(pa.array(order))
 
 
+def _from_dictionary(parts: Sequence[pa.Array], kind: pa.DataType) -> tuple[Codes, pa.Array] | None:
+    """As `_dictionary`, for one array that has a dictionary already, if nothing is missing."""
+    if len(parts) != 1 or not isinstance(parts[0], pa.DictionaryArray) or parts[0].null_count:
+        return None
+    values = _plain(parts[0].dictionary, kind)
+    if pc.any(pc.is_null(values, nan_is_null=True)).as_py():
+        return None
+    distinct = values.dictionary_encode()
+    number = _to_numpy(distinct.indices).astype(np.int32)
+    return compact(number[_to_numpy(parts[0].indices)], distinct.dictionary)
+
+
 def _refuse_missing(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> None:
     missing = pc.is_null(flat, nan_is_null=True)
     first = int(pc.index(missing, True).as_py())
@@ -450,8 +486,8 @@ def canonical_rows(
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Sort each row and, unless it may have repeats, drop duplicates within it."""
     bits = max(n_items - 1, 1).bit_length()
-    rows = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
-    key = (rows << bits) | codes
+    key = np.repeat(np.arange(len(lengths), dtype=np.int64) << bits, lengths)
+    key |= codes
     if np.all(key[1:] >= key[:-1] if repeats else key[1:] > key[:-1]):
         return codes.astype(np.int32, copy=False), lengths.astype(np.int64)
     key.sort(kind="stable")  # the default sort is several times slower on keys that are nearly in order
@@ -465,7 +501,9 @@ def canonical_rows(
 
 def compact(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
     """Drop vocabulary entries that no code uses, and sort what is left."""
-    used = np.flatnonzero(np.bincount(codes, minlength=len(vocabulary)))
+    is_used = np.zeros(len(vocabulary), np.bool_)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
     entries = vocabulary.take(pa.array(used))
     order = _to_numpy(pc.sort_indices(entries))
     rank = np.full(len(vocabulary), -1, np.int32)

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.bags import Bags
+from pdanon.collapsed import Collapsed
 from pdanon.errors import GuaranteeError, IdentifierWarning, ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Itemsets, find_column, is_list_column
@@ -36,6 +37,7 @@ __all__ = [
     "global_mapping",
     "mapping_table",
     "pass_through",
+    "relabelled",
     "release",
     "set_labels",
 ]
@@ -152,7 +154,7 @@ class Recoding:
     def changes(self, itemsets: Itemsets) -> Changes:
         """What each item of a column becomes, group by group, and in how many rows."""
         if self.groups is None:
-            supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
+            supports = SupportIndex.of(itemsets).singles
             items = np.arange(itemsets.n_items, dtype=np.int32)
             return Changes(np.zeros_like(supports), items, self.targets, supports, itemsets.codes)
         # In two steps, so that no key exceeds 64 bits; by hashing, in linear time.
@@ -287,9 +289,27 @@ def release(
     GuaranteeError
         If the release fails its audit. It is withheld.
     """
+    if isinstance(frame, Collapsed):
+        return _decided(frame, itemsets, recoding, guarantee, parameters)
     result, audit = attempt(frame, position, itemsets, recoding, guarantee, parameters)
     demand(audit)
     return result
+
+
+def _decided(
+    transactions: Any,
+    itemsets: Itemsets,
+    recoding: Recoding,
+    guarantee: Guarantee,
+    parameters: Mapping[str, Any],
+) -> Anonymized:
+    """What is known before rows are written; who writes them audits them."""
+    from pdanon.metrics.loss import information_loss
+
+    mapping = mapping_table(itemsets, recoding)
+    loss = information_loss(itemsets, recoding)
+    audited = guarantee.with_mapping(mapping)
+    return Anonymized(transactions, mapping, None, None, audited, loss, dict(parameters), holds=False)
 
 
 def demand(audit: Audit) -> None:
@@ -468,17 +488,23 @@ def apply_mapping(
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     items, labels = global_mapping(mapping)
-    known = items.lookup(itemsets.vocabulary)
-    if unseen == "error" and (known < 0).any():
-        rows = len(np.unique(itemsets.rows[(known < 0)[itemsets.codes]]))
+    unknown = items.lookup(itemsets.vocabulary) < 0
+    if unseen == "error" and unknown.any():
+        rows = len(np.unique(itemsets.rows[unknown[itemsets.codes]]))
         raise ParameterError(
             "the frame holds items that the mapping lacks",
-            got=f"{int((known < 0).sum())} items in {rows} rows",
+            got=f"{int(unknown.sum())} items in {rows} rows",
             hint="unseen='suppress' removes them",
         )
+    return with_column(frame, position, relabelled(itemsets, items, labels))
+
+
+def relabelled(itemsets: Itemsets, items: Itemsets, labels: pa.Array) -> Itemsets:
+    """Recode a column with what `global_mapping` read; items that the mapping lacks are suppressed."""
+    known = items.lookup(itemsets.vocabulary)
     label_of = np.empty(items.n_items, np.int64)
     label_of[items.codes] = np.arange(items.n_items)
     became = labels.take(pa.array(label_of[known], mask=known < 0))
     encoded = became.dictionary_encode()
     targets = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    return with_column(frame, position, itemsets.recode(targets, encoded.dictionary))
+    return itemsets.recode(targets, encoded.dictionary)

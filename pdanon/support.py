@@ -97,8 +97,8 @@ class SupportIndex:
 
     @classmethod
     def of(cls, itemsets: Itemsets) -> SupportIndex:
-        """Index the rows of a column, one by one."""
-        return cls(itemsets.codes, itemsets.offsets, itemsets.n_items)
+        """Index the rows of a column, each as often as it counts."""
+        return cls(itemsets.codes, itemsets.offsets, itemsets.n_items, itemsets.weights)
 
     @property
     def n_rows(self) -> int:
@@ -125,8 +125,8 @@ class SupportIndex:
     @cached_property
     def singles(self) -> NDArray[np.int64]:
         """Support of each item, shape (items,)."""
-        weights = np.repeat(self.weights, np.diff(self.offsets))
         # bincount sums in float64, which is exact below 2**53 rows.
+        weights = np.repeat(self.weights.astype(np.float64), np.diff(self.offsets))
         return np.bincount(self.codes, weights, minlength=self.n_items).astype(np.int64)
 
     @cached_property
@@ -167,10 +167,15 @@ class SupportIndex:
 
         return counting.distinct_rows(self.codes, self.offsets)
 
+    @property
+    def _is_first(self) -> NDArray[np.bool_]:
+        """Which rows equal none before them."""
+        return self._first_equal == np.arange(len(self.weights))
+
     def distinct(self) -> SupportIndex:
         """The same transactions with equal rows collapsed into one row of their joint weight."""
         weights = np.bincount(self._first_equal, self.weights, minlength=len(self.weights)).astype(np.int64)
-        rows = ItemsetTable(self.codes, self.offsets, weights).take(np.unique(self._first_equal))
+        rows = ItemsetTable(self.codes, self.offsets, weights).take(self._is_first)
         return SupportIndex(rows.codes, rows.offsets, self.n_items, rows.supports)
 
     def within(self, rows: NDArray[Any]) -> SupportIndex:
@@ -232,7 +237,7 @@ class SupportIndex:
             rows = self.distinct()
             lengths = np.diff(rows.offsets)
             sizes = np.zeros(len(first), np.int32)
-            sizes[np.unique(first)] = np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)
+            sizes[self._is_first] = np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)
             return sizes[first]
         exposed = np.zeros(len(self.weights), np.int32)
         exposed[self._rows[(self.singles < k)[self.codes]]] = 1

@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 
 from pdanon.clusters import Clusters
+from pdanon.collapsed import Collapsed, encoded
 from pdanon.constraints import privacy_model, read_constraints
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.itemsets import Itemsets, find_column
+from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_share, constraint_table, item_weights
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, attempt, release
@@ -53,8 +54,7 @@ def cluster_within_blocks(
     share = check_share(max_suppressed, "max_suppressed")
     blocks = None if utility is None else partition(utility)
     constraints = read_constraints(constraints)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    position, itemsets = encoded(frame, column)
     guarantee = privacy_model(constraints, k, m, itemsets)
     allowed = int(share * itemsets.n_items)
     clusters = Clusters(
@@ -78,7 +78,8 @@ def cluster_within_blocks(
             protect(clusters, guarantee, itemsets, report)
     except InfeasibleError as error:
         recoding = Recoding.of_clusters(clusters.labels, itemsets)
-        error.partial, _ = attempt(frame, position, itemsets, recoding, guarantee, asked)
+        if not isinstance(frame, Collapsed):
+            error.partial, _ = attempt(frame, position, itemsets, recoding, guarantee, asked)
         raise
     recoding = Recoding.of_clusters(clusters.labels, itemsets)
     result = release(frame, position, itemsets, recoding, guarantee, asked)

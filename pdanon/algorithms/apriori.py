@@ -14,11 +14,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.breaches import divided
+from pdanon.collapsed import encoded
 from pdanon.cuts import Cut
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes
 from pdanon.parameters import check_feasible
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
@@ -118,8 +119,7 @@ def apriori(
     3       ['A' 'b2']
     """
     guarantee = _guarantee(k, m, sensitive, l)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    position, itemsets = encoded(frame, column)
     hidden = np.zeros(itemsets.n_items, np.bool_)
     if isinstance(guarantee, LmDiversity):
         hidden = guarantee.is_sensitive(itemsets)

@@ -10,10 +10,11 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
+from pdanon.collapsed import encoded
 from pdanon.cuts import Cut
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes
 from pdanon.parameters import check_feasible
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
@@ -97,8 +98,7 @@ def direct(
     3       ['A' 'b2']
     """
     guarantee = KmAnonymity(k, m)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k)
     texts = itemsets.texts()

@@ -9,10 +9,11 @@ from collections.abc import Hashable
 
 import pandas as pd
 
+from pdanon.collapsed import encoded
 from pdanon.descent import Descent
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes
 from pdanon.parameters import check_feasible
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
@@ -103,8 +104,7 @@ def hghs(
     3      0  soap        <NA>        1
     """
     guarantee = KmAnonymity(k, m)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k)
     texts = itemsets.texts()

@@ -10,10 +10,11 @@ from itertools import count
 
 import pandas as pd
 
+from pdanon.collapsed import encoded
 from pdanon.descent import Descent, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes
 from pdanon.parameters import check_feasible
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
@@ -94,8 +95,7 @@ def mhghs(
     3  ['drink' 'pie']
     """
     guarantee = KmAnonymity(k, m)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k)
     texts = itemsets.texts()

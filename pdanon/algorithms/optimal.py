@@ -15,11 +15,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.collapsed import encoded
 from pdanon.cuts import Cut
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes
 from pdanon.parameters import check_feasible
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
@@ -114,8 +115,7 @@ def optimal(
     """
     guarantee = KmAnonymity(k, m)
     _check_time_limit(time_limit)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k)
     texts = itemsets.texts()

@@ -15,8 +15,8 @@ import pandas as pd
 
 from pdanon.algorithms._clustering import protect
 from pdanon.clusters import Clusters
+from pdanon.collapsed import encoded
 from pdanon.constraints import privacy_model, read_constraints
-from pdanon.itemsets import Itemsets, find_column
 from pdanon.parameters import check_feasible, item_weights
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
@@ -113,8 +113,7 @@ def pcta(
     2      0   tea          tea        3
     """
     constraints = read_constraints(constraints)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    position, itemsets = encoded(frame, column)
     guarantee = privacy_model(constraints, k, m, itemsets)
     if refine:
         check_refinable(guarantee)

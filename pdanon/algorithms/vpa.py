@@ -12,10 +12,11 @@ from heapq import heappop, heappush
 import numpy as np
 import pandas as pd
 
+from pdanon.collapsed import encoded
 from pdanon.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes
 from pdanon.parameters import check_feasible
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
@@ -102,8 +103,7 @@ def vpa(
     """
     guarantee = KmAnonymity(k, m)
     check_parts(parts)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k)
     texts = itemsets.texts()

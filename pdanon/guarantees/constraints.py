@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.collapsed import encoded
 from pdanon.errors import ParameterError
 from pdanon.guarantees.km import threat_table
-from pdanon.itemsets import Itemsets, canonical_rows, find_column
+from pdanon.itemsets import Itemsets, canonical_rows
 from pdanon.parameters import check_k, constraint_list, constraint_table
 from pdanon.recoding import global_mapping
 from pdanon.result import Audit
@@ -94,10 +95,9 @@ class PrivacyConstraints:
             If a constraint names an item that neither the mapping nor, without one, the frame knows:
             that it has support 0 would prove nothing.
         """
-        position = find_column(frame, column)
-        published = Itemsets.from_series(frame.iloc[:, position])
+        _, published = encoded(frame, column)
         # One more item than is published: it is in no row, and stands for labels that no row has.
-        index = SupportIndex(published.codes, published.offsets, published.n_items + 1)
+        index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
         all_images = self._images(published)
         images = SupportIndex(all_images.codes, all_images.offsets, index.n_items).distinct()
         supports = index.supports(images.codes, images.offsets)

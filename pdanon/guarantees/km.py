@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.itemsets import Itemsets, find_column
+from pdanon.collapsed import encoded
+from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_k, check_m
 from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
@@ -81,8 +82,7 @@ class KmAnonymity:
         Exact. Time grows with the number of itemsets of size at most m whose subsets are all frequent;
         with ``m=None`` with the rows times the support of the rarest item of each.
         """
-        position = find_column(frame, column)
-        itemsets = Itemsets.from_series(frame.iloc[:, position])
+        _, itemsets = encoded(frame, column)
         index = SupportIndex.of(itemsets)
         exposed = index.exposure(self.k, self.m)
 
@@ -90,7 +90,7 @@ class KmAnonymity:
             rare = index.rare_rows(self.k) if self.m is None else index.rare(self.k, self.m)
             return threat_table(itemsets, rare, "rare")
 
-        return Audit(self, int(np.count_nonzero(exposed)), list_threats)
+        return Audit(self, int(index.weights[exposed > 0].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> KmAnonymity:
         """Return the guarantee itself: it speaks of published labels only."""

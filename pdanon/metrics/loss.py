@@ -102,10 +102,10 @@ def _utility_loss(itemsets: Itemsets, changes: Changes) -> float:
         numbers[changes.of_occurrence], pa.array(np.arange(len(members), dtype=np.int32))
     )
     suppressed = changes.supports[~published].sum(keepdims=True)
-    support = SupportIndex.of(column).singles
-    terms = _log2_less_one(members) + np.log2(support) - _log2_less_one(np.array([n]))
+    index = SupportIndex.of(column)
+    terms = _log2_less_one(members) + np.log2(index.singles) - _log2_less_one(np.array([n]))
     terms = np.append(terms, np.log2(suppressed[suppressed > 0]))
-    return float(np.logaddexp2.reduce(terms, initial=-np.inf) - np.log2(itemsets.n_rows))
+    return float(np.logaddexp2.reduce(terms, initial=-np.inf) - np.log2(index.n_rows))
 
 
 def _log2_less_one(exponent: np.ndarray) -> np.ndarray:

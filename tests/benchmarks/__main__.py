@@ -15,6 +15,7 @@ TOPICS = {
     "groups": "Partition and Clump",
     "measures": "Queries and the attack",
     "rt": "Quasi-identifiers and items together",
+    "stream": "Larger than memory",
 }
 PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
 

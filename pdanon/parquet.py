@@ -1,0 +1,256 @@
+"""Trees of Parquet files: one file, a directory with subdirectories, or what a pattern names.
+
+Files are read row group by row group. What goes wrong is told with the file and the row group, and without
+what is in them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from pdanon.errors import FormatError, ItemsetDtypeError
+from pdanon.io import list_dtype, readable
+from pdanon.itemsets import Itemsets, find_column, is_list_type
+
+__all__ = ["ParquetTree", "writing"]
+
+_SUFFIX = ".parquet"
+_MAGIC = "*?["
+_KEPT = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")  # and no attributes
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ParquetTree:
+    """Parquet files of one schema.
+
+    Parameters
+    ----------
+    filesystem : pyarrow.fs.FileSystem
+        Where they are.
+    root : str
+        The directory that their names are relative to.
+    names : list of str
+        Their names, in order.
+    pattern : str or None
+        The path that was asked for, if it is not the root: of one file, or with wildcards.
+    """
+
+    filesystem: fs.FileSystem
+    root: str
+    names: list[str]
+    pattern: str | None = None
+
+    @classmethod
+    def find(cls, source: str | os.PathLike[str]) -> ParquetTree:
+        """Find the files of a path, of a URI that `pyarrow.fs` opens, or of one with wildcards.
+
+        Raises
+        ------
+        FormatError
+            If there are none, or the URI cannot be opened.
+        """
+        filesystem, path = readable(lambda: _resolve(os.fspath(source)), source, "Parquet")
+        kind = readable(lambda: filesystem.get_file_info(path).type, source, "Parquet")
+        if kind == fs.FileType.File:
+            root, _, name = path.rpartition("/")
+            return cls(filesystem, root, [name], path)
+        pattern = None
+        if kind == fs.FileType.NotFound and any(mark in path for mark in _MAGIC):
+            pattern = path
+            path = path[: min(path.find(mark) for mark in _MAGIC if mark in path)].rpartition("/")[0]
+        elif kind == fs.FileType.NotFound:
+            raise FormatError("there is no such file or directory", where=str(source))
+        selector = fs.FileSelector(path, recursive=True, allow_not_found=True)
+        files = readable(lambda: filesystem.get_file_info(selector), source, "Parquet")
+        paths = sorted(file.path for file in files if file.is_file)
+        names = [file[len(path) :].lstrip("/") for file in paths if _matches(file, pattern)]
+        shown = [name for name in names if name.endswith(_SUFFIX) and not _is_hidden(name)]
+        if not shown:
+            hint = f"files end in {_SUFFIX}; those that begin with '.' or '_' are left out"
+            got = f"{len(names)} files, none of them Parquet"
+            raise FormatError("there is no Parquet file", where=str(source), got=got, hint=hint)
+        return cls(filesystem, path, shown, pattern)
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is one file that was named as such."""
+        return self.pattern is not None and self.pattern == self.path(self.names[0])
+
+    def path(self, name: str) -> str:
+        """The path of a file."""
+        return f"{self.root}/{name}"
+
+    def holds(self, target: Path) -> bool:
+        """Tell whether a release that is written to a path would be part of the tree."""
+        # A pattern names files of one depth, and those of a release below the same directory are deeper.
+        whole = self.pattern is None and isinstance(self.filesystem, fs.LocalFileSystem)
+        return whole and Path(os.path.realpath(self.root)) in Path(os.path.realpath(target)).parents
+
+    def schema(self) -> pa.Schema:
+        """The schema that all files have, but for metadata.
+
+        Raises
+        ------
+        FormatError
+            If a file has another; the message says how it differs from the first one's.
+        """
+        first: pa.Schema | None = None
+        for name in self.names:
+            with self.open(name) as file:
+                schema = file.schema_arrow.remove_metadata()
+            first = schema if first is None else first
+            if difference := _difference(first, schema):
+                raise FormatError(
+                    "the files have different columns",
+                    where=self.path(name),
+                    got=difference,
+                    hint=f"compared with {self.path(self.names[0])}",
+                )
+        assert first is not None
+        return first
+
+    def find_column(self, column: str | None) -> int:
+        """The position of the list column, which all files have."""
+        empty = self.schema().empty_table()
+        return find_column(empty.to_pandas(types_mapper=list_dtype, ignore_metadata=True), column)
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[pq.ParquetFile]:
+        """Open a file; text in lists is read as codes into a dictionary, for the length of a row group."""
+        path = self.path(name)
+
+        def opened() -> pq.ParquetFile:
+            with pq.ParquetFile(path, filesystem=self.filesystem) as file:
+                texts = _texts_in_lists(file)
+            return pq.ParquetFile(path, filesystem=self.filesystem, read_dictionary=texts)
+
+        with readable(opened, path, "Parquet") as file:
+            yield file
+
+    def read(
+        self, file: pq.ParquetFile, name: str, number: int, columns: list[str] | None = None
+    ) -> pa.Table:
+        """Read a row group of a file that is open."""
+        where = f"{self.path(name)}, row group {number}"
+        return readable(lambda: file.read_row_group(number, columns=columns), where, "Parquet")
+
+    def itemsets(self, lists: pa.ChunkedArray, name: str, number: int, *, sets: bool = True) -> Itemsets:
+        """The list column of a row group, encoded; with ``sets=False`` not sorted, to be relabelled."""
+        try:
+            return Itemsets.from_arrow(lists) if sets else Itemsets.as_they_come(lists)
+        except ItemsetDtypeError as error:
+            problem = str(error)
+        raise ItemsetDtypeError(f"{problem}\n  in:    {self.path(name)}, row group {number}")
+
+    def column(self, label: str) -> Iterator[Itemsets]:
+        """The list column, row group by row group."""
+        for name in self.names:
+            with self.open(name) as file:
+                for number in range(file.num_row_groups):
+                    table = self.read(file, name, number, [label])
+                    yield self.itemsets(table.column(label), name, number)
+
+
+@contextmanager
+def writing(path: Path, file: pq.ParquetFile, position: int) -> Iterator[pq.ParquetWriter]:
+    """Write a file like another one, but for one column, which becomes one of lists of text.
+
+    Parameters
+    ----------
+    path : path
+        The new file. When the block ends it is safe on the disk.
+    file : pyarrow.parquet.ParquetFile
+        The other.
+    position : int
+        Which column differs. It is written as codes into a dictionary, and read as text.
+
+    Notes
+    -----
+    Of the metadata only the names and types that pandas notes of the columns are kept.
+    """
+    schema = file.schema_arrow
+    fields = [field.remove_metadata() for field in schema]
+    metadata = _pandas_metadata(schema, schema.names[position])
+    fields[position] = fields[position].with_type(pa.list_(pa.string()))
+    published = pa.schema(fields, metadata)
+    fields[position] = fields[position].with_type(pa.list_(pa.dictionary(pa.int32(), pa.string())))
+    described = base64.b64encode(published.serialize().to_pybytes())
+    # Arrow notes the types of the columns in the file: here those that they are to be read with.
+    options: dict[str, Any] = {"compression": _compression(file), "store_schema": False}
+    options["write_batch_size"] = 2**16  # Arrow looks through the dictionary once a batch, for statistics
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pq.ParquetWriter(path, pa.schema(fields, metadata), **options) as writer:
+        writer.add_key_value_metadata({**metadata, b"ARROW:schema": described})
+        yield writer
+    with path.open("rb+") as written:
+        os.fsync(written.fileno())
+
+
+def _resolve(source: str) -> tuple[fs.FileSystem, str]:
+    if "://" in source:
+        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(source)
+        return found
+    return fs.LocalFileSystem(), os.path.abspath(source)
+
+
+def _matches(path: str, pattern: str | None) -> bool:
+    """Tell whether a path fits a pattern, directory by directory."""
+    if pattern is None:
+        return True
+    parts, patterns = path.split("/"), pattern.split("/")
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "_")) for part in name.split("/"))
+
+
+def _difference(first: pa.Schema, second: pa.Schema) -> str:
+    """How the columns of one file differ from those of another; nothing if they do not."""
+    lacks, more = (sorted(set(a.names) - set(b.names)) for a, b in ((first, second), (second, first)))
+    if lacks or more:
+        return " and ".join([f"no columns {lacks}"] * bool(lacks) + [f"columns {more}"] * bool(more))
+    if first.names != second.names:
+        return f"columns in the order {second.names} instead of {first.names}"
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a.type != b.type]
+    return ", ".join(f"column {b.name!r} of type {b.type} instead of {a.type}" for a, b in pairs)
+
+
+def _texts_in_lists(file: pq.ParquetFile) -> list[str]:
+    lists = {field.name for field in file.schema_arrow if is_list_type(field.type)}
+    columns = (file.schema.column(number) for number in range(len(file.schema)))
+    return [
+        column.path
+        for column in columns
+        if column.path.split(".")[0] in lists and column.physical_type == "BYTE_ARRAY"
+    ]
+
+
+def _compression(file: pq.ParquetFile) -> str:
+    if not file.num_row_groups or not file.metadata.num_columns:
+        return "snappy"
+    name = str(file.metadata.row_group(0).column(0).compression).lower()
+    return {"uncompressed": "none", "lz4_raw": "lz4"}.get(name, name)
+
+
+def _pandas_metadata(schema: pa.Schema, column: str) -> dict[bytes, bytes]:
+    noted = json.loads((schema.metadata or {}).get(b"pandas", b"null"))
+    if noted is None:
+        return {}
+    kept = {key: noted[key] for key in _KEPT if key in noted}
+    for described in kept.get("columns", ()):
+        if described.get("field_name", described.get("name")) == column:
+            described |= {"pandas_type": "list[unicode]", "numpy_type": "object", "metadata": None}
+    return {b"pandas": json.dumps(kept).encode()}

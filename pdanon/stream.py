@@ -1,0 +1,260 @@
+"""Data larger than memory: Parquet files are read twice, row group by row group, and written once.
+
+The first reading collects the distinct transactions, with how often each is there; the algorithm decides on
+those. The second one recodes, and the new files are read again to audit them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pandas as pd
+import pyarrow as pa
+
+from pdanon.algorithms import ALGORITHMS
+from pdanon.collapsed import Collapsed, collapse
+from pdanon.errors import FormatError, ParameterError
+from pdanon.io import list_dtype
+from pdanon.parquet import ParquetTree, writing
+from pdanon.recoding import demand, global_mapping, pass_through, relabelled
+from pdanon.registry import algorithm as find_algorithm
+from pdanon.result import Anonymized, Guarantee
+
+__all__ = ["Streamed", "anonymize"]
+
+_GLOBAL = ("apriori", "coat", "direct", "hghs", "mhghs", "optimal", "pcta", "upcta", "vpa")
+_SAMPLE = 10_000  # rows in which a column that differs in nearly all of them is told
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class Streamed:
+    """What is known about a release that was written to files.
+
+    Parameters
+    ----------
+    paths : tuple of pathlib.Path
+        The files.
+    mapping : pandas.DataFrame
+        What each item became: ``group, item, generalized, support``. Not part of the release.
+    guarantee : Guarantee
+        The privacy model, audited on the files.
+    loss : pandas.Series
+        Information loss by measure.
+    rows : int
+        Number of rows of all files.
+    parameters : dict
+        What was asked.
+    """
+
+    paths: tuple[Path, ...]
+    mapping: pd.DataFrame
+    guarantee: Guarantee
+    loss: pd.Series[float]
+    rows: int
+    parameters: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"Streamed(rows={self.rows}, files={len(self.paths)}, guarantee={self.guarantee!r})"
+
+
+def anonymize(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    algorithm: str = "pcta",
+    column: str | None = None,
+    **parameters: Any,
+) -> Streamed:
+    """Anonymize Parquet files that do not fit into memory.
+
+    Parameters
+    ----------
+    source : path
+        A Parquet file, a directory with files that end in ``.parquet``, in subdirectories or not, or a path
+        with the wildcards ``*``, ``?`` and ``[...]``. Or the URI of one that `pyarrow.fs` opens, such as
+        ``s3://bucket/baskets``. Files and directories that begin with ``.`` or ``_`` are left out.
+    target : path
+        What to write: a file for a file, else a directory. It must not exist, nor be within the source.
+    algorithm : str
+        One that recodes the whole table alike: ``apriori``, ``coat``, ``direct``, ``hghs``, ``mhghs``,
+        ``optimal``, ``pcta``, ``upcta`` or ``vpa``.
+    column : str, optional
+        The list column. By default the only one.
+    **parameters
+        Those of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
+
+    Returns
+    -------
+    Streamed
+        The paths, the mapping, the guarantee and the loss; what the algorithm would return but for the frame.
+
+    Raises
+    ------
+    FormatError
+        If there is no Parquet file, one cannot be read (the message names it, and the row group), files have
+        different columns, or change while they are read.
+    ParameterError
+        If the target exists or is within the source, or the algorithm recodes groups of rows apart.
+    InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
+        As the algorithm.
+
+    Warns
+    -----
+    IdentifierWarning
+        If another column differs in nearly all of the first rows, up to 10,000 of them.
+
+    Notes
+    -----
+    Guarantee: that of the algorithm, audited on the files as written. Rows, and the recoding, are those of
+    the algorithm on a frame with all rows.
+
+    Each file becomes one of the same relative path, with the same row groups, compression and other columns;
+    these pass through as they are, and may identify. The list column becomes lists of text.
+    Of the metadata, the names and types of columns are kept, so that pandas reads the same index and dtypes.
+
+    The files are written to a hidden directory beside the target, which gets the target's name when all of
+    it is safe on the disk. When the process is killed before, there is no target, the hidden directory
+    stays, and the next run starts anew.
+
+    Cost: the source is read twice, and the target once. Memory is bounded by what the algorithm takes for the
+    distinct transactions (at least 20 bytes an occurrence and 32 bytes for each of them) and one row group,
+    however many files and rows there are.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     directory = pathlib.Path(name)
+    ...     pdanon.to_parquet(baskets, directory / "baskets.parquet")
+    ...     target = directory / "released.parquet"
+    ...     result = pdanon.stream.anonymize(directory / "baskets.parquet", target, k=5, m=2)
+    ...     released = pdanon.read_parquet(target)
+    >>> result
+    Streamed(rows=1000, files=1, guarantee=KmAnonymity(k=5, m=2))
+    >>> released.txanon.audit(result.guarantee).holds
+    True
+    """
+    _check_algorithm(algorithm, parameters)
+    tree, target = ParquetTree.find(source), Path(target)
+    _check_target(target, tree)
+    position = tree.find_column(column)
+    label = tree.schema().names[position]
+    transactions = collapse(tree.column(label))
+    rows = transactions.n_rows
+    mapping, guarantee, loss, asked = _decide(transactions, algorithm, parameters)
+    del transactions
+    with _appearing(target) as draft:
+        _recode(tree, draft, position, mapping)
+        written = ParquetTree.find(draft)
+        _audit(collapse(written.column(label)), rows, guarantee, tree)
+    paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
+    return Streamed(paths, mapping, guarantee, loss, rows, asked)
+
+
+def _check_algorithm(name: str, parameters: dict[str, Any]) -> None:
+    function = find_algorithm(name)
+    if name not in _GLOBAL:
+        raise ParameterError(
+            "the algorithm needs all rows at once: it does not recode items alike in the whole table",
+            where="algorithm",
+            got=name,
+            hint=f"one of {', '.join(_GLOBAL)}",
+        )
+    if parameters.get("sensitive") is not None:
+        hint = "read the table into memory, and call pdanon.apriori"
+        raise ParameterError("sensitive items need all rows at once", where="sensitive", hint=hint)
+    inspect.signature(function).bind(None, **parameters)  # before anything is read
+
+
+def _check_target(target: Path, tree: ParquetTree) -> None:
+    if os.path.lexists(target):
+        hint = "remove it, or choose another name; nothing was read or written"
+        raise ParameterError("the target exists", where="target", got=str(target), hint=hint)
+    if not target.absolute().parent.is_dir():
+        raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
+    if tree.holds(target):
+        hint = "the release would become part of what is read"
+        raise ParameterError("the target is within the source", where="target", got=str(target), hint=hint)
+
+
+def _decide(
+    transactions: Collapsed, algorithm: str, parameters: dict[str, Any]
+) -> tuple[pd.DataFrame, Guarantee, pd.Series[float], dict[str, Any]]:
+    """Mapping, guarantee, loss and parameters of the result; the transactions are let go."""
+    decide: Any = ALGORITHMS[algorithm]
+    result: Anonymized = decide(transactions, **parameters)
+    return result.mapping, result.guarantee, result.loss, result.parameters
+
+
+@contextmanager
+def _appearing(target: Path) -> Iterator[Path]:
+    """A path beside the target, for a file or directory that gets its name when the block ends well."""
+    draft = target.with_name(f".{uuid4().hex}.tmp")
+    try:
+        yield draft
+        if os.path.lexists(target):
+            raise ParameterError("the target has appeared in the meantime", where="target", got=str(target))
+        for directory in (path for path in (draft, *draft.rglob("*")) if path.is_dir()):
+            _sync(directory)
+        draft.rename(target)
+        _sync(target.absolute().parent)
+    finally:
+        if draft.is_dir():
+            shutil.rmtree(draft)
+        draft.unlink(missing_ok=True)
+
+
+def _sync(directory: Path) -> None:
+    number = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def _recode(tree: ParquetTree, draft: Path, position: int, mapping: pd.DataFrame) -> None:
+    """Write each file again with other items."""
+    items, labels = global_mapping(mapping)
+    looked_at = False
+    for name in tree.names:
+        path = draft if tree.is_file else draft / name
+        with tree.open(name) as file, writing(path, file, position) as writer:
+            for number in range(file.num_row_groups):
+                table = tree.read(file, name, number)
+                if not looked_at and len(table):
+                    _warn(table.remove_column(position).slice(0, _SAMPLE))
+                    looked_at = True
+                itemsets = tree.itemsets(table.column(position), name, number, sets=False)
+                if (items.lookup(itemsets.vocabulary) < 0).any():
+                    raise _changed(tree)
+                published = relabelled(itemsets, items, labels).to_arrow(dictionary=True)
+                table = table.set_column(position, writer.schema.field(position), published)
+                table = table.cast(writer.schema)
+                writer.write_table(table, row_group_size=max(len(table), 1))
+
+
+def _warn(table: pa.Table) -> None:
+    """Tell of columns that may identify; not of an index without a name, which pandas names like this."""
+    others = [number for number, name in enumerate(table.column_names) if "__index_level_" not in name]
+    frame = table.select(others).to_pandas(types_mapper=list_dtype, ignore_metadata=True)
+    pass_through(frame, [])
+
+
+def _audit(written: Collapsed, rows: int, guarantee: Guarantee, tree: ParquetTree) -> None:
+    if written.n_rows != rows:
+        raise _changed(tree)
+    table: Any = written
+    demand(guarantee.audit(table))
+
+
+def _changed(tree: ParquetTree) -> FormatError:
+    return FormatError("the files have changed since they were first read", where=tree.root)

@@ -1,0 +1,76 @@
+"""Streaming: time and memory for a million and ten million baskets, and recoding beside copying."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import pdanon.datasets
+from pdanon.collapsed import collapse
+from pdanon.parquet import ParquetTree
+from pdanon.stream import _recode
+from tests.benchmarks.measure import Figure, fresh_process, itemsets, ratio
+
+ROWS = 1_000_000  # of a row group
+BARS = {1: (20, 2), 10: (120, 4)}  # seconds and GB, by millions of rows
+
+
+def figures() -> Iterator[Figure]:
+    baskets = itemsets("bms_webview1")
+    distinct = collapse([baskets]).itemsets
+    shares = (
+        f"{distinct.n_rows:,} of {baskets.n_rows:,} rows, {len(distinct.codes):,} of {len(baskets.codes):,}"
+    )
+    yield Figure("distinct transactions, BMS-WebView-1", "", None, f"{shares} occurrences", "", None)
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        for millions in BARS:
+            yield from whole(directory, millions)
+        yield recoding(directory)
+
+
+def whole(directory: Path, millions: int) -> Iterator[Figure]:
+    """From files to audited files, in a process of its own."""
+    source, target = directory / f"{millions}.parquet", directory / f"released{millions}.parquet"
+    write(source, millions)
+    code = (
+        "import resource, sys, time, pdanon.stream; t = time.perf_counter();"
+        f"pdanon.stream.anonymize({str(source)!r}, {str(target)!r}, k=5, m=2);"
+        "print(time.perf_counter() - t, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20)"
+    )
+    taken, memory = map(float, fresh_process(code).split())
+    seconds, most = BARS[millions]
+    work = f"stream.anonymize(k=5, m=2), {millions} million rows, 2,000 items"
+    yield Figure(work, "", None, f"{taken:.1f} s", f"< {seconds} s", taken < seconds)
+    yield Figure(f"{work}, peak memory", "", None, f"{memory:.2f} GB", f"< {most} GB", memory < most)
+
+
+def write(path: Path, millions: int) -> None:
+    writer = None
+    for seed in range(millions):
+        frame = pdanon.datasets.make_baskets(ROWS, 2000, random_state=seed)
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        writer = writer or pq.ParquetWriter(path, table.schema)
+        writer.write_table(table, row_group_size=ROWS)
+    if writer is not None:
+        writer.close()
+
+
+def recoding(directory: Path) -> Figure:
+    """The second pass alone, beside reading and writing the same file."""
+    source, copy, recoded = (directory / f"{name}.parquet" for name in ("1", "copy", "recoded"))
+    tree = ParquetTree.find(source)
+    mapping = pdanon.pcta(pdanon.read_parquet(source), "items", k=5, m=2).mapping
+
+    def copied() -> None:
+        with pq.ParquetFile(source) as file, pq.ParquetWriter(copy, file.schema_arrow) as writer:
+            for number in range(file.num_row_groups):
+                writer.write_table(file.read_row_group(number), row_group_size=ROWS)
+
+    def run() -> None:
+        _recode(tree, recoded, 1, mapping)
+
+    work = "recoding and writing a million rows"
+    return ratio(work, "pyarrow: reading and writing them", run, copied, 1.3, repeats=5)

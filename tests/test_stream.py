@@ -1,0 +1,462 @@
+"""Streaming: what is written is what the algorithm makes of the whole table, whole or not at all."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import frame_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pdanon
+import pdanon.datasets
+from pdanon import stream
+from pdanon.collapsed import collapse
+from pdanon.errors import (
+    ColumnError,
+    FormatError,
+    GuaranteeError,
+    IdentifierWarning,
+    InfeasibleError,
+    ItemsetDtypeError,
+    ParameterError,
+)
+from pdanon.itemsets import Itemsets
+
+TREE = 3
+ALGORITHMS = {
+    "pcta": {"k": 4, "m": 3},
+    "coat": {
+        "k": 6,
+        "m": 2,
+        "max_suppressed": 0.4,
+        "utility": [["a0", "a1", "a10"], ["a2", "a3", "a4"], ["a5"], ["a6", "a8"]],
+    },
+    "upcta": {"k": 6, "m": 2, "max_suppressed": 0.4},
+    "apriori": {"k": 4, "m": 3, "hierarchy": TREE},
+    "direct": {"k": 4, "m": 2, "hierarchy": TREE},
+    "optimal": {"k": 4, "m": 2, "hierarchy": TREE},
+    "vpa": {"k": 4, "m": 2, "hierarchy": TREE, "parts": 3},
+    "hghs": {"k": 4, "m": 2, "hierarchy": TREE},
+    "mhghs": {"k": 4, "m": None, "hierarchy": TREE},
+}
+
+
+def rows(seed, count=150, items=12):
+    """Rows of a few items, many of them alike, some missing or empty."""
+    rng = np.random.default_rng(seed)
+    drawn = [(rng.integers(items, size=rng.integers(4)) ** 2 // items).tolist() for _ in range(count)]
+    return [None if rng.random() < 0.05 else row for row in drawn]
+
+
+def lists(drawn, kind):
+    if not pa.types.is_integer(kind.value_type):
+        drawn = [None if row is None else [f"a{item}" for item in row] for row in drawn]
+    return pa.array(drawn, kind)
+
+
+def one_file(table, directory):
+    pq.write_table(table, directory / "baskets.parquet", row_group_size=37)
+    return directory / "baskets.parquet"
+
+
+def single_group(table, directory):
+    pq.write_table(table, directory / "whole.parquet", compression="zstd")
+    return directory / "whole.parquet"
+
+
+def partitions(table, directory):
+    for number, (name, size) in enumerate({"store=a/x": 40, "store=a/y": 0, "store=b/x": 200}.items()):
+        path = directory / "tree" / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = table.slice(40 * min(number, 1), size)
+        pq.write_table(part, path, row_group_size=33, compression="gzip")
+    (directory / "tree" / "_SUCCESS").touch()
+    (directory / "tree" / "_metadata.parquet").touch()
+    return directory / "tree"
+
+
+def pattern(table, directory):
+    (directory / "parts").mkdir()
+    for number in range(3):
+        pq.write_table(table.slice(50 * number, 50), directory / "parts" / f"part{number}.parquet")
+    pq.write_table(table.slice(0, 9), directory / "parts" / "other.parquet")
+    return directory / "parts" / "part*.parquet"
+
+
+LAYOUTS = [one_file, single_group, partitions, pattern]
+KINDS = {
+    "text": pa.list_(pa.string()),
+    "dictionary": pa.list_(pa.dictionary(pa.int8(), pa.string())),
+    "large": pa.large_list(pa.large_string()),
+    "integers": pa.list_(pa.int64()),
+}
+
+
+def read(path):
+    return pq.ParquetFile(path).read()
+
+
+def written(target):
+    """The files of a release, in the order of their names."""
+    files = [target] if target.is_file() else sorted(target.rglob("*.parquet"))
+    return pa.concat_tables([read(path).replace_schema_metadata() for path in files])
+
+
+def lists_of(frame):
+    return pa.chunked_array(frame["items"]).to_pylist()
+
+
+def table_of(kind=KINDS["text"], seed=0):
+    column = lists(rows(seed), kind)
+    return pa.table({"number": np.arange(len(column)) // 2, "items": column})
+
+
+def frame_in_memory(table):
+    return table.to_pandas(types_mapper=lambda t: pd.ArrowDtype(t) if pa.types.is_nested(t) else None)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_release_is_that_of_the_frame_row_for_row(name, layout, tmp_path):
+    table, asked = table_of(), ALGORITHMS[name]
+    result = stream.anonymize(layout(table, tmp_path), tmp_path / "out", algorithm=name, **asked)
+    expected = getattr(pdanon, name)(frame_in_memory(table), **asked)
+    released = written(tmp_path / "out")
+    assert released["items"].to_pylist() == lists_of(expected.frame)
+    assert released["number"].to_pylist() == [row // 2 for row in range(150)]
+    pd.testing.assert_frame_equal(result.mapping, expected.mapping)
+    pd.testing.assert_series_equal(result.loss, expected.loss)
+    assert repr(result.guarantee) == repr(expected.guarantee)
+    assert result.parameters.keys() == expected.parameters.keys()
+    assert result.rows == 150
+    assert [path.is_file() for path in result.paths] == [True] * len(result.paths)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_lists_of_any_type_are_read_and_lists_of_text_are_written(kind, layout, tmp_path):
+    table = table_of(kind, seed=3)
+    stream.anonymize(layout(table, tmp_path), tmp_path / "out", k=7)
+    expected = pdanon.pcta(frame_in_memory(table), k=7).frame
+    released = written(tmp_path / "out")
+    assert released["items"].to_pylist() == lists_of(expected)
+    assert released.schema.field("items").type == pa.list_(pa.string())
+
+
+def test_constraints_are_audited_with_the_mapping(tmp_path):
+    table, constraints = table_of(seed=5), [["a1", "a5"], ["a10"], ["a0", "a3", "a8"]]
+    result = stream.anonymize(one_file(table, tmp_path), tmp_path / "out", k=9, constraints=constraints)
+    expected = pdanon.pcta(frame_in_memory(table), k=9, constraints=constraints)
+    assert written(tmp_path / "out")["items"].to_pylist() == lists_of(expected.frame)
+    assert result.guarantee.audit(frame_in_memory(written(tmp_path / "out"))).holds
+
+
+def test_no_rows_and_empty_rows(tmp_path):
+    for number, drawn in enumerate(([], [[]], [None, []])):
+        path, target = tmp_path / f"in{number}.parquet", tmp_path / f"out{number}.parquet"
+        pq.write_table(pa.table({"items": pa.array(drawn, pa.list_(pa.string()))}), path)
+        assert stream.anonymize(path, target, k=2).rows == len(drawn)
+        assert read(target)["items"].to_pylist() == drawn
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_files_keep_their_paths_row_groups_compression_and_other_columns(layout, tmp_path):
+    table = table_of()
+    at = pa.array(pd.date_range("2020", periods=10, tz="Europe/Athens").repeat(15))
+    table = table.append_column("at", at).append_column(
+        "ward", pa.array(list("xyz") * 50).dictionary_encode()
+    )
+    source = layout(table, tmp_path)
+    result = stream.anonymize(source, tmp_path / "out", k=3)
+    originals = [source] if source.is_file() else sorted(source.parent.glob(source.name))
+    if source.is_dir():
+        originals = [path for path in sorted(source.rglob("*.parquet")) if path.name[0] != "_"]
+        names = [path.relative_to(source) for path in originals]
+        assert [path.relative_to(tmp_path / "out") for path in result.paths] == names
+    for before, after in zip(originals, result.paths, strict=True):
+        old, new = pq.ParquetFile(before), pq.ParquetFile(after)
+        groups = range(old.num_row_groups)
+        assert [new.metadata.row_group(i).num_rows for i in range(new.num_row_groups)] == [
+            old.metadata.row_group(i).num_rows for i in groups
+        ]
+        for i in groups:
+            kinds = [file.metadata.row_group(i).column(0).compression for file in (old, new)]
+            assert kinds[0] == kinds[1]
+        columns = ["number", "at", "ward"]
+        assert new.read(columns).replace_schema_metadata().equals(old.read(columns).replace_schema_metadata())
+
+
+def test_pandas_reads_the_same_index_and_dtypes(tmp_path):
+    frame = frame_of([["ab", "cd"], ["ab"], ["cd"], ["ab", "cd"]])
+    frame.index = pd.Index([3, 1, 4, 1], name="person")
+    frame["ward"] = pd.Categorical(list("xyxy"))
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2)
+    released = pdanon.read_parquet(tmp_path / "out.parquet")
+    pd.testing.assert_frame_equal(released[["ward"]], frame[["ward"]])
+    assert pd.read_parquet(tmp_path / "out.parquet")["items"].map(list).tolist() == frame["items"].tolist()
+
+
+def test_nothing_of_the_input_is_left_in_the_files(tmp_path):
+    frame = frame_of([["tea", "rice"], ["tea", "rice"], ["tea", "SECRET"], ["rice", "tea"]])
+    frame.attrs["source"] = "SECRET"
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    table = pq.read_table(tmp_path / "in.parquet")
+    note = {**table.schema.metadata, b"note": b"SECRET"}
+    fields = [field.with_metadata({"about": "SECRET"}) for field in table.schema]
+    table = table.cast(pa.schema(fields, note))
+    pq.write_table(table, tmp_path / "in.parquet", compression="none")
+    asked = {"k": 2, "m": 2, "max_suppressed": 0.5, "utility": [["SECRET"], ["tea"], ["rice"]]}
+    result = stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", algorithm="coat", **asked)
+    assert b"SECRET" in (tmp_path / "in.parquet").read_bytes()
+    assert b"SECRET" not in (tmp_path / "out.parquet").read_bytes()
+    metadata = pq.ParquetFile(tmp_path / "out.parquet").schema_arrow
+    assert "SECRET" not in str(metadata.metadata) + repr(result)
+    assert read(tmp_path / "out.parquet")["items"].to_pylist()[2] == ["tea"]
+
+
+def test_a_uri_is_read_as_a_path(tmp_path):
+    source = one_file(table_of(), tmp_path)
+    stream.anonymize(source.as_uri(), tmp_path / "out.parquet", k=3)
+    stream.anonymize(source, tmp_path / "same.parquet", k=3)
+    assert read(tmp_path / "out.parquet").equals(read(tmp_path / "same.parquet"))
+
+
+@given(st.lists(st.lists(st.one_of(st.none(), st.lists(st.sampled_from("abcdef"), max_size=4)), max_size=9)))
+def test_collapsing_counts_rows_and_audits_alike(batches):
+    kind = pa.list_(pa.string())
+    found = collapse(Itemsets.from_arrow(pa.array(batch, kind)) for batch in batches)
+    itemsets, every = found.itemsets, [row or [] for batch in batches for row in batch]
+    sets = [frozenset(row) for row in itemsets.to_arrow().to_pylist()]
+    assert dict(zip(sets, itemsets.weights.tolist(), strict=True)) == Counter(map(frozenset, every))
+    assert len(set(sets)) == len(sets)
+    for guarantee in (pdanon.KmAnonymity(3, 2), pdanon.KmAnonymity(2, None), pdanon.KmAnonymity(3, 3)):
+        one, other = guarantee.audit(found), guarantee.audit(frame_of(every))
+        assert one.rows_at_risk == other.rows_at_risk
+        assert one.threats["itemset"].tolist() == other.threats["itemset"].tolist()
+        assert one.threats["support"].tolist() == other.threats["support"].tolist()
+
+
+def test_weighted_constraints_are_audited_alike():
+    batches = [[["a", "b"], ["a"], ["a", "b"]], [["a", "b"], ["c", "a"], []]]
+    found = collapse(Itemsets.from_arrow(pa.array(batch)) for batch in batches)
+    for k in (2, 3, 4):
+        guarantee = pdanon.PrivacyConstraints([["a", "b"], ["c"]], k)
+        expected = guarantee.audit(frame_of([row for batch in batches for row in batch]))
+        assert guarantee.audit(found).rows_at_risk == expected.rows_at_risk
+
+
+KILLED = """
+import sys, pdanon.stream
+print("ready", flush=True)
+pdanon.stream.anonymize(sys.argv[1], sys.argv[2], k=5)
+print("done", flush=True)
+"""
+
+
+def test_a_killed_run_leaves_no_release_and_the_next_one_completes(tmp_path):
+    (tmp_path / "in").mkdir()
+    for seed in range(3):
+        baskets = pdanon.datasets.make_baskets(20_000, 100, random_state=seed)
+        pq.write_table(pa.Table.from_pandas(baskets), tmp_path / "in" / f"{seed}.parquet", row_group_size=500)
+    start = time.monotonic()
+    expected = stream.anonymize(tmp_path / "in", tmp_path / "expected", k=5)
+    longest = 1.5 * (time.monotonic() - start)
+    finished = 0
+    for number, share in enumerate(np.random.default_rng(0).random(8)):
+        target = tmp_path / f"out{number}"
+        command = [sys.executable, "-c", KILLED, tmp_path / "in", target]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(longest * share)
+            process.send_signal(signal.SIGKILL)
+        if target.exists():
+            finished += 1
+            assert written(target).equals(written(tmp_path / "expected"))
+        else:
+            again = stream.anonymize(tmp_path / "in", target, k=5)
+            assert [path.name for path in again.paths] == [path.name for path in expected.paths]
+            assert written(target).equals(written(tmp_path / "expected"))
+    assert finished < 8
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_killed_while_files_are_written(moment, tmp_path):
+    source = partitions(table_of(), tmp_path)
+    moments = ["pdanon.stream._recode", "pdanon.stream._audit", "os.fsync", "pdanon.stream.relabelled"]
+    where, _, name = moments[moment].rpartition(".")
+    code = f"""
+import os, signal, sys, {where}, pdanon.stream
+original = {where}.{name}
+def last(*args, **options):
+    result = original(*args, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+{where}.{name} = last
+pdanon.stream.anonymize(sys.argv[1], sys.argv[2], k=3)
+"""
+    done = subprocess.run([sys.executable, "-c", code, source, tmp_path / "out"], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not (tmp_path / "out").exists()
+    left = [path for path in tmp_path.iterdir() if path != source]
+    assert all(path.name.startswith(".") and path.name.endswith(".tmp") for path in left)
+    assert len(left) == 1
+    stream.anonymize(source, tmp_path / "out", k=3)
+    assert written(tmp_path / "out").num_rows == 150
+
+
+def test_a_release_that_fails_its_audit_is_withheld(tmp_path, monkeypatch):
+    source = partitions(table_of(), tmp_path)
+    monkeypatch.setattr(
+        stream, "relabelled", lambda itemsets, items, labels: Itemsets.from_arrow(itemsets.to_arrow())
+    )
+    with pytest.raises(GuaranteeError):
+        stream.anonymize(source, tmp_path / "out", k=30)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_column_that_may_identify_is_told(tmp_path):
+    table = table_of().append_column("person", pa.array(range(150)))
+    with pytest.warns(IdentifierWarning, match="'person'") as caught:
+        stream.anonymize(one_file(table, tmp_path), tmp_path / "out", k=2)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_local_recodings_are_refused(tmp_path):
+    for name in ("lra", "partition", "clump", "coherence", "rum_bound"):
+        with pytest.raises(ParameterError, match="needs all rows at once"):
+            stream.anonymize(tmp_path, tmp_path / "out", algorithm=name, k=2)
+    with pytest.raises(ParameterError, match="sensitive"):
+        stream.anonymize(
+            tmp_path, tmp_path / "out", algorithm="apriori", k=2, hierarchy=2, sensitive=["a"], l=2
+        )
+    with pytest.raises(ParameterError, match="pcta"):
+        stream.anonymize(tmp_path, tmp_path / "out", algorithm="pctaa", k=2)
+    with pytest.raises(TypeError, match="'k'"):
+        stream.anonymize(tmp_path, tmp_path / "out")
+
+
+def change(table, number):
+    lists_too = table.append_column("more", table["items"])
+    return [
+        (table.drop_columns("number"), "no columns ['number']"),
+        (table.append_column("age", table["number"]), "columns ['age']"),
+        (table.select(["items", "number"]), "in the order"),
+        (
+            table.set_column(0, "number", table["number"].cast(pa.int32())),
+            "'number' of type int32 instead of",
+        ),
+        (lists_too, "columns ['more']"),
+    ][number]
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_files_of_different_columns_are_told_apart(number, tmp_path):
+    source = partitions(table_of(), tmp_path)
+    changed, message = change(table_of(), number)
+    pq.write_table(changed, source / "store=b" / "y.parquet")
+    with pytest.raises(FormatError) as caught:
+        stream.anonymize(source, tmp_path / "out", k=2)
+    assert message in str(caught.value)
+    assert "store=b/y.parquet" in str(caught.value)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_a_source_without_parquet_is_refused(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "notes.txt").write_text("none")
+    (tmp_path / "in" / "bad.txt").write_text("none")
+    for source in ("in", "in/*.parquet", "nowhere", "in/notes.txt"):
+        with pytest.raises(FormatError):
+            stream.anonymize(tmp_path / source, tmp_path / "out", k=2)
+    with pytest.raises(FormatError):
+        stream.anonymize("nothing://there", tmp_path / "out", k=2)
+
+
+def test_a_target_that_exists_or_is_within_the_source_is_refused(tmp_path):
+    source = partitions(table_of(), tmp_path)
+    inside = [source / "out", source / "store=a" / "out"]
+    exists = [source, source / "_SUCCESS", tmp_path]
+    (tmp_path / "link").symlink_to(source)
+    for target in [*inside, *exists, tmp_path / "link" / "out", tmp_path / "no" / "out"]:
+        with pytest.raises(ParameterError, match="target"):
+            stream.anonymize(source, target, k=2)
+    parts = pattern(table_of(), tmp_path)
+    for number in range(2):  # a release beside what a pattern names is not part of it
+        found = stream.anonymize(parts, parts.parent / f"out{number}", k=2)
+        assert len(found.paths) == 3
+
+
+def test_a_corrupt_row_group_is_named(tmp_path):
+    source = partitions(table_of(), tmp_path)
+    path = source / "store=b" / "x.parquet"
+    column = pq.ParquetFile(path).metadata.row_group(2).column(1)
+    data = bytearray(path.read_bytes())
+    start = column.dictionary_page_offset or column.data_page_offset
+    data[start : start + column.total_compressed_size] = b"\xff" * column.total_compressed_size
+    path.write_bytes(data)
+    with pytest.raises(FormatError, match=r"store=b/x\.parquet, row group 2"):
+        stream.anonymize(source, tmp_path / "out", k=2)
+    path.write_bytes(data[:200])
+    with pytest.raises(FormatError, match=r"store=b/x\.parquet"):
+        stream.anonymize(source, tmp_path / "out", k=2)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_bad_columns_are_named_with_the_file(tmp_path):
+    table = pa.table({"items": pa.array([["SECRET", "a"], ["b", None]]), "other": pa.array([["a"], ["b"]])})
+    pq.write_table(table, tmp_path / "in.parquet")
+    with pytest.raises(ColumnError):
+        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", k=2)
+    with pytest.raises(ColumnError):
+        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", column="none", k=2)
+    with pytest.raises(ItemsetDtypeError, match=r"row 1(.|\n)*in\.parquet, row group 0") as caught:
+        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", column="items", k=2)
+    assert "SECRET" not in str(caught.value)
+    with pytest.raises(InfeasibleError) as failed:
+        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", column="other", k=3)
+    assert failed.value.partial is None
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+def test_a_refusal_has_no_attempt_that_could_be_taken_for_a_release(tmp_path):
+    asked = {"k": 100, "utility": [["a0", "a1", "a10"], ["a2", "a3", "a4"], ["a5"], ["a6", "a8"]]}
+    with pytest.raises(InfeasibleError) as caught:
+        stream.anonymize(one_file(table_of(), tmp_path), tmp_path / "out", algorithm="coat", **asked)
+    assert caught.value.partial is None
+
+
+def test_files_that_change_meanwhile_are_noticed(tmp_path, monkeypatch):
+    source, decide = one_file(table_of(), tmp_path), stream._decide
+    for changed in (table_of(seed=1), table_of().slice(0, 149)):
+
+        def change_too(*args, changed=changed):
+            pq.write_table(changed, source)
+            return decide(*args)
+
+        pq.write_table(table_of().slice(0, 150), source)
+        monkeypatch.setattr(stream, "_decide", change_too)
+        if changed.num_rows < 150 or set(map(str, changed["items"])) != set(map(str, table_of()["items"])):
+            with pytest.raises((FormatError, GuaranteeError)):
+                stream.anonymize(source, tmp_path / "out", k=2)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_equal_rows_of_real_data_collapse(data):
+    path = data / "bms_webview1.parquet"
+    if not path.exists():
+        pytest.skip("no bms_webview1")
+    column = Itemsets.from_arrow(read(path)["items"])
+    found = collapse([column]).itemsets
+    assert found.weights.sum() == column.n_rows
+    assert found.n_rows == len(set(map(tuple, column.to_arrow().to_pylist())))
+    assert len(found.codes) < 0.8 * len(column.codes)
