@@ -19,10 +19,13 @@ def cells_of(notebook, kind):
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.name)
 def test_cells_run_in_order(notebook, monkeypatch):
     pytest.importorskip("matplotlib").use("agg")
+    from matplotlib import pyplot
+
     monkeypatch.chdir(EXAMPLES)
     names = {}
     for cell in cells_of(notebook, "code"):
         exec(compile("".join(cell["source"]), notebook.name, "exec"), names)
+    pyplot.close("all")
     assert names["result"].holds
     assert names["table"]["holds"].all()
     assert names["table"].groupby("algorithm")["NCP"].apply(lambda losses: losses.iloc[0] < 1).all()

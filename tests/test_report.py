@@ -311,11 +311,12 @@ def test_same_release_gives_the_same_bytes(frame, tmp_path):
 def test_user_settings_of_matplotlib_are_left_alone(result):
     from matplotlib import pyplot, rc_context
 
+    before = pyplot.get_fignums()
     with rc_context({"font.size": 33, "svg.fonttype": "path"}):
         inside = pdanon.report.render(result)
         assert pyplot.rcParams["font.size"] == 33
     assert inside == pdanon.report.render(result)
-    assert pyplot.get_fignums() == []
+    assert pyplot.get_fignums() == before
 
 
 def test_without_matplotlib_there_are_tables_only(tmp_path):
