@@ -36,6 +36,7 @@ TABLE = pd.DataFrame(
 @pytest.fixture(autouse=True)
 def headless():
     pyplot.switch_backend("Agg")
+    pyplot.close("all")
     yield
     pyplot.close("all")
 
