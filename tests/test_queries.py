@@ -513,7 +513,7 @@ BAD = {
     "draw unknown": (lambda: Workload.itemsets(FRAME, 1, 1, items=["a", f"{SECRET}!"]), "1 unknown of 2"),
     "draw from none": (lambda: Workload.itemsets(FRAME, 1, 1, items=[]), "0 unknown of 0"),
     "too many conditions": (lambda: Workload.rt(AGES, ["age"], relational=2), "2 conditions on 1 columns"),
-    "repeated column": (lambda: Workload.rt(AGES, ["age", "age"]), "different columns"),
+    "repeated column": (lambda: Workload.rt(AGES, ["age", "age"]), "names a column twice"),
     "one label": (lambda: Workload.rt(AGES, "age"), "quasi must be"),
     "width": (lambda: Workload.rt(AGES, ["age"], width=2), "width must be"),
     "nothing asked": (lambda: Workload.rt(AGES, ["age"], relational=0, items=0), "100 empty of 100"),

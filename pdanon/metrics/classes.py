@@ -11,8 +11,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import ColumnError, ParameterError
-from pdanon.parameters import check_k
+from pdanon.guarantees.relational import equal_rows
+from pdanon.parameters import check_k, find_quasi
 
 __all__ = ["class_measures", "class_sizes"]
 
@@ -48,16 +48,8 @@ def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int
     >>> classes.class_sizes(ages, ["age"]).tolist()
     [2, 1]
     """
-    if isinstance(quasi, str) or not isinstance(quasi, Sequence) or not quasi or len(set(quasi)) < len(quasi):
-        got = f"{len(quasi)} labels" if isinstance(quasi, (list, tuple)) else type(quasi).__name__
-        hint = "give a list of column labels, each once"
-        raise ParameterError("the quasi-identifiers must be named", where="quasi", got=got, hint=hint)
-    for label in quasi:
-        if (found := int((frame.columns == label).sum())) != 1:
-            problem = "is there more than once" if found else "does not exist"
-            raise ColumnError(f"column {label!r} {problem}", got=f"columns {list(frame.columns)}")
-    codes = [pd.factorize(frame[label], use_na_sentinel=False)[0] for label in quasi]
-    _, first, sizes = np.unique(np.stack(codes), axis=1, return_index=True, return_counts=True)
+    classes = equal_rows(frame, find_quasi(frame, quasi))
+    _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
     return pd.Series(sizes[np.argsort(first)], name="size", dtype="int64")
 
 

@@ -23,7 +23,7 @@ from pdanon.metrics.conditions import Condition, draw_conditions
 from pdanon.metrics.cover import Cover, Release
 from pdanon.metrics.draws import draw_subsets
 from pdanon.metrics.estimates import Mode, expected_counts
-from pdanon.parameters import check_count, check_share
+from pdanon.parameters import check_count, check_share, find_quasi
 from pdanon.result import Anonymized
 from pdanon.support import ItemsetTable
 
@@ -307,7 +307,10 @@ class Workload:
         """
         n, items = check_count(n, "n", least=1), check_count(items, "items", least=0)
         relational, share = check_count(relational, "relational", least=0), float(check_share(width, "width"))
-        positions = _find_all(frame, quasi, relational)
+        positions = find_quasi(frame, quasi)
+        if relational > len(positions):
+            got = f"{relational} conditions on {len(positions)} columns"
+            raise ParameterError("each condition is on a column of its own", where="relational", got=got)
         position = find_column(frame, column)
         sets = Itemsets.from_series(frame.iloc[:, position])
         complete = frame.iloc[:, positions].notna().all(axis=1).to_numpy(np.bool_)
@@ -490,21 +493,6 @@ def _only(sets: Itemsets, items: list[Any]) -> Itemsets:
     targets = np.full(sets.n_items, -1, np.int32)
     targets[codes] = codes
     return sets.recode(targets, sets.vocabulary)
-
-
-def _find_all(frame: pd.DataFrame, quasi: Sequence[Hashable], wanted: int) -> list[int]:
-    """Places of the columns that conditions may be on."""
-    if isinstance(quasi, str) or not isinstance(quasi, Sequence):
-        hint = "give a list of column labels"
-        raise ParameterError("quasi must be several columns", got=type(quasi).__name__, hint=hint)
-    positions = [find_column(frame, label) for label in quasi]
-    if len(set(positions)) < len(positions) or wanted > len(positions):
-        raise ParameterError(
-            "conditions are on different columns, as many as there are",
-            where="quasi",
-            got=f"{wanted} conditions on {len(set(positions))} columns",
-        )
-    return positions
 
 
 def _check_condition(wanted: pd.Series[Any], label: Hashable) -> None:

@@ -89,13 +89,13 @@ class Dataset:
         data = frame, positions, sets, guarantee, table
         task = itemsets, guarantee.k, guarantee.m, tum
         if isinstance(guarantee, KLm):
-            if transaction != "apriori":
+            if transaction != "apriori" or hierarchy is None:
                 hint = 'transaction="apriori" with a hierarchy of the items that are not sensitive'
                 raise ParameterError(
                     "only apriori hides sensitive items", where="transaction", got=transaction, hint=hint
                 )
             hidden = _sensitive(guarantee, itemsets)
-            tree, leaves = covering(_given(hierarchy), itemsets.texts(), hidden)
+            tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
             return cls(*data, by_diverse_cuts(*task, tree, leaves, hidden, guarantee.l), [tree])
         if hierarchy is None:
             several = column_of if len(sets) > 1 else None
@@ -226,11 +226,6 @@ def _sensitive(guarantee: KLm, itemsets: Itemsets) -> Any:
             hint="check spelling and type of the items",
         )
     return hidden
-
-
-def _given(hierarchy: HierarchyLike | None) -> HierarchyLike:
-    assert hierarchy is not None  # apriori needs one, which has been checked
-    return hierarchy
 
 
 def _one_each(hierarchy: Any, labels: Sequence[Hashable]) -> list[HierarchyLike]:
