@@ -1,4 +1,4 @@
-"""Refinement: how much of the loss of a set-based release is not necessary.
+"""Items move between the sets of a release.
 
 The algorithms that merge items into sets never part what they have merged. Here items move between the sets
 of a release, one by one, as long as that loses less and the guarantee stays.
@@ -7,8 +7,8 @@ of a release, one by one, as long as that loses less and the guarantee stays.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,105 +19,57 @@ from numpy.typing import NDArray
 from pdanon.clusters import Clusters
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity
-from pdanon.itemsets import Itemsets, is_list_column
-from pdanon.parameters import check_known
+from pdanon.itemsets import Itemsets
 from pdanon.recoding import Recoding, global_mapping, release
 from pdanon.result import Anonymized, Guarantee
 from pdanon.support import SupportIndex
 from pdanon.utility import check_release, item_blocks
 
-__all__ = ["Refinement", "check_refinable", "refine"]
+__all__ = ["KINDS", "LOSSES", "Refinement", "check_refinable", "other_frame", "refined_sets"]
 
-_BASES = {"ncp": 0, "lm": 1}
+LOSSES = {"ncp": 0, "lm": 1}
 _FIRST = 8  # items of the first stage
 _ENOUGH = 10_000  # a stage ends when a round gains less than this part of the loss
-_KINDS = "the results of pcta, coat and upcta can be refined, without constraints="
+KINDS = "the results of pcta, coat and upcta can be refined, without constraints="
 
 
-def refine(
+def refined_sets(
     original: pd.DataFrame,
+    position: int,
     result: Anonymized,
-    *,
-    loss: str = "ncp",
-    time_limit: float | None = None,
-    random_state: int | np.random.Generator | None = None,
+    asked: Mapping[str, Any],
+    limit: float | None,
+    started: float,
 ) -> Anonymized:
-    """Move items between the sets of a release as long as it loses less and keeps its guarantee.
+    """Refine a global recoding to sets; parameters as those of `pdanon.refine`, checked.
 
     Parameters
     ----------
     original : pandas.DataFrame
-        What the release was made from. It is not modified.
+        What the release was made from.
+    position : int
+        Which of its columns was recoded.
     result : Anonymized
-        A result of `pcta`, `coat` or `upcta` with the guarantee ``KmAnonymity``.
-    loss : {"ncp", "lm"}
-        What is to fall: each occurrence costs the size of its set, over the number of items; or the size
-        less one, over the number of items less one. A single item costs 0, a suppressed one 1.
-    time_limit : float, optional
-        Seconds, above 0. When no move is left, sets are merged at random and items move again, until the
-        time is over; the best is kept. Without a limit this is not done.
-    random_state : int, Generator or None
-        Seed, or source of randomness, of these merges.
-
-    Returns
-    -------
-    Anonymized
-        A global recoding with the same guarantee and never more of this loss. ``trace`` has the loss over
-        time: columns ``seconds`` and ``loss``.
-
-    Raises
-    ------
-    ParameterError
-        If the result is of another kind, of another frame, or without its guarantee, or a parameter is out
-        of range.
-
-    Notes
-    -----
-    Guarantee: that of the result. With m up to 2, each move leaves every set and every pair of sets with a
-    support of 0 or at least k. With a larger m, the sets that hold a rare larger itemset are merged in the
-    end, as `pcta` does, and what came in is returned if that loses more. The release is audited.
-
-    A move takes an item to another set, or to one of its own; a suppressed item may come back. Sets stay
-    within the blocks of ``utility``. Items take turns, the most frequent first (then: the last in item order
-    first), each to where it gains most (then: the set with the lowest number, the new one last): first
-    the 8 most frequent until a round gains no more than 1/10,000 of the loss, then half
-    as many more, and so on; all items until none moves. In the end no single move is both
-    safe and a gain. That is a local optimum, not the least loss.
-
-    With a time limit the outcome depends on the speed of the machine. The limit is looked at between rounds
-    over the items.
-
-    Cost: items squared times 4 bytes of memory; each round takes time linear in the sum of the squared
-    lengths of the distinct rows, and in the items times the sets.
-
-    Examples
-    --------
-    >>> import pandas as pd, pdanon
-    >>> rows = [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"], ["salt"], ["milk"], ["milk"]]
-    >>> df = pd.DataFrame({"items": rows})
-    >>> result = df.txanon.pcta(k=2, m=2)
-    >>> refined = df.txanon.refine(result)
-    >>> bool(refined.loss["NCP"] <= result.loss["NCP"])
-    True
+        A safe release.
+    asked : mapping
+        ``loss`` and ``random_state``, and what else is for the record.
+    limit : float or None
+        Seconds.
+    started : float
+        Since when they are counted; a value of ``time.perf_counter()``.
     """
-    started = time.perf_counter()
-    base = _BASES[check_known(loss, _BASES, "loss", where="loss")]
-    limit = _check_limit(time_limit)
-    position = _recoded_column(original, result)
     itemsets = Itemsets.from_series(original.iloc[:, position])
     labels = _clusters_of(result, itemsets)
     utility = result.parameters.get("utility")
-    search = Refinement(
-        SupportIndex.of(itemsets), labels, result.guarantee, item_blocks(utility, itemsets), base, started
-    )
+    blocks = item_blocks(utility, itemsets)
+    index, base = SupportIndex.of(itemsets), LOSSES[asked["loss"]]
+    search = Refinement(index, labels, result.guarantee, blocks, base, started)
     search.descend(limit)
     if limit is not None:
-        search.restart(limit, np.random.default_rng(random_state))
+        search.restart(limit, np.random.default_rng(asked["random_state"]))
     recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
-    asked = {"refine": True, "loss": loss, "time_limit": time_limit, "random_state": random_state}
-    refined = release(
-        original, position, itemsets, recoding, result.guarantee, {**result.parameters, **asked}
-    )
+    parameters = {**result.parameters, **asked}
+    refined = release(original, position, itemsets, recoding, result.guarantee, parameters)
     check_release(refined.mapping, utility, int((labels < 0).sum()))
     return replace(refined, trace=search.trace)
 
@@ -288,42 +240,9 @@ def check_refinable(guarantee: Guarantee) -> KmAnonymity:
     if not isinstance(guarantee, KmAnonymity):
         got = type(guarantee).__name__
         raise ParameterError(
-            "a release with this guarantee cannot be refined", where="result", got=got, hint=_KINDS
+            "a release with this guarantee cannot be refined", where="result", got=got, hint=KINDS
         )
     return guarantee
-
-
-def _check_limit(limit: Any) -> float | None:
-    if limit is None:
-        return None
-    if isinstance(limit, bool) or not isinstance(limit, (Real, np.number)) or not float(limit) > 0:
-        got = str(limit) if isinstance(limit, (int, float)) else type(limit).__name__
-        raise ParameterError("time_limit must be a number of seconds above 0", where="time_limit", got=got)
-    return float(limit)
-
-
-def _recoded_column(original: pd.DataFrame, result: Any) -> int:
-    """The position of the column that was recoded, in a result that can be refined."""
-    if not isinstance(result, Anonymized):
-        hint = "give what pcta, coat or upcta returned"
-        raise ParameterError("there is no result", where="result", got=type(result).__name__, hint=hint)
-    if result.groups is not None or result.classes is not None:
-        raise ParameterError("a local recoding cannot be refined", where="result", hint=_KINDS)
-    if "hierarchy" in result.parameters:
-        raise ParameterError("a hierarchical recoding cannot be refined", where="result", hint=_KINDS)
-    check_refinable(result.guarantee)
-    if not result.holds:
-        hint = "it is the partial result of an algorithm that found no release"
-        raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
-    columns = [i for i, label in enumerate(original.columns) if label not in result.passed_through]
-    if (
-        len(original) != len(result.frame)
-        or len(columns) != 1
-        or [*original.columns] != [*result.frame.columns]
-        or not is_list_column(original.iloc[:, columns[0]])
-    ):
-        raise _other_frame(f"{len(original)} rows, the result has {len(result.frame)}")
-    return columns[0]
 
 
 def _clusters_of(result: Anonymized, itemsets: Itemsets) -> NDArray[np.int64]:
@@ -331,23 +250,24 @@ def _clusters_of(result: Anonymized, itemsets: Itemsets) -> NDArray[np.int64]:
     items, texts = global_mapping(result.mapping)
     supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
     if items.n_items != itemsets.n_items:
-        raise _other_frame(f"{itemsets.n_items} items, the result has {items.n_items}")
+        raise other_frame(f"{itemsets.n_items} items, the result has {items.n_items}")
     if (items.lookup(itemsets.vocabulary) < 0).any():
-        raise _other_frame("other items")
+        raise other_frame("other items")
     labels = np.empty(itemsets.n_items, np.int64)
     labels[items.codes], _ = pd.factorize(texts.to_numpy(zero_copy_only=False))
     counted = np.empty_like(supports)
     counted[items.codes] = result.mapping["support"].to_numpy()
     if (counted != supports).any():
-        raise _other_frame(f"{int((counted != supports).sum())} items with other supports")
+        raise other_frame(f"{int((counted != supports).sum())} items with other supports")
     sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
     targets = sets.targets[items.codes]
     became = sets.labels.take(pa.array(targets, mask=targets < 0))
     if not became.equals(texts.cast(became.type)):
-        raise ParameterError("the release is not one of sets", where="result", hint=_KINDS)
+        raise ParameterError("the release is not one of sets", where="result", hint=KINDS)
     return labels
 
 
-def _other_frame(got: str) -> ParameterError:
+def other_frame(got: str) -> ParameterError:
+    """Say that a result was made from something else."""
     hint = "give the frame that the result was made from"
     return ParameterError("the result is not of this frame", where="original", got=got, hint=hint)
