@@ -29,7 +29,7 @@ def breaches(
     Parameters
     ----------
     known, secrets : SupportIndex
-        The same rows, none of them weighted.
+        The same rows.
     diversity : int
         At least 2; the l of l^m-diversity.
     m : int or None
@@ -51,7 +51,7 @@ def breaches(
     starts, tids, _ = secrets.transpose
     singles = known.singles
     found = [_none()]
-    for secret in np.flatnonzero(np.diff(starts) * diversity > k):
+    for secret in np.flatnonzero(secrets.singles * diversity > k):
         rows = known.within(tids[starts[secret] : starts[secret + 1]])
         shared = rows.singles
         alone = (shared * diversity > singles) & (singles >= k)

@@ -22,14 +22,16 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon import __version__
+from pdanon import __version__, stream
 from pdanon.algorithms import ALGORITHMS
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.metrics.risk import risk
+from pdanon.parquet import ParquetTree
 from pdanon.policy import Policy
 from pdanon.registry import parameters_of
 from pdanon.result import Anonymized, Guarantee
+from pdanon.summary import changed_items, losses
 from pdanon.tables import (
     check_distinct,
     is_csv,
@@ -91,14 +93,12 @@ def _report(message: str, code: int) -> int:
 
 
 def _anonymize(arguments: argparse.Namespace) -> int:
+    if arguments.stream:
+        return _anonymize_files(arguments)
+    _check_tables(arguments)
     options = _algorithm_options(arguments)
     _check_files(arguments)
-    if "constraints" in options:
-        options["constraints"] = read_constraints(
-            arguments.constraints, arguments.column, arguments.separator
-        )
-    if "weights" in options:
-        options["weights"] = read_weights(arguments.weights)
+    _read_options(options, arguments)
     frame = _read(arguments.source, arguments)
     bar = bool(options.get("progress"))
     with _stage(f"running {arguments.algorithm}", announced=not bar):
@@ -111,6 +111,28 @@ def _anonymize(arguments: argparse.Namespace) -> int:
         print(f"  mapping    {arguments.mapping}")
     if arguments.report:
         print(f"  report     {arguments.report}")
+    return 0
+
+
+def _anonymize_files(arguments: argparse.Namespace) -> int:
+    """Anonymize Parquet files row group by row group."""
+    _check_stream(arguments)
+    options = _algorithm_options(arguments)
+    _check_files(arguments)
+    _read_options(options, arguments)
+    asked: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
+    with _stage(f"running {arguments.algorithm}", announced=not options.get("progress")):
+        result = stream.anonymize(arguments.source, arguments.target, **asked)
+    if arguments.mapping:
+        with _stage(f"writing {arguments.mapping}"):
+            write_plain(result.mapping, arguments.mapping)
+    print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
+    print(f"  guarantee  {result.guarantee!r}, audited")
+    print(f"  items      {changed_items(result.mapping)}")
+    print(f"  loss       {losses(result.loss)}")
+    print(f"  written    {arguments.target}, {len(result.paths)} files")
+    if arguments.mapping:
+        print(f"  mapping    {arguments.mapping}")
     return 0
 
 
@@ -204,8 +226,12 @@ def _fanout_or_file(text: str) -> int | Path:
     return int(text) if text.isdecimal() else Path(text)
 
 
+def _is_table(text: str | Path) -> bool:
+    return Path(text).suffix.lower() in (".parquet", ".csv")
+
+
 def _table(text: str) -> Path:
-    if Path(text).suffix.lower() not in (".parquet", ".csv"):
+    if not _is_table(text):
         raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv")
     return Path(text)
 
@@ -324,6 +350,41 @@ def _check_files(arguments: argparse.Namespace) -> None:
         raise ParameterError("a CSV file needs --column", where=str(named[0]), hint=hint)
 
 
+def _check_tables(arguments: argparse.Namespace) -> None:
+    """Check that what is read and written are single tables, as it is without --stream."""
+    for name, path in (("IN", arguments.source), ("OUT", arguments.target)):
+        if not _is_table(path):
+            hint = "with --stream, Parquet files in directories are read and written"
+            raise ParameterError(f"'{path}' must end in .parquet or .csv", where=name, hint=hint)
+    arguments.source = Path(arguments.source)
+
+
+def _check_stream(arguments: argparse.Namespace) -> None:
+    """Check that nothing is asked for that needs all rows at once."""
+    csv = [path for path in (arguments.source, arguments.target) if is_csv(Path(path))]
+    if csv:
+        hint = "only Parquet can be read in parts; pdanon.read_csv and pdanon.to_parquet convert a file"
+        raise ParameterError("--stream takes no CSV", where=str(csv[0]), hint=hint)
+    if arguments.report:
+        hint = "a table that fits into memory has one without --stream"
+        raise ParameterError("--stream writes no report, which needs all rows at once", hint=hint)
+    if arguments.mapping and ParquetTree.find(arguments.source).holds(arguments.mapping):
+        hint = "it would become part of what is read"
+        raise ParameterError("the mapping is within the source", where=str(arguments.mapping), hint=hint)
+    if "://" not in arguments.source:
+        arguments.source = Path(arguments.source)
+
+
+def _read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:
+    """Read the files among the options of an algorithm."""
+    if "constraints" in options:
+        options["constraints"] = read_constraints(
+            arguments.constraints, arguments.column, arguments.separator
+        )
+    if "weights" in options:
+        options["weights"] = read_weights(arguments.weights)
+
+
 def _read(path: Path, arguments: argparse.Namespace) -> pd.DataFrame:
     with _stage(f"reading {path}"):
         return read_table(path, arguments.column, arguments.separator)
@@ -384,8 +445,14 @@ def _parser() -> argparse.ArgumentParser:
         "write a release of a table, audited, with the guarantee of an algorithm",
         "baskets.parquet release.parquet --algorithm pcta -k 5 -m 2 --mapping mapping.parquet",
     )
-    anonymize.add_argument("source", metavar="IN", type=_table, help="the data: .parquet or .csv")
-    anonymize.add_argument("target", metavar="OUT", type=_new_table, help="the release: .parquet or .csv")
+    anonymize.add_argument("source", metavar="IN", help="the data: .parquet or .csv")
+    anonymize.add_argument("target", metavar="OUT", type=_new, help="the release: .parquet or .csv")
+    anonymize.add_argument(
+        "--stream",
+        action="store_true",
+        help="read and write Parquet in parts, as it does not fit into memory: IN is a file, a directory, "
+        "a path with wildcards or a URI, and OUT does not exist yet",
+    )
     anonymize.add_argument(
         "--algorithm", required=True, choices=ALGORITHMS, help="see 'pdanon algorithms' for what each does"
     )

@@ -6,7 +6,7 @@ whole table, and the audit of its release, need each distinct transaction once, 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,23 +14,26 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.itemsets import Codes, Itemsets, compact, find_column
+from pdanon.itemsets import Codes, Itemsets, Offsets, compact, find_column
 from pdanon.support import ItemsetTable, SupportIndex, concatenated
 
-__all__ = ["Collapsed", "collapse", "encoded"]
+__all__ = ["Collapsed", "collapse", "collapse_pairs", "encoded"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Collapsed:
-    """A table of one list column in which equal rows are one.
+    """A table of one list column, or two, in which equal rows are one.
 
     Parameters
     ----------
     itemsets : Itemsets
         The rows, with weights. None is missing: a missing row counts as an empty one.
+    private : Itemsets, optional
+        A second list column of the same rows, with the same weights. Rows are equal if both columns are.
     """
 
     itemsets: Itemsets
+    private: Itemsets | None = None
 
     @property
     def n_rows(self) -> int:
@@ -63,19 +66,53 @@ def collapse(batches: Iterable[Itemsets]) -> Collapsed:
     -----
     Memory: twice the distinct rows (4 bytes an occurrence and 16 bytes a row), and one batch.
     """
-    items: pa.Array | None = None
+    return Collapsed(*_collected(((batch,) for batch in batches), 1))
+
+
+def collapse_pairs(batches: Iterable[tuple[Itemsets, Itemsets]]) -> Collapsed:
+    """Collect the distinct rows of two columns; as `collapse`, with the second column as the private one."""
+    return Collapsed(*_collected(batches, 2))
+
+
+def _collected(batches: Iterable[tuple[Itemsets, ...]], n_columns: int) -> Iterator[Itemsets]:
+    """The distinct rows of some columns, column by column."""
+    items: list[pa.Array | None] = [None] * n_columns
     rows, new, waiting = _no_rows(), [], 0
     for batch in batches:
-        items, numbers = _numbered(batch.vocabulary, items)
+        numbers = []
+        for which, column in enumerate(batch):
+            items[which], number = _numbered(column.vocabulary, items[which])
+            # The columns take turns, so that their numbers differ however many items are to come.
+            numbers.append(number[column.codes] * np.int32(n_columns) + np.int32(which))
         # Items keep the order within a row that their vocabulary has: equal rows have equal numbers.
-        new.append(_distinct([ItemsetTable(numbers[batch.codes], batch.offsets, _ones(batch))]))
+        new.append(_distinct([_side_by_side(batch, numbers)]))
         waiting += len(new[-1]) + len(new[-1].codes)
         if waiting >= len(rows) + len(rows.codes):  # so that all merges together take linear time
             rows, new, waiting = _distinct([rows, *new]), [], 0
     rows = _distinct([rows, *new])
-    codes, vocabulary = compact(rows.codes, pa.array([], pa.string()) if items is None else items)
-    nulls = np.zeros(len(rows), np.bool_)
-    return Collapsed(Itemsets(codes, rows.offsets, vocabulary, nulls, rows.supports))
+    for which, vocabulary in enumerate(items):
+        yield _column(rows, which, n_columns, pa.array([], pa.string()) if vocabulary is None else vocabulary)
+
+
+def _side_by_side(batch: tuple[Itemsets, ...], numbers: list[Codes]) -> ItemsetTable:
+    """The rows of a batch, each with the items of one column after those of the other."""
+    if len(batch) == 1:
+        return ItemsetTable(numbers[0], batch[0].offsets, _ones(batch[0]))
+    order = np.argsort(np.concatenate([column.rows for column in batch]), kind="stable")
+    offsets: Offsets = np.sum([column.offsets for column in batch], axis=0)
+    return ItemsetTable(np.concatenate(numbers)[order], offsets, _ones(batch[0]))
+
+
+def _column(rows: ItemsetTable, which: int, n_columns: int, items: pa.Array) -> Itemsets:
+    """One of the columns that have been collected."""
+    if n_columns == 1:
+        numbers, offsets = rows.codes, rows.offsets
+    else:
+        own = rows.codes % n_columns == which
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(own)))[rows.offsets]
+        numbers = rows.codes[own] // n_columns
+    codes, vocabulary = compact(numbers, items)
+    return Itemsets(codes, offsets, vocabulary, np.zeros(len(rows), np.bool_), rows.supports)
 
 
 def _numbered(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, Codes]:

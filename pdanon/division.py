@@ -14,11 +14,12 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon.collapsed import Collapsed, encoded
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets, canonical_rows, find_column
 from pdanon.support import SupportIndex
 
-__all__ = ["Division", "known_items", "listed_items", "private_items"]
+__all__ = ["Division", "known_items", "listed_items", "names_column", "private_items", "two_columns"]
 
 
 def listed_items(items: Any, name: str) -> pa.Array:
@@ -61,8 +62,12 @@ def listed_items(items: Any, name: str) -> pa.Array:
 
 def private_items(private: Any) -> Any:
     """Read ``private=``, in whatever form, once: a column's name is kept, items become an Arrow array."""
-    names_column = isinstance(private, (str, int)) and not isinstance(private, bool)
-    return private if names_column else listed_items(private, "private")
+    return private if names_column(private) else listed_items(private, "private")
+
+
+def names_column(private: Any) -> bool:
+    """Tell whether ``private=`` is the name of a column, as opposed to items."""
+    return isinstance(private, (str, int)) and not isinstance(private, bool)
 
 
 def known_items(items: pa.Array, itemsets: Itemsets, name: str) -> NDArray[np.bool_]:
@@ -138,13 +143,17 @@ class Division:
             If a column is not what it should be.
         """
         if isinstance(private, pa.Array):
-            position = find_column(frame, column)
+            position, itemsets = encoded(frame, column)
+            return cls.within(position, itemsets, known_items(private, itemsets, "private"))
+        if isinstance(frame, Collapsed):
+            if frame.private is None:
+                hint = "collapse both columns together"
+                raise ParameterError("the private column was not collapsed", where="private", hint=hint)
+            position, private_position, itemsets, hidden = 0, 1, frame.itemsets, frame.private
+        else:
+            position, private_position = two_columns(frame, column, private)
             itemsets = Itemsets.from_series(frame.iloc[:, position])
-            is_private = known_items(private, itemsets, "private")
-            return cls(itemsets, position, None, -1, itemsets.codes, itemsets.offsets, is_private)
-        position, private_position = _two_columns(frame, column, private)
-        itemsets = Itemsets.from_series(frame.iloc[:, position])
-        hidden = Itemsets.from_series(frame.iloc[:, private_position])
+            hidden = Itemsets.from_series(frame.iloc[:, private_position])
         both = int((itemsets.lookup(hidden.vocabulary) >= 0).sum())
         if both:
             hint = "name them differently if they are different things; else take them out of one column"
@@ -156,31 +165,44 @@ class Division:
         is_private = np.arange(itemsets.n_items + hidden.n_items) >= itemsets.n_items
         return cls(itemsets, position, hidden, private_position, codes, offsets, is_private)
 
+    @classmethod
+    def within(cls, position: int, itemsets: Itemsets, is_private: NDArray[np.bool_]) -> Division:
+        """Divide the items of one column."""
+        return cls(itemsets, position, None, -1, itemsets.codes, itemsets.offsets, is_private)
+
+    @property
+    def index(self) -> SupportIndex:
+        """All rows, each as often as it counts."""
+        return SupportIndex(self.codes, self.offsets, len(self.is_private), self.itemsets.weights)
+
     @property
     def n_rows(self) -> int:
         """Number of transactions."""
-        return len(self.offsets) - 1
+        return self.index.n_rows
 
     @property
     def supports(self) -> NDArray[np.int64]:
         """Number of rows that hold each item."""
-        return np.bincount(self.codes, minlength=len(self.is_private))
+        return self.index.singles
 
     def rows(self, numbers: NDArray[Any], n_items: int) -> SupportIndex:
         """The rows with other item numbers; -1 leaves an item out."""
         wanted = numbers.astype(np.int32)[self.codes]
         kept = wanted >= 0
-        row_of = np.repeat(np.arange(self.n_rows), np.diff(self.offsets))
-        lengths = np.bincount(row_of[kept], minlength=self.n_rows)
+        n_rows = len(self.offsets) - 1
+        row_of = np.repeat(np.arange(n_rows), np.diff(self.offsets))
+        lengths = np.bincount(row_of[kept], minlength=n_rows)
         codes, lengths = canonical_rows(wanted[kept], lengths, n_items)
-        return SupportIndex(codes, np.concatenate(([0], np.cumsum(lengths))), n_items)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return SupportIndex(codes, offsets, n_items, self.itemsets.weights)
 
     def part(self, wanted: NDArray[np.bool_]) -> SupportIndex:
         """The rows with some of their items only, numbered from 0 in their order."""
         return self.rows(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
 
 
-def _two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable) -> tuple[int, int]:
+def two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable) -> tuple[int, int]:
+    """Find the list column and the private column of a frame: their positions."""
     if not isinstance(frame, pd.DataFrame):
         raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
     positions = [i for i, label in enumerate(frame.columns) if label == private]

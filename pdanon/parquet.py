@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -20,11 +20,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from pdanon.division import two_columns
 from pdanon.errors import FormatError, ItemsetDtypeError
 from pdanon.io import list_dtype, readable
 from pdanon.itemsets import Itemsets, find_column, is_list_type
 
-__all__ = ["ParquetTree", "writing"]
+__all__ = ["ParquetTree", "is_text", "writing"]
 
 _SUFFIX = ".parquet"
 _MAGIC = "*?["
@@ -121,10 +122,14 @@ class ParquetTree:
         assert first is not None
         return first
 
-    def find_column(self, column: str | None) -> int:
-        """The position of the list column, which all files have."""
-        empty = self.schema().empty_table()
-        return find_column(empty.to_pandas(types_mapper=list_dtype, ignore_metadata=True), column)
+    def find_columns(self, column: str | None, private: str | None = None) -> tuple[int, ...]:
+        """The position of the list column, which all files have, and of a private column if one is named."""
+        empty = self.schema().empty_table().to_pandas(types_mapper=list_dtype, ignore_metadata=True)
+        return (find_column(empty, column),) if private is None else two_columns(empty, column, private)
+
+    def item_type(self, position: int) -> pa.DataType:
+        """The type that the items of a list column have when they are encoded."""
+        return Itemsets.from_arrow(self.schema().empty_table().column(position)).vocabulary.type
 
     @contextmanager
     def open(self, name: str) -> Iterator[pq.ParquetFile]:
@@ -154,18 +159,18 @@ class ParquetTree:
             problem = str(error)
         raise ItemsetDtypeError(f"{problem}\n  in:    {self.path(name)}, row group {number}")
 
-    def column(self, label: str) -> Iterator[Itemsets]:
-        """The list column, row group by row group."""
+    def columns(self, labels: list[str]) -> Iterator[list[Itemsets]]:
+        """Some list columns, row group by row group."""
         for name in self.names:
             with self.open(name) as file:
                 for number in range(file.num_row_groups):
-                    table = self.read(file, name, number, [label])
-                    yield self.itemsets(table.column(label), name, number)
+                    table = self.read(file, name, number, labels)
+                    yield [self.itemsets(table.column(label), name, number) for label in labels]
 
 
 @contextmanager
-def writing(path: Path, file: pq.ParquetFile, position: int) -> Iterator[pq.ParquetWriter]:
-    """Write a file like another one, but for one column, which becomes one of lists of text.
+def writing(path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]) -> Iterator[pq.ParquetWriter]:
+    """Write a file like another one, but for some columns, which become lists.
 
     Parameters
     ----------
@@ -173,8 +178,9 @@ def writing(path: Path, file: pq.ParquetFile, position: int) -> Iterator[pq.Parq
         The new file. When the block ends it is safe on the disk.
     file : pyarrow.parquet.ParquetFile
         The other.
-    position : int
-        Which column differs. It is written as codes into a dictionary, and read as text.
+    lists : mapping of int to pyarrow.DataType
+        Which columns differ, by position, and the type of their items. Text is written as codes into a
+        dictionary, and read as text.
 
     Notes
     -----
@@ -182,10 +188,13 @@ def writing(path: Path, file: pq.ParquetFile, position: int) -> Iterator[pq.Parq
     """
     schema = file.schema_arrow
     fields = [field.remove_metadata() for field in schema]
-    metadata = _pandas_metadata(schema, schema.names[position])
-    fields[position] = fields[position].with_type(pa.list_(pa.string()))
+    metadata = _pandas_metadata(schema, {schema.names[position]: kind for position, kind in lists.items()})
+    for position, kind in lists.items():
+        fields[position] = fields[position].with_type(pa.list_(kind))
     published = pa.schema(fields, metadata)
-    fields[position] = fields[position].with_type(pa.list_(pa.dictionary(pa.int32(), pa.string())))
+    for position, kind in lists.items():
+        coded = pa.dictionary(pa.int32(), kind) if is_text(kind) else kind
+        fields[position] = fields[position].with_type(pa.list_(coded))
     described = base64.b64encode(published.serialize().to_pybytes())
     # Arrow notes the types of the columns in the file: here those that they are to be read with.
     options: dict[str, Any] = {"compression": _compression(file), "store_schema": False}
@@ -196,6 +205,11 @@ def writing(path: Path, file: pq.ParquetFile, position: int) -> Iterator[pq.Parq
         yield writer
     with path.open("rb+") as written:
         os.fsync(written.fileno())
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether items are text, which is read and written as codes into a dictionary."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _resolve(source: str) -> tuple[fs.FileSystem, str]:
@@ -245,12 +259,14 @@ def _compression(file: pq.ParquetFile) -> str:
     return {"uncompressed": "none", "lz4_raw": "lz4"}.get(name, name)
 
 
-def _pandas_metadata(schema: pa.Schema, column: str) -> dict[bytes, bytes]:
+def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dict[bytes, bytes]:
     noted = json.loads((schema.metadata or {}).get(b"pandas", b"null"))
     if noted is None:
         return {}
     kept = {key: noted[key] for key in _KEPT if key in noted}
     for described in kept.get("columns", ()):
-        if described.get("field_name", described.get("name")) == column:
-            described |= {"pandas_type": "list[unicode]", "numpy_type": "object", "metadata": None}
+        kind = lists.get(described.get("field_name", described.get("name")))
+        if kind is not None:
+            items = "unicode" if is_text(kind) else str(kind)
+            described |= {"pandas_type": f"list[{items}]", "numpy_type": "object", "metadata": None}
     return {b"pandas": json.dumps(kept).encode()}

@@ -6,6 +6,7 @@ those. The second one recodes, and the new files are read again to audit them.
 
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 import shutil
@@ -18,19 +19,25 @@ from uuid import uuid4
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pdanon.algorithms import ALGORITHMS
-from pdanon.collapsed import Collapsed, collapse
+from pdanon.collapsed import Collapsed, collapse, collapse_pairs
+from pdanon.division import names_column
 from pdanon.errors import FormatError, ParameterError
 from pdanon.io import list_dtype
-from pdanon.parquet import ParquetTree, writing
+from pdanon.parquet import ParquetTree, is_text, writing
 from pdanon.recoding import demand, global_mapping, pass_through, relabelled
 from pdanon.registry import algorithm as find_algorithm
 from pdanon.result import Anonymized, Guarantee
 
 __all__ = ["Streamed", "anonymize"]
 
-_GLOBAL = ("apriori", "coat", "direct", "hghs", "mhghs", "optimal", "pcta", "upcta", "vpa")
+_SUPPRESSING = ("coherence", "suppress_public", "suppress_to_k")  # items are as they were, or not there
+_GLOBAL = (
+    *("apriori", "coat", "coherence", "direct", "hghs", "mhghs", "optimal", "pcta"),
+    *("suppress_public", "suppress_to_k", "upcta", "vpa"),
+)
 _SAMPLE = 10_000  # rows in which a column that differs in nearly all of them is told
 
 
@@ -82,12 +89,13 @@ def anonymize(
         with the wildcards ``*``, ``?`` and ``[...]``. Or the URI of one that `pyarrow.fs` opens, such as
         ``s3://bucket/baskets``. Files and directories that begin with ``.`` or ``_`` are left out.
     target : path
-        What to write: a file for a file, else a directory. It must not exist, nor be within the source.
+        What to write, a local path: a file for a file, else a directory. It must not exist, nor be within the
+        source.
     algorithm : str
-        One that recodes the whole table alike: ``apriori``, ``coat``, ``direct``, ``hghs``, ``mhghs``,
-        ``optimal``, ``pcta``, ``upcta`` or ``vpa``.
+        One that recodes the whole table alike: ``apriori``, ``coat``, ``coherence``, ``direct``, ``hghs``,
+        ``mhghs``, ``optimal``, ``pcta``, ``suppress_public``, ``suppress_to_k``, ``upcta`` or ``vpa``.
     column : str, optional
-        The list column. By default the only one.
+        The list column. By default the only one, apart from a private column.
     **parameters
         Those of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
 
@@ -100,7 +108,8 @@ def anonymize(
     ------
     FormatError
         If there is no Parquet file, one cannot be read (the message names it, and the row group), files have
-        different columns, or change while they are read.
+        different columns, or change while they are read; or if the release cannot be written, as on a full
+        disk.
     ParameterError
         If the target exists or is within the source, or the algorithm recodes groups of rows apart.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
@@ -117,8 +126,9 @@ def anonymize(
     the algorithm on a frame with all rows.
 
     Each file becomes one of the same relative path, with the same row groups, compression and other columns;
-    these pass through as they are, and may identify. The list column becomes lists of text.
-    Of the metadata, the names and types of columns are kept, so that pandas reads the same index and dtypes.
+    these pass through as they are, and may identify. The list column becomes lists of text, or of items of
+    their own type where items are only suppressed; a private column is built anew. Of the metadata, the names
+    and types of columns are kept, so that pandas reads the same index and dtypes.
 
     The files are written to a hidden directory beside the target, which gets the target's name when all of
     it is safe on the disk. When the process is killed before, there is no target, the hidden directory
@@ -144,18 +154,22 @@ def anonymize(
     True
     """
     _check_algorithm(algorithm, parameters)
+    if "://" in os.fspath(target):
+        hint = "choose a local path, and copy the release when it is complete"
+        raise ParameterError("the target is a URI", where="target", got=os.fspath(target), hint=hint)
     tree, target = ParquetTree.find(source), Path(target)
     _check_target(target, tree)
-    position = tree.find_column(column)
-    label = tree.schema().names[position]
-    transactions = collapse(tree.column(label))
+    private = parameters.get("private")
+    positions = tree.find_columns(column, private if names_column(private) else None)
+    labels = [tree.schema().names[position] for position in positions]
+    transactions = _collapsed(tree, labels)
     rows = transactions.n_rows
     mapping, guarantee, loss, asked = _decide(transactions, algorithm, parameters)
     del transactions
     with _appearing(target) as draft:
-        _recode(tree, draft, position, mapping)
+        _recode(tree, draft, positions, mapping, keeping=algorithm in _SUPPRESSING)
         written = ParquetTree.find(draft)
-        _audit(collapse(written.column(label)), rows, guarantee, tree)
+        _audit(_collapsed(written, labels), rows, guarantee, tree)
     paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
     return Streamed(paths, mapping, guarantee, loss, rows, asked)
 
@@ -169,9 +183,6 @@ def _check_algorithm(name: str, parameters: dict[str, Any]) -> None:
             got=name,
             hint=f"one of {', '.join(_GLOBAL)}",
         )
-    if parameters.get("sensitive") is not None:
-        hint = "read the table into memory, and call pdanon.apriori"
-        raise ParameterError("sensitive items need all rows at once", where="sensitive", hint=hint)
     inspect.signature(function).bind(None, **parameters)  # before anything is read
 
 
@@ -184,6 +195,13 @@ def _check_target(target: Path, tree: ParquetTree) -> None:
     if tree.holds(target):
         hint = "the release would become part of what is read"
         raise ParameterError("the target is within the source", where="target", got=str(target), hint=hint)
+
+
+def _collapsed(tree: ParquetTree, labels: list[str]) -> Collapsed:
+    """The distinct rows of the list column, or of it and the private column."""
+    if len(labels) == 1:
+        return collapse(column for (column,) in tree.columns(labels))
+    return collapse_pairs((column, private) for column, private in tree.columns(labels))
 
 
 def _decide(
@@ -206,11 +224,23 @@ def _appearing(target: Path) -> Iterator[Path]:
         for directory in (path for path in (draft, *draft.rglob("*")) if path.is_dir()):
             _sync(directory)
         draft.rename(target)
-        _sync(target.absolute().parent)
+    except OSError as error:  # of writing: whatever cannot be read is a FormatError already
+        raise _unwritten(target, error) from error
     finally:
         if draft.is_dir():
             shutil.rmtree(draft)
         draft.unlink(missing_ok=True)
+    _sync(target.absolute().parent)
+
+
+def _unwritten(target: Path, error: OSError) -> FormatError:
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    hint = (
+        "free some space, or choose a target on another disk" if full else "check the directory of the target"
+    )
+    problem = os.strerror(error.errno) if error.errno else type(error).__name__
+    hint = f"{hint}; nothing is left of what was written"
+    return FormatError("the release cannot be written", where=str(target), got=problem, hint=hint)
 
 
 def _sync(directory: Path) -> None:
@@ -221,13 +251,22 @@ def _sync(directory: Path) -> None:
         os.close(number)
 
 
-def _recode(tree: ParquetTree, draft: Path, position: int, mapping: pd.DataFrame) -> None:
-    """Write each file again with other items."""
+def _recode(
+    tree: ParquetTree, draft: Path, positions: tuple[int, ...], mapping: pd.DataFrame, *, keeping: bool
+) -> None:
+    """Write each file again with other items, of text or, if they keep it, of their type."""
+    position, *hidden = positions
     items, labels = global_mapping(mapping)
+    kinds = {each: tree.item_type(each) for each in positions}
+    if keeping:
+        originals = pa.chunked_array(mapping["item"]).combine_chunks()
+        labels = pc.if_else(labels.is_valid(), originals, pa.scalar(None, originals.type))
+    else:
+        kinds[position] = pa.string()
     looked_at = False
     for name in tree.names:
         path = draft if tree.is_file else draft / name
-        with tree.open(name) as file, writing(path, file, position) as writer:
+        with tree.open(name) as file, writing(path, file, kinds) as writer:
             for number in range(file.num_row_groups):
                 table = tree.read(file, name, number)
                 if not looked_at and len(table):
@@ -236,8 +275,11 @@ def _recode(tree: ParquetTree, draft: Path, position: int, mapping: pd.DataFrame
                 itemsets = tree.itemsets(table.column(position), name, number, sets=False)
                 if (items.lookup(itemsets.vocabulary) < 0).any():
                     raise _changed(tree)
-                published = relabelled(itemsets, items, labels).to_arrow(dictionary=True)
-                table = table.set_column(position, writer.schema.field(position), published)
+                anew = {position: relabelled(itemsets, items, labels)}
+                anew |= {other: tree.itemsets(table.column(other), name, number) for other in hidden}
+                for each, column in anew.items():
+                    published = column.to_arrow(dictionary=is_text(kinds[each]))
+                    table = table.set_column(each, writer.schema.field(each), published)
                 table = table.cast(writer.schema)
                 writer.write_table(table, row_group_size=max(len(table), 1))
 

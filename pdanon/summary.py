@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "asked",
+    "changed_items",
     "changes",
     "class_sizes",
     "exposure",
     "headline",
     "is_kept",
     "label_sizes",
+    "losses",
     "recoded_lists",
 ]
 
@@ -39,10 +41,20 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         sizes = class_sizes(result)
         yield "classes", f"{len(sizes)}" + (f", the smallest of {sizes.min()} rows" if len(sizes) else "")
     if result.classes is None or len(result.mapping):
-        changed = len(result.mapping) - int(is_kept(result.mapping).sum())
         counted = "" if result.groups is None else ", counted in each group"
-        yield "items", f"{changed} of {len(result.mapping)} generalized or suppressed{counted}"
-    yield "loss", ", ".join(f"{name} {value:.4g}" for name, value in result.loss.items())
+        yield "items", changed_items(result.mapping) + counted
+    yield "loss", losses(result.loss)
+
+
+def changed_items(mapping: pd.DataFrame) -> str:
+    """How many items are not published as they are."""
+    changed = len(mapping) - int(is_kept(mapping).sum())
+    return f"{changed} of {len(mapping)} generalized or suppressed"
+
+
+def losses(loss: pd.Series[float]) -> str:
+    """All losses, by name."""
+    return ", ".join(f"{name} {value:.4g}" for name, value in loss.items())
 
 
 def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:

@@ -25,6 +25,7 @@ def breaches(
     below: int,
     public: Rows,
     private: Rows,
+    weights: Array,
     starts: Array,
     tids: Array,
     places: Array,
@@ -64,12 +65,15 @@ def breaches(
             depth -= 1
             continue
         start, stop = begins[depth, cursor[depth]], begins[depth, cursor[depth] + 1]
-        if stop - start < k:
+        chosen = rows[depth, start:stop]
+        support = 0
+        for row in chosen:
+            support += weights[row]
+        if support < k:
             continue
         itemset[depth] = following[depth, cursor[depth]]
-        chosen = rows[depth, start:stop]
-        most = _most(chosen, private, shared)
-        if most * below > above * (stop - start):
+        most = _most(chosen, private, weights, shared)
+        if most * below > above * support:
             length = depth + 1
             if n_found + 2 > len(bounds):
                 bounds, supports = _doubled(bounds), _doubled(supports)
@@ -77,7 +81,7 @@ def breaches(
                 found = _doubled(found)
             for i in range(length):
                 found[bounds[n_found] + i] = itemset[i]
-            supports[n_found] = stop - start
+            supports[n_found] = support
             n_found += 1
             bounds[n_found] = bounds[n_found - 1] + length
             for row in chosen:
@@ -133,13 +137,13 @@ def _follow(
 
 
 @njit(cache=True)
-def _most(chosen: Array, private: Rows, shared: Array) -> int:
+def _most(chosen: Array, private: Rows, weights: Array, shared: Array) -> int:
     """In how many of the chosen rows the most frequent private item is."""
     codes, offsets, _ = private
     most = 0
     for row in chosen:
         for place in range(offsets[row], offsets[row + 1]):
-            shared[codes[place]] += 1
+            shared[codes[place]] += weights[row]
             most = max(most, shared[codes[place]])
     for row in chosen:
         for place in range(offsets[row], offsets[row + 1]):

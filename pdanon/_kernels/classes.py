@@ -14,11 +14,12 @@ Array = NDArray[Any]
 
 
 @njit(cache=True)
-def release_items(order: Array, starts: Array, tids: Array, n_rows: int, k: int) -> Array:
+def release_items(order: Array, starts: Array, tids: Array, weights: Array, k: int) -> Array:
     """Which items can be told of all rows, taken in order, if each class of rows that differ keeps k rows."""
+    n_rows = len(weights)
     class_of = np.zeros(n_rows, np.int32)
     sizes = np.zeros(n_rows + 1, np.int64)  # no class is empty, but there is one if there are no rows
-    sizes[0] = n_rows
+    sizes[0] = weights.sum()
     n_classes = 1
     holding = np.zeros(n_rows + 1, np.int64)
     split = np.full(n_rows + 1, -1, np.int32)  # the class that the rows with the last item became
@@ -26,7 +27,7 @@ def release_items(order: Array, starts: Array, tids: Array, n_rows: int, k: int)
     for item in order:
         rows = tids[starts[item] : starts[item + 1]]
         for row in rows:
-            holding[class_of[row]] += 1
+            holding[class_of[row]] += weights[row]
         fits = True
         for row in rows:
             held = holding[class_of[row]]
@@ -48,6 +49,6 @@ def release_items(order: Array, starts: Array, tids: Array, n_rows: int, k: int)
             old = class_of[row]
             if split[old] >= first:
                 class_of[row] = split[old]
-                sizes[old] -= 1
-                sizes[split[old]] += 1
+                sizes[old] -= weights[row]
+                sizes[split[old]] += weights[row]
     return released

@@ -57,10 +57,11 @@ def release_suppressed(
 ) -> Anonymized:
     """Build the release without the suppressed items; the private column, if any, is built anew as well."""
     itemsets = parts.itemsets
-    if parts.private is not None:
+    if parts.private is not None and isinstance(frame, pd.DataFrame):
         frame = with_column(frame, parts.private_position, parts.private)
     recoding = Recoding.of_suppressed(suppressed[: itemsets.n_items], itemsets)
     result = release(frame, parts.position, itemsets, recoding, guarantee, parameters)
-    lost = int(parts.supports[suppressed].sum())
-    share = lost / len(parts.codes) if lost else 0.0
+    supports = parts.supports
+    lost = int(supports[suppressed].sum())
+    share = lost / int(supports.sum()) if lost else 0.0
     return replace(result, loss=pd.concat([result.loss, pd.Series({"S/N": share})]).rename("loss"))

@@ -13,12 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms._suppression import check_rows, release_suppressed
+from pdanon.collapsed import encoded
 from pdanon.division import Division, known_items
 from pdanon.guarantees import PublicK
-from pdanon.itemsets import Itemsets, find_column
 from pdanon.progress import Report, progress_bar
 from pdanon.result import Anonymized
-from pdanon.support import SupportIndex
 
 __all__ = ["suppress_to_k"]
 
@@ -90,10 +89,8 @@ def suppress_to_k(
     3             []
     """
     guarantee = PublicK(k, public)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
-    is_public = known_items(guarantee.public, itemsets, "public")
-    parts = Division(itemsets, position, None, -1, itemsets.codes, itemsets.offsets, ~is_public)
+    position, itemsets = encoded(frame, column)
+    parts = Division.within(position, itemsets, ~known_items(guarantee.public, itemsets, "public"))
     check_rows(parts.n_rows, guarantee.k)
     with progress_bar(progress, "suppress_to_k", "items") as report:
         suppressed = decide(parts, guarantee.k, report)
@@ -107,7 +104,8 @@ def decide(parts: Division, k: int, report: Report) -> NDArray[np.bool_]:
 
     public = np.flatnonzero(~parts.is_private)
     order = public[np.argsort(-parts.supports[public], kind="stable")]
-    starts, tids, _ = SupportIndex.of(parts.itemsets).transpose
-    released = classes.release_items(order, starts, tids, parts.n_rows, k)
+    index = parts.index
+    starts, tids, _ = index.transpose
+    released = classes.release_items(order, starts, tids, index.weights, k)
     report(len(public))
     return ~parts.is_private & ~released

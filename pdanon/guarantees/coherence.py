@@ -126,7 +126,7 @@ class Coherence:
         def list_threats() -> pd.DataFrame:
             return self._table(parts, minimal([public.rare(self.k, self.p), breaching], public))
 
-        return Audit(self, int(np.count_nonzero(at_risk)), list_threats)
+        return Audit(self, int(public.weights[at_risk].sum()), list_threats)
 
     def _too_many(self, private: Any, support: Any) -> Any:
         """Whether so many rows with a private item, out of so many, are a breach."""
@@ -143,7 +143,8 @@ class Coherence:
         known = (public.codes, public.offsets, public.n_items)
         hidden = (private.codes, private.offsets, private.n_items)
         limits = (self.k, min(self.p, max(public.longest, 1)), self.h.numerator, self.h.denominator)
-        return ItemsetTable(*breaches.breaches(*limits, known, hidden, *public.transpose, at_risk))
+        rows = (public.weights, *public.transpose)
+        return ItemsetTable(*breaches.breaches(*limits, known, hidden, *rows, at_risk))
 
     def _table(self, parts: Division, threats: ItemsetTable) -> pd.DataFrame:
         """Threats over the public items as a DataFrame."""

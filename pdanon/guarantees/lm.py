@@ -15,9 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.breaches import breaches, divided, minimal
+from pdanon.collapsed import encoded
 from pdanon.errors import ParameterError
 from pdanon.guarantees.km import threat_table
-from pdanon.itemsets import Itemsets, as_itemsets, find_column
+from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.parameters import check_count, check_k, check_m
 from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
@@ -136,8 +137,7 @@ class LmDiversity:
         Exact. Time grows with the itemsets of size at most m in the rows of each sensitive item. In these
         rows, items that k/l rows or fewer hold are left out, and items that give it away alone.
         """
-        position = find_column(frame, column)
-        itemsets = Itemsets.from_series(frame.iloc[:, position])
+        _, itemsets = encoded(frame, column)
         known, secrets = divided(itemsets, self.is_sensitive(itemsets))
         if int(secrets.singles.max(initial=0)) * self.l > known.n_rows:
             empty = ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([known.n_rows]))
@@ -146,7 +146,7 @@ class LmDiversity:
         at_risk = known.holding(found)
         if self.k is not None:
             at_risk |= known.exposure(self.k, self.m) > 0
-        return Audit(self, int(at_risk.sum()), lambda: self._table(itemsets, known, found))
+        return Audit(self, int(known.weights[at_risk].sum()), lambda: self._table(itemsets, known, found))
 
     def _table(self, itemsets: Itemsets, known: SupportIndex, found: ItemsetTable) -> pd.DataFrame:
         if self.k is None:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.collapsed import encoded
 from pdanon.division import listed_items
 from pdanon.guarantees.km import threat_table
-from pdanon.itemsets import Itemsets, find_column
 from pdanon.parameters import check_k
 from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
@@ -82,8 +82,7 @@ class PublicK:
             ``threats`` are the public parts that fewer than k rows have; ``support`` is the number of rows
             that have exactly these public items.
         """
-        position = find_column(frame, column)
-        itemsets = Itemsets.from_series(frame.iloc[:, position])
+        _, itemsets = encoded(frame, column)
         codes = itemsets.lookup(self.public)
         kept = np.full(itemsets.n_items, -1, np.int32)
         kept[codes[codes >= 0]] = codes[codes >= 0]
