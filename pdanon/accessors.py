@@ -93,8 +93,7 @@ class ItemsetAccessor:
     @property
     def items(self) -> pd.Index[Any]:
         """The distinct items that occur, in ascending order."""
-        vocabulary = self._itemsets().vocabulary
-        return pd.Index(pd.array(vocabulary, dtype=pd.ArrowDtype(vocabulary.type)))
+        return self.supports().index
 
     @property
     def lengths(self) -> pd.Series[int]:
@@ -105,8 +104,7 @@ class ItemsetAccessor:
 
     def supports(self) -> pd.Series[int]:
         """Number of rows that hold each item, by item."""
-        supports = SupportIndex.of(self._itemsets()).singles
-        return pd.Series(supports, index=self.items, name="support")
+        return supports(self._itemsets())
 
     def support(self, itemset: Iterable[Any]) -> int:
         """Number of rows that hold all of the given items.
@@ -203,6 +201,12 @@ class ItemsetAccessor:
 
     def _rebuilt(self, itemsets: Itemsets) -> pd.Series[Any]:
         return pd.Series(itemsets.to_pandas(), index=self._obj.index, name=self._obj.name)
+
+
+def supports(itemsets: Itemsets) -> pd.Series[int]:
+    """Number of rows that hold each item of a column, by item."""
+    items = pd.Index(pd.array(itemsets.vocabulary, dtype=pd.ArrowDtype(itemsets.vocabulary.type)))
+    return pd.Series(SupportIndex.of(itemsets).singles, index=items, name="support")
 
 
 def _listed(items: Iterable[Any]) -> list[Any]:

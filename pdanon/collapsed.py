@@ -6,7 +6,7 @@ whole table, and the audit of its release, need each distinct transaction once, 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from pdanon.itemsets import Codes, Itemsets, Offsets, compact, find_column
 from pdanon.support import ItemsetTable, SupportIndex, concatenated
 
-__all__ = ["Collapsed", "collapse", "collapse_pairs", "encoded"]
+__all__ = ["Collapsed", "collapse", "collapse_columns", "encoded"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,6 +40,11 @@ class Collapsed:
         """Number of transactions."""
         return SupportIndex.of(self.itemsets).n_rows
 
+    @property
+    def columns(self) -> tuple[Itemsets, ...]:
+        """The list column, and the private column if there is one."""
+        return (self.itemsets,) if self.private is None else (self.itemsets, self.private)
+
 
 def encoded(table: pd.DataFrame | Collapsed, column: Hashable | None) -> tuple[int, Itemsets]:
     """The position of a list column, and the column as codes; parameters as those of an algorithm."""
@@ -55,7 +60,7 @@ def collapse(batches: Iterable[Itemsets]) -> Collapsed:
     Parameters
     ----------
     batches : iterable of Itemsets
-        Rows of one type of items. Each has a vocabulary of its own.
+        Rows of one type of items, each as often as it counts. Each batch has a vocabulary of its own.
 
     Returns
     -------
@@ -66,15 +71,15 @@ def collapse(batches: Iterable[Itemsets]) -> Collapsed:
     -----
     Memory: twice the distinct rows (4 bytes an occurrence and 16 bytes a row), and one batch.
     """
-    return Collapsed(*_collected(((batch,) for batch in batches), 1))
+    return collapse_columns(((batch,) for batch in batches), 1)
 
 
-def collapse_pairs(batches: Iterable[tuple[Itemsets, Itemsets]]) -> Collapsed:
-    """Collect the distinct rows of two columns; as `collapse`, with the second column as the private one."""
-    return Collapsed(*_collected(batches, 2))
+def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> Collapsed:
+    """Collect the distinct rows of a column, or of it and a private column; as `collapse`."""
+    return Collapsed(*_collected(batches, n_columns))
 
 
-def _collected(batches: Iterable[tuple[Itemsets, ...]], n_columns: int) -> Iterator[Itemsets]:
+def _collected(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> Iterator[Itemsets]:
     """The distinct rows of some columns, column by column."""
     items: list[pa.Array | None] = [None] * n_columns
     rows, new, waiting = _no_rows(), [], 0
@@ -94,13 +99,13 @@ def _collected(batches: Iterable[tuple[Itemsets, ...]], n_columns: int) -> Itera
         yield _column(rows, which, n_columns, pa.array([], pa.string()) if vocabulary is None else vocabulary)
 
 
-def _side_by_side(batch: tuple[Itemsets, ...], numbers: list[Codes]) -> ItemsetTable:
+def _side_by_side(batch: Sequence[Itemsets], numbers: list[Codes]) -> ItemsetTable:
     """The rows of a batch, each with the items of one column after those of the other."""
     if len(batch) == 1:
-        return ItemsetTable(numbers[0], batch[0].offsets, _ones(batch[0]))
+        return ItemsetTable(numbers[0], batch[0].offsets, _weights(batch[0]))
     order = np.argsort(np.concatenate([column.rows for column in batch]), kind="stable")
     offsets: Offsets = np.sum([column.offsets for column in batch], axis=0)
-    return ItemsetTable(np.concatenate(numbers)[order], offsets, _ones(batch[0]))
+    return ItemsetTable(np.concatenate(numbers)[order], offsets, _weights(batch[0]))
 
 
 def _column(rows: ItemsetTable, which: int, n_columns: int, items: pa.Array) -> Itemsets:
@@ -131,8 +136,8 @@ def _distinct(tables: list[ItemsetTable]) -> ItemsetTable:
     return ItemsetTable(rows.codes, rows.offsets, rows.weights)
 
 
-def _ones(batch: Itemsets) -> np.ndarray:
-    return np.ones(batch.n_rows, np.int64)
+def _weights(batch: Itemsets) -> np.ndarray:
+    return np.ones(batch.n_rows, np.int64) if batch.weights is None else batch.weights
 
 
 def _no_rows() -> ItemsetTable:

@@ -7,7 +7,6 @@ those. The second one recodes, and the new files are read again to audit them.
 from __future__ import annotations
 
 import errno
-import inspect
 import os
 import shutil
 from collections.abc import Iterator
@@ -19,26 +18,17 @@ from uuid import uuid4
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from pdanon.algorithms import ALGORITHMS
-from pdanon.collapsed import Collapsed, collapse, collapse_pairs
+from pdanon.collapsed import Collapsed, collapse_columns
+from pdanon.decision import SAMPLE, Decision, check_algorithm, decide
 from pdanon.division import names_column
 from pdanon.errors import FormatError, ParameterError
 from pdanon.io import list_dtype
 from pdanon.parquet import ParquetTree, is_text, writing
-from pdanon.recoding import demand, global_mapping, pass_through, relabelled
-from pdanon.registry import algorithm as find_algorithm
-from pdanon.result import Anonymized, Guarantee
+from pdanon.recoding import demand, pass_through, relabelled
+from pdanon.result import Guarantee
 
 __all__ = ["Streamed", "anonymize"]
-
-_SUPPRESSING = ("coherence", "suppress_public", "suppress_to_k")  # items are as they were, or not there
-_GLOBAL = (
-    *("apriori", "coat", "coherence", "direct", "hghs", "mhghs", "optimal", "pcta"),
-    *("suppress_public", "suppress_to_k", "upcta", "vpa"),
-)
-_SAMPLE = 10_000  # rows in which a column that differs in nearly all of them is told
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -153,7 +143,7 @@ def anonymize(
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
-    _check_algorithm(algorithm, parameters)
+    check_algorithm(algorithm, parameters)
     if "://" in os.fspath(target):
         hint = "choose a local path, and copy the release when it is complete"
         raise ParameterError("the target is a URI", where="target", got=os.fspath(target), hint=hint)
@@ -162,28 +152,15 @@ def anonymize(
     private = parameters.get("private")
     positions = tree.find_columns(column, private if names_column(private) else None)
     labels = [tree.schema().names[position] for position in positions]
-    transactions = _collapsed(tree, labels)
-    rows = transactions.n_rows
-    mapping, guarantee, loss, asked = _decide(transactions, algorithm, parameters)
-    del transactions
+    decision = decide(_collapsed(tree, labels), algorithm, parameters)
     with _appearing(target) as draft:
-        _recode(tree, draft, positions, mapping, keeping=algorithm in _SUPPRESSING)
+        _recode(tree, draft, positions, decision)
         written = ParquetTree.find(draft)
-        _audit(_collapsed(written, labels), rows, guarantee, tree)
+        _audit(_collapsed(written, labels), decision, tree)
     paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
-    return Streamed(paths, mapping, guarantee, loss, rows, asked)
-
-
-def _check_algorithm(name: str, parameters: dict[str, Any]) -> None:
-    function = find_algorithm(name)
-    if name not in _GLOBAL:
-        raise ParameterError(
-            "the algorithm needs all rows at once: it does not recode items alike in the whole table",
-            where="algorithm",
-            got=name,
-            hint=f"one of {', '.join(_GLOBAL)}",
-        )
-    inspect.signature(function).bind(None, **parameters)  # before anything is read
+    return Streamed(
+        paths, decision.mapping, decision.guarantee, decision.loss, decision.rows, decision.parameters
+    )
 
 
 def _check_target(target: Path, tree: ParquetTree) -> None:
@@ -199,18 +176,7 @@ def _check_target(target: Path, tree: ParquetTree) -> None:
 
 def _collapsed(tree: ParquetTree, labels: list[str]) -> Collapsed:
     """The distinct rows of the list column, or of it and the private column."""
-    if len(labels) == 1:
-        return collapse(column for (column,) in tree.columns(labels))
-    return collapse_pairs((column, private) for column, private in tree.columns(labels))
-
-
-def _decide(
-    transactions: Collapsed, algorithm: str, parameters: dict[str, Any]
-) -> tuple[pd.DataFrame, Guarantee, pd.Series[float], dict[str, Any]]:
-    """Mapping, guarantee, loss and parameters of the result; the transactions are let go."""
-    decide: Any = ALGORITHMS[algorithm]
-    result: Anonymized = decide(transactions, **parameters)
-    return result.mapping, result.guarantee, result.loss, result.parameters
+    return collapse_columns(tree.columns(labels), len(labels))
 
 
 @contextmanager
@@ -251,17 +217,12 @@ def _sync(directory: Path) -> None:
         os.close(number)
 
 
-def _recode(
-    tree: ParquetTree, draft: Path, positions: tuple[int, ...], mapping: pd.DataFrame, *, keeping: bool
-) -> None:
+def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], decision: Decision) -> None:
     """Write each file again with other items, of text or, if they keep it, of their type."""
     position, *hidden = positions
-    items, labels = global_mapping(mapping)
+    items, labels = decision.labels()
     kinds = {each: tree.item_type(each) for each in positions}
-    if keeping:
-        originals = pa.chunked_array(mapping["item"]).combine_chunks()
-        labels = pc.if_else(labels.is_valid(), originals, pa.scalar(None, originals.type))
-    else:
+    if not decision.keeps_type:
         kinds[position] = pa.string()
     looked_at = False
     for name in tree.names:
@@ -270,7 +231,7 @@ def _recode(
             for number in range(file.num_row_groups):
                 table = tree.read(file, name, number)
                 if not looked_at and len(table):
-                    _warn(table.remove_column(position).slice(0, _SAMPLE))
+                    _warn(table.remove_column(position).slice(0, SAMPLE))
                     looked_at = True
                 itemsets = tree.itemsets(table.column(position), name, number, sets=False)
                 if (items.lookup(itemsets.vocabulary) < 0).any():
@@ -291,11 +252,11 @@ def _warn(table: pa.Table) -> None:
     pass_through(frame, [])
 
 
-def _audit(written: Collapsed, rows: int, guarantee: Guarantee, tree: ParquetTree) -> None:
-    if written.n_rows != rows:
+def _audit(written: Collapsed, decision: Decision, tree: ParquetTree) -> None:
+    if written.n_rows != decision.rows:
         raise _changed(tree)
     table: Any = written
-    demand(guarantee.audit(table))
+    demand(decision.guarantee.audit(table))
 
 
 def _changed(tree: ParquetTree) -> FormatError:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.collapsed import collapse, collapse_pairs
+from pdanon.collapsed import collapse, collapse_columns
 from pdanon.itemsets import Itemsets
 
 PRIVATE = "XYZ"
@@ -47,7 +47,7 @@ def two_columns(rows):
     """The rows with their private items in a column of their own: collapsed, and as a frame."""
     public, private = parts(rows, "abcd"), parts(rows, PRIVATE)
     pairs = list(zip(in_batches(public), in_batches(private), strict=True))
-    return collapse_pairs(pairs), frame_of(public).assign(private=frame_of(private)["items"])
+    return collapse_columns(pairs, 2), frame_of(public).assign(private=frame_of(private)["items"])
 
 
 def assert_decided_alike(algorithm, collapsed, frame, *column, **asked):

@@ -532,7 +532,7 @@ def test_a_refusal_has_no_attempt_that_could_be_taken_for_a_release(tmp_path):
 
 
 def test_files_that_change_meanwhile_are_noticed(tmp_path, monkeypatch):
-    source, decide = one_file(table_of(), tmp_path), stream._decide
+    source, decide = one_file(table_of(), tmp_path), stream.decide
     for changed in (table_of(seed=1), table_of().slice(0, 149)):
 
         def change_too(*args, changed=changed):
@@ -540,7 +540,7 @@ def test_files_that_change_meanwhile_are_noticed(tmp_path, monkeypatch):
             return decide(*args)
 
         pq.write_table(table_of().slice(0, 150), source)
-        monkeypatch.setattr(stream, "_decide", change_too)
+        monkeypatch.setattr(stream, "decide", change_too)
         if changed.num_rows < 150 or set(map(str, changed["items"])) != set(map(str, table_of()["items"])):
             with pytest.raises((FormatError, GuaranteeError)):
                 stream.anonymize(source, tmp_path / "out", k=2)

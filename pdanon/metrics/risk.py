@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.collapsed import encoded
 from pdanon.errors import ParameterError
-from pdanon.itemsets import Itemsets, find_column
 from pdanon.parameters import check_k, check_m
 from pdanon.support import SupportIndex
 
@@ -71,27 +71,31 @@ def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     most = check_m(m, unbounded=False)
     if most is None:
         raise ParameterError("m must be an integer of at least 1")
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    _, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     unique, exposed = index.exposure(2, most), index.exposure(k, most)
-    overall = _shares(np.zeros(itemsets.n_rows, np.int64), unique, exposed, most)
-    by_length = _shares(itemsets.lengths, unique, exposed, most)
+    overall = _shares(np.zeros(itemsets.n_rows, np.int64), index.weights, unique, exposed, most)
+    by_length = _shares(itemsets.lengths, index.weights, unique, exposed, most)
     table = pd.concat([overall, by_length], ignore_index=True).astype({"items": "Int64"})
     table.loc[: most - 1, "items"] = pd.NA
     return table[["known", "items", "rows", "singled_out", "below_k"]]
 
 
 def _shares(
-    groups: NDArray[np.int64], unique: NDArray[np.int32], exposed: NDArray[np.int32], m: int
+    groups: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    unique: NDArray[np.int32],
+    exposed: NDArray[np.int32],
+    m: int,
 ) -> pd.DataFrame:
     """Share of rows exposed by itemsets of up to 1..m items."""
-    lengths, group, rows = np.unique(groups, return_inverse=True, return_counts=True)
+    lengths, group = np.unique(groups, return_inverse=True)
+    rows = np.bincount(group, weights, minlength=len(lengths)).astype(np.int64)
     known = np.arange(1, m + 1)
 
     def share(sizes: NDArray[np.int32]) -> NDArray[np.float64]:
         counts = np.zeros((len(lengths), m + 1), np.int64)
-        np.add.at(counts, (group, sizes), 1)
+        np.add.at(counts, (group, sizes), weights)
         return (np.cumsum(counts[:, 1:], axis=1) / rows[:, None]).ravel()
 
     return pd.DataFrame(

@@ -1,0 +1,458 @@
+"""Dask: releases of frames whose partitions are on several machines.
+
+Workers count: each partition becomes its distinct transactions, and these are merged group by group. The
+client decides on what is left. Workers recode, when the rows are asked for.
+
+Importing this module registers ``ddf.txanon`` and ``series.itemset`` for Dask, with the methods of the pandas
+accessors for which that is enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Any
+
+import dask
+import dask.dataframe as dd
+import pandas as pd
+import pyarrow as pa
+from dask.dataframe.extensions import register_dataframe_accessor, register_series_accessor
+
+import pdanon
+from pdanon.accessors import supports
+from pdanon.collapsed import Collapsed, collapse_columns
+from pdanon.decision import SAMPLE, Decision, check_algorithm, decide
+from pdanon.division import names_column, two_columns
+from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+from pdanon.guarantees import Coherence, KmAnonymity, LmDiversity, PrivacyConstraints, PublicK
+from pdanon.itemsets import Itemsets, find_column, is_list_column
+from pdanon.recoding import demand, pass_through, relabelled, with_column
+from pdanon.registry import FAMILIES
+from pdanon.result import Anonymized, Audit, Guarantee
+
+__all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
+
+_FAN_IN = 8  # parts that are merged at once
+_COUNTED = (KmAnonymity, PrivacyConstraints, LmDiversity, Coherence, PublicK)
+_LISTS_HINT = (
+    "Dask turns lists of Python objects into text: make them Arrow lists before, with "
+    "pdanon.as_itemsets(...), or read them with pdanon.read_parquet or dtype_backend='pyarrow'"
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class LazyRelease:
+    """A release that is computed when it is asked for. ``frame, mapping = result`` unpacks the first two.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The released frame: partitions, index and other columns as in the input. It is not to be given away
+        itself, as opposed to what is computed from it: it knows how to read the input, and the mapping.
+    mapping : pandas.DataFrame
+        What each item became: ``group, item, generalized, support``. Not part of the release.
+    guarantee : Guarantee
+        The privacy model, audited on ``frame``.
+    loss : pandas.Series
+        Information loss by measure.
+    rows : int
+        Number of rows.
+    parameters : dict
+        What was asked.
+    """
+
+    frame: dd.DataFrame
+    mapping: pd.DataFrame
+    guarantee: Guarantee
+    loss: pd.Series[float]
+    rows: int
+    parameters: dict[str, Any]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.frame, self.mapping))
+
+    def __repr__(self) -> str:
+        partitions = self.frame.npartitions
+        return f"LazyRelease(rows={self.rows}, partitions={partitions}, guarantee={self.guarantee!r})"
+
+
+def anonymize(
+    frame: dd.DataFrame,
+    *,
+    algorithm: str = "pcta",
+    column: Hashable | None = None,
+    **parameters: Any,
+) -> LazyRelease:
+    """Anonymize a Dask DataFrame; ``ddf.txanon.pcta(k=5, m=2)`` is short for it.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        One row a person, with a column of Arrow lists. Divisions need not be known.
+    algorithm : str
+        One that recodes the whole table alike: ``apriori``, ``coat``, ``coherence``, ``direct``, ``hghs``,
+        ``mhghs``, ``optimal``, ``pcta``, ``suppress_public``, ``suppress_to_k``, ``upcta`` or ``vpa``.
+    column : hashable, optional
+        The list column. By default the only one, apart from a private column.
+    **parameters
+        Those of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
+
+    Returns
+    -------
+    LazyRelease
+        What the algorithm would return, with a Dask frame.
+
+    Raises
+    ------
+    ParameterError
+        If the algorithm recodes groups of rows apart, or rows change between two readings.
+    ColumnError
+        If there is no column of Arrow lists.
+    ItemsetDtypeError
+        If a partition holds something else, or items of another type.
+    InfeasibleError, HierarchyError
+        As the algorithm.
+
+    Warns
+    -----
+    IdentifierWarning
+        If another column differs in nearly all of the first rows, up to 10,000 of them.
+
+    Notes
+    -----
+    Guarantee: that of the algorithm, audited on the frame as it is released. Rows, and the recoding, are
+    those of the algorithm on a frame with all rows, however they are divided into partitions.
+
+    The frame is computed twice, once to count and once to audit, and then whenever its release is. Where
+    that is expensive, or does not give the same rows each time, persist it before. If rows change later,
+    items that were not counted are refused, but nothing is audited again: audit what was written.
+
+    Cost: a worker holds the distinct transactions of some partitions. The client holds those of all, and
+    what the algorithm takes for them.
+
+    Examples
+    --------
+    >>> import dask.dataframe as dd
+    >>> import pdanon.dask, pdanon.datasets
+    >>> baskets = dd.from_pandas(pdanon.datasets.make_baskets(1000, 50, random_state=0), npartitions=4)
+    >>> result = baskets.txanon.pcta(k=5, m=2)
+    >>> result
+    LazyRelease(rows=1000, partitions=4, guarantee=KmAnonymity(k=5, m=2))
+    >>> result.frame.txanon.audit(result.guarantee).holds
+    True
+    """
+    check_algorithm(algorithm, parameters)
+    labels = _list_columns(frame, column, parameters.get("private"))
+    decision = decide(_counted(frame, labels), algorithm, parameters)
+    released = _recoded(frame, labels, decision)
+    parts = released.to_delayed()
+    others = [dask.delayed(_others)(part, labels) for part in parts]
+    published, first = dask.compute(_counts(parts, released._meta, labels), _tree(others, _first))
+    if published.n_rows != decision.rows:
+        raise _changed(f"{published.n_rows} rows instead of {decision.rows}")
+    demand(decision.guarantee.audit(published))
+    pass_through(first, [])
+    return LazyRelease(
+        released, decision.mapping, decision.guarantee, decision.loss, decision.rows, decision.parameters
+    )
+
+
+def apply_mapping(
+    frame: dd.DataFrame, mapping: pd.DataFrame, column: Hashable | None = None, *, unseen: str = "error"
+) -> dd.DataFrame:
+    """Recode rows with the mapping table of an earlier release: `pdanon.apply_mapping` of each partition.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        New rows, with original items.
+    mapping, column, unseen
+        As those of `pdanon.apply_mapping`. Items that the mapping lacks are found when rows are computed.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+
+    Raises
+    ------
+    ColumnError, ParameterError
+        If there is no column of Arrow lists, or a parameter is not what it should be.
+    """
+    (label,) = _list_columns(frame, column)
+    meta = pdanon.apply_mapping(frame._meta, mapping, label, unseen=unseen)
+    once = dask.delayed(mapping.copy())  # in the graph, instead of in each of its tasks
+    return frame.map_partitions(pdanon.apply_mapping, once, label, unseen=unseen, meta=meta)
+
+
+def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = None) -> Audit:
+    """Recount from scratch whether a Dask DataFrame has a guarantee.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        A released frame, such as one that was read from the files that were written.
+    guarantee : Guarantee
+        One of items: `KmAnonymity`, `PrivacyConstraints`, `LmDiversity`, `Coherence` or `PublicK`.
+    column : hashable, optional
+        The list column. By default the only one.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If there is nothing to audit, or the guarantee speaks of other columns.
+    """
+    if not isinstance(guarantee, _COUNTED):
+        raise ParameterError(
+            "partitions can be audited for a guarantee of items",
+            where="guarantee",
+            got=getattr(guarantee, "__name__", type(guarantee).__name__),
+            hint=f"one of {', '.join(each.__name__ for each in _COUNTED)}, with its parameters",
+        )
+    counted: Any = _counted(frame, _list_columns(frame, column, getattr(guarantee, "private", None)))
+    return guarantee.audit(counted)
+
+
+def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:
+    """Measure what an attacker who knows a few items of a row can do; as `pdanon.risk`.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default the only one.
+    k, m : int
+        As those of `pdanon.risk`.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or a parameter is not what it should be.
+    """
+    counted: Any = _counted(frame, _list_columns(frame, column))
+    return pdanon.risk(counted, k=k, m=m)
+
+
+@register_dataframe_accessor("txanon")
+class TxanonAccessor:
+    """Anonymization of the list column of a Dask DataFrame.
+
+    The methods are those of the pandas accessor, with the same parameters. An algorithm returns a
+    `LazyRelease`; one that does not recode the whole table alike is refused.
+    """
+
+    def __init__(self, frame: dd.DataFrame) -> None:
+        _check_lists(frame._meta)
+        self._obj = frame
+
+
+def _anonymizing(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
+    """An algorithm as a method."""
+
+    @wraps(function)
+    def method(self: TxanonAccessor, column: Hashable | None = None, **parameters: Any) -> LazyRelease:
+        return anonymize(self._obj, algorithm=function.__name__, column=column, **parameters)
+
+    return method
+
+
+def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of this module as a method."""
+
+    @wraps(function)
+    def method(self: TxanonAccessor, *args: Any, **kwargs: Any) -> Any:
+        return function(self._obj, *args, **kwargs)
+
+    return method
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    **{name: _anonymizing(function) for family in FAMILIES for name, function in family.items()},
+    **{function.__name__: _forwarding(function) for function in (audit, risk, apply_mapping)},
+}
+for _name, _method in _METHODS.items():
+    setattr(TxanonAccessor, _name, _method)
+
+
+@register_series_accessor("itemset")
+class ItemsetAccessor:
+    """Questions about a column of sets of a Dask DataFrame.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon.dask
+    >>> import dask.dataframe as dd
+    >>> baskets = dd.from_pandas(pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None]), npartitions=2)
+    >>> baskets.itemset.supports()
+    rice    1
+    tea     2
+    Name: support, dtype: int64
+    >>> int(baskets.itemset.lengths.sum().compute())
+    3
+    """
+
+    def __init__(self, series: dd.Series) -> None:
+        _check_lists(series._meta.to_frame())
+        self._obj = series
+
+    @property
+    def lengths(self) -> dd.Series:
+        """Number of distinct items of each row; NA for a missing row."""
+        return self._obj.map_partitions(_lengths, meta=_lengths(self._obj._meta))
+
+    def contains(self, itemset: Iterable[Any]) -> dd.Series:
+        """Tell for each row whether it holds all of the given items; a missing row holds none.
+
+        Parameters
+        ----------
+        itemset : iterable
+            Items; the empty itemset is in every row.
+        """
+        meta = _contains(self._obj._meta, itemset)
+        return self._obj.map_partitions(_contains, itemset, meta=meta)
+
+    def supports(self) -> pd.Series[int]:
+        """Number of rows that hold each item, by item."""
+        return supports(self._counted().itemsets)
+
+    def rare(self, k: int, m: int) -> pd.DataFrame:
+        """List the minimal itemsets of up to m items that occur in fewer than k rows.
+
+        Parameters
+        ----------
+        k, m : int
+            As in :class:`pdanon.KmAnonymity`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``itemset, support``, by size, then by items.
+        """
+        counted: Any = self._counted()
+        return KmAnonymity(k, m).audit(counted).threats[["itemset", "support"]]
+
+    def _counted(self) -> Collapsed:
+        return _counted(self._obj.to_frame("items"), ["items"])
+
+
+def _lengths(part: pd.Series[Any]) -> Any:
+    return part.itemset.lengths
+
+
+def _contains(part: pd.Series[Any], itemset: Iterable[Any]) -> Any:
+    return part.itemset.contains(itemset)
+
+
+def _check_lists(meta: pd.DataFrame) -> None:
+    if not any(is_list_column(meta.iloc[:, number]) for number in range(meta.shape[1])):
+        types = {label: str(dtype) for label, dtype in zip(meta.columns, meta.dtypes, strict=True)}
+        raise ColumnError("there is no column of Arrow lists", got=f"columns {types}", hint=_LISTS_HINT)
+
+
+def _list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = None) -> list[Hashable]:
+    """The label of the list column, and of the private column if one is named."""
+    if not isinstance(frame, dd.DataFrame):
+        raise ParameterError("the first argument must be a Dask DataFrame", got=type(frame).__name__)
+    meta = frame._meta
+    _check_lists(meta)
+    positions = two_columns(meta, column, private) if names_column(private) else (find_column(meta, column),)
+    for position in positions:
+        _check_lists(meta.iloc[:, [position]])
+    return [meta.columns[position] for position in positions]
+
+
+def _counted(frame: dd.DataFrame, labels: list[Hashable]) -> Collapsed:
+    """The distinct transactions of a frame, on the client."""
+    columns = frame[labels]  # of Parquet files no more is read
+    counted: Collapsed = _counts(columns.to_delayed(), columns._meta, labels).compute()
+    return counted
+
+
+def _counts(parts: list[Any], meta: pd.DataFrame, labels: list[Hashable]) -> Any:
+    """The same, to be computed, from the partitions of a frame."""
+    kinds = [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
+    counts = [dask.delayed(_count)(part, labels, kinds, number) for number, part in enumerate(parts)]
+    return _tree(counts, _merged)
+
+
+def _tree(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
+    """Join parts in their order, some at a time, until there is one."""
+    while len(parts) > 1:
+        groups = range(0, len(parts), _FAN_IN)
+        parts = [dask.delayed(join)(parts[first : first + _FAN_IN]) for first in groups]
+    return parts[0]
+
+
+def _count(part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int) -> Collapsed:
+    """The distinct transactions of a partition, whose items are to be of known types."""
+    pairs = zip(labels, kinds, strict=True)
+    return collapse_columns([[_encoded(part[label], kind, number) for label, kind in pairs]], len(labels))
+
+
+def _encoded(column: pd.Series[Any], kind: pa.DataType, number: int) -> Itemsets:
+    """A column of a partition as codes."""
+    problem = None
+    try:
+        itemsets = Itemsets.from_series(column)
+    except ItemsetDtypeError as error:
+        problem = str(error)
+    if problem is not None:
+        raise ItemsetDtypeError(f"{problem}\n  in:    partition {number}")
+    if not itemsets.n_items:  # and so of any type
+        return replace(itemsets, vocabulary=pa.array([], kind))
+    if itemsets.vocabulary.type != kind:
+        raise ItemsetDtypeError(
+            "the items of a partition are of another type than the frame says",
+            where=f"partition {number}",
+            got=f"items of type {itemsets.vocabulary.type} instead of {kind}",
+        )
+    return itemsets
+
+
+def _merged(parts: list[Collapsed]) -> Collapsed:
+    return collapse_columns((part.columns for part in parts), len(parts[0].columns))
+
+
+def _others(part: pd.DataFrame, labels: list[Hashable]) -> pd.DataFrame:
+    """The first rows of the columns that pass through."""
+    return part.drop(columns=labels).head(SAMPLE)
+
+
+def _first(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    return pd.concat([part for part in parts if len(part)] or parts[:1]).head(SAMPLE)
+
+
+def _recoded(frame: dd.DataFrame, labels: list[Hashable], decision: Decision) -> dd.DataFrame:
+    """The released frame; nothing is computed yet."""
+    became = decision.labels()
+    once = dask.delayed(became, traverse=False)  # in the graph, instead of in each of its tasks
+    return frame.map_partitions(_recode, labels, once, meta=_recode(frame._meta, labels, became))
+
+
+def _recode(part: pd.DataFrame, labels: list[Hashable], became: tuple[Itemsets, pa.Array]) -> pd.DataFrame:
+    """A partition with other items; a private column is built anew."""
+    items, texts = became
+    position, *hidden = (find_column(part, label) for label in labels)
+    itemsets = Itemsets.from_series(part.iloc[:, position])
+    unknown = int((items.lookup(itemsets.vocabulary) < 0).sum())
+    if unknown:
+        raise _changed(f"{unknown} items that were not counted")
+    released = with_column(part, position, relabelled(itemsets, items, texts))
+    for each in hidden:
+        released = with_column(released, each, Itemsets.from_series(part.iloc[:, each]))
+    return released
+
+
+def _changed(got: str) -> ParameterError:
+    hint = "persist the frame before, or write it to files"
+    return ParameterError("the rows have changed since they were counted", where="frame", got=got, hint=hint)

@@ -1,0 +1,369 @@
+"""Dask: what is computed is what the algorithm makes of the whole frame, however it is divided."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import SECRET, frame_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_stream import ALGORITHMS, KINDS, TYPES, frame_in_memory, rows, table_of
+
+import pdanon
+import pdanon.dask
+from pdanon.errors import (
+    ColumnError,
+    GuaranteeError,
+    IdentifierWarning,
+    InfeasibleError,
+    ItemsetDtypeError,
+    ParameterError,
+)
+
+distributed = pytest.importorskip("distributed")
+
+
+@pytest.fixture(autouse=True)
+def _in_this_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def same(part):
+    return part
+
+
+def divided(frame, cuts=()):
+    """A Dask frame of unknown divisions; its partitions end at some rows, and may be empty."""
+    bounds = [0, *sorted(cuts), len(frame)]
+    parts = [frame.iloc[start:stop] for start, stop in itertools.pairwise(bounds)]
+    return dd.from_map(same, parts, meta=frame.iloc[:0])
+
+
+def evenly(frame, partitions):
+    return divided(frame, [len(frame) * number // partitions for number in range(1, partitions)])
+
+
+def assert_same(result, expected):
+    pd.testing.assert_frame_equal(result.frame.compute(), expected.frame)
+    pd.testing.assert_frame_equal(result.mapping, expected.mapping)
+    pd.testing.assert_series_equal(result.loss, expected.loss)
+    assert repr(result.guarantee) == repr(expected.guarantee)
+    assert result.parameters.keys() == expected.parameters.keys()
+    assert result.rows == len(expected.frame)
+
+
+@pytest.mark.parametrize("partitions", [1, 3, 7])
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_release_is_that_of_the_frame_row_for_row(name, partitions):
+    frame, asked, name = frame_in_memory(table_of()), ALGORITHMS[name], name.split(",")[0]
+    result = getattr(evenly(frame, partitions).txanon, name)(**asked)
+    assert_same(result, getattr(pdanon, name)(frame, **asked))
+    assert result.frame.npartitions == partitions
+
+
+@settings(max_examples=40)
+@given(st.data(), st.sampled_from(list(ALGORITHMS)), st.integers(0, 99))
+def test_however_the_rows_are_divided(data, name, seed):
+    frame, asked = frame_of_rows(rows(seed, 60, 9)), {**ALGORITHMS[name], "k": 3}
+    cuts = data.draw(st.lists(st.integers(0, len(frame)), max_size=20))
+    name, present = name.split(",")[0], set(frame["items"].itemset.supports().index)
+    if name == "coat":
+        asked["utility"] = None
+    for each in {"private", "public", "sensitive"} & asked.keys():
+        asked[each] = sorted(present & {*asked[each], "a1"})
+    try:
+        expected = getattr(pdanon, name)(frame, **asked)
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError) as caught:
+            pdanon.dask.anonymize(divided(frame, cuts), algorithm=name, **asked)
+        assert caught.value.partial is None
+    else:
+        assert_same(pdanon.dask.anonymize(divided(frame, cuts), algorithm=name, **asked), expected)
+
+
+def frame_of_rows(drawn):
+    return frame_of([None if row is None else {f"a{item}" for item in row} for row in drawn])
+
+
+@pytest.mark.parametrize("made", TYPES.values(), ids=TYPES)
+@pytest.mark.parametrize("name", ["coherence", "suppress_public"])
+def test_a_private_column_is_released_as_by_pandas(name, made):
+    ills = [None if row is None else [f"b{item}" for item in row[::2]] * 2 for row in rows(1)]  # no sets
+    table = pa.table(
+        {
+            "items": [None if row is None else [made(i) for i in row] for row in rows(2)],
+            "n": [*range(75)] * 2,
+            "ills": ills,
+        }
+    )
+    frame, asked = frame_in_memory(table), {"column": "items", "h": 0.6, "k": 5, "p": 2, "private": "ills"}
+    result = getattr(evenly(frame, 7).txanon, name)(**asked)
+    assert_same(result, getattr(pdanon, name)(frame, **asked))
+    pd.testing.assert_series_equal(result.frame.dtypes, result.frame.compute().dtypes)
+    assert result.frame.txanon.audit(result.guarantee, "items").holds
+    with pytest.raises(ColumnError, match="itself"):
+        getattr(evenly(frame, 7).txanon, name)(**{**asked, "private": "items"})
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_lists_of_any_type_become_lists_of_text(kind):
+    frame = frame_in_memory(table_of(kind, seed=3))
+    assert_same(evenly(frame, 4).txanon.pcta(k=7), pdanon.pcta(frame, k=7))
+    text = pd.ArrowDtype(pa.list_(pa.string()))
+    assert evenly(frame, 4).txanon.pcta(k=7).frame.dtypes["items"] == text
+
+
+def test_index_and_other_columns_pass_through():
+    frame = frame_in_memory(table_of())
+    frame.index = pd.Index(np.arange(150) // 3 % 7, name="ward")
+    frame["kind"] = pd.Categorical(list("xyz") * 50, categories=["z", "y", "x", "unused"])
+    frame["at"] = pd.date_range("2020", periods=10, tz="Europe/Athens").repeat(15)
+    frame.insert(0, "count", pd.array([1, None, 3] * 50, "Int64"))
+    frame = frame.rename(columns={"items": 5})
+    result = divided(frame, [0, 10, 10, 150]).txanon.pcta(k=3)
+    assert_same(result, pdanon.pcta(frame, k=3))
+    assert list(result.frame.columns) == list(frame.columns)
+    known = dd.from_pandas(frame_in_memory(table_of()), npartitions=4)
+    assert known.txanon.pcta(k=3).frame.divisions == known.divisions
+
+
+def test_it_unpacks_into_the_frame_and_the_mapping():
+    ddf = evenly(frame_in_memory(table_of()), 3)
+    result = ddf.txanon.pcta(k=4, m=3)
+    frame, mapping = result
+    assert frame is result.frame
+    assert mapping is result.mapping
+    assert repr(result) == "LazyRelease(rows=150, partitions=3, guarantee=KmAnonymity(k=4, m=3))"
+    before = frame.compute()
+    mapping["generalized"] = mapping["item"]
+    pd.testing.assert_frame_equal(frame.compute(), before)
+
+
+def test_no_rows_and_empty_rows():
+    for drawn in ([], [[]], [None, []], [None, [], None]):
+        frame = frame_of(drawn)
+        assert_same(divided(frame, [0, len(frame)]).txanon.pcta(k=2), pdanon.pcta(frame, k=2))
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(0, 60), max_size=12), st.integers(0, 99), st.integers(2, 4), st.integers(1, 3))
+def test_questions_are_answered_as_by_pandas(cuts, seed, k, m):
+    frame = frame_of_rows(rows(seed, 60, 9))
+    ddf = divided(frame, cuts)
+    pd.testing.assert_frame_equal(ddf.txanon.risk(k=k, m=m), frame.txanon.risk(k=k, m=m))
+    some = sorted(frame["items"].itemset.supports().index)[:2]
+    for guarantee in (
+        pdanon.KmAnonymity(k, m),
+        pdanon.PrivacyConstraints([["a0", "a1"], ["a2"]], k),
+        pdanon.LmDiversity(m=m, sensitive=some, l=2),
+        pdanon.Coherence(h=0.5, k=k, p=m, private=some),
+        pdanon.PublicK(k, some),
+    ):
+        one, other = ddf.txanon.audit(guarantee), frame.txanon.audit(guarantee)
+        assert one.rows_at_risk == other.rows_at_risk
+        pd.testing.assert_frame_equal(one.threats, other.threats)
+    column, whole = ddf["items"].itemset, frame["items"].itemset
+    pd.testing.assert_series_equal(column.supports(), whole.supports())
+    pd.testing.assert_frame_equal(column.rare(k, m), whole.rare(k, m))
+    pd.testing.assert_series_equal(column.lengths.compute(), whole.lengths)
+    pd.testing.assert_series_equal(column.contains(["a0", "a1"]).compute(), whole.contains(["a0", "a1"]))
+
+
+def test_new_rows_are_recoded_with_the_mapping():
+    old, new = frame_in_memory(table_of(seed=1)), frame_in_memory(table_of(seed=2)).head(40)
+    mapping = old.txanon.pcta(k=5).mapping
+    expected = new.txanon.apply_mapping(mapping, unseen="suppress")
+    found = evenly(new, 3).txanon.apply_mapping(mapping, unseen="suppress")
+    pd.testing.assert_frame_equal(found.compute(), expected)
+    stranger = divided(frame_of([["a1"], [SECRET]]), [1]).txanon.apply_mapping(mapping)
+    with pytest.raises(ParameterError, match="1 items in 1 rows") as caught:
+        stranger.compute()
+    assert SECRET not in str(caught.value)
+    with pytest.raises(ParameterError, match="unseen"):
+        evenly(new, 3).txanon.apply_mapping(mapping, unseen="keep")
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword:pandas.errors.Pandas4Warning:dask")  # Dask's own
+def test_what_was_written_is_audited(tmp_path):
+    frame = frame_in_memory(table_of())
+    result = evenly(frame, 3).txanon.pcta(k=5)
+    result.frame.to_parquet(tmp_path / "released", write_index=False)
+    files = sorted((tmp_path / "released").glob("*.parquet"))
+    assert len(files) == 3
+    expected = pdanon.pcta(frame, k=5).frame
+    for written in (
+        dd.from_map(pdanon.read_parquet, files),
+        dd.read_parquet(tmp_path / "released", dtype_backend="pyarrow"),
+    ):
+        assert written.txanon.audit(result.guarantee).holds
+        assert written["items"].compute().tolist() == expected["items"].tolist()
+    assert not evenly(frame, 3).txanon.audit(result.guarantee).holds
+
+
+def test_nothing_of_the_input_is_left_in_the_partitions():
+    frame = frame_of([["tea", "rice"], ["tea", "rice"], ["tea", SECRET], ["rice", "tea"]])
+    asked = {"k": 2, "m": 2, "max_suppressed": 0.5, "utility": [[SECRET], ["tea"], ["rice"]]}
+    result = divided(frame, [2, 2]).txanon.coat(**asked)
+    assert SECRET.encode() in pickle.dumps(frame)
+    for part in result.frame.partitions:
+        assert SECRET.encode() not in pickle.dumps(part.compute())
+    assert SECRET not in repr(result) + repr(result.frame)
+
+
+class Source:
+    """Rows that differ from one reading to the next."""
+
+    def __init__(self, *readings):
+        self.readings = list(readings)
+
+    def __call__(self, _):
+        return self.readings.pop(0) if len(self.readings) > 1 else self.readings[0]
+
+
+def changing(*readings):
+    first = frame_of(readings[0])
+    return dd.from_map(Source(*map(frame_of, readings)), [0], meta=first.iloc[:0])
+
+
+def test_rows_that_change_are_noticed():
+    once, twice = [["a", "b"], ["a", "b"]], [["a", "b"], ["a", "b"], ["a", "b"]]
+    with pytest.raises(ParameterError, match="3 rows instead of 2"):
+        changing(once, twice).txanon.pcta(k=2)
+    with pytest.raises(GuaranteeError):
+        changing(once, [["a", "b"], ["a"]]).txanon.pcta(k=2, m=None)
+    with pytest.raises(ParameterError, match="1 items that were not counted"):
+        changing(once, [["a", "b"], ["a", SECRET]]).txanon.pcta(k=2)
+    later = changing(once, once, [["a", "b"], ["a", SECRET]]).txanon.pcta(k=2)
+    with pytest.raises(ParameterError, match="1 items that were not counted") as caught:
+        later.frame.compute()
+    assert SECRET not in str(caught.value)
+
+
+def test_a_release_that_fails_its_audit_is_withheld(monkeypatch):
+    ddf = evenly(frame_in_memory(table_of()), 3)
+    monkeypatch.setattr(pdanon.dask, "relabelled", lambda itemsets, items, labels: itemsets)
+    with pytest.raises(GuaranteeError):
+        ddf.txanon.pcta(k=30)
+
+
+@pytest.mark.parametrize("cuts", [[50], [0, 0, 50], [*range(0, 150, 10), 140]])
+def test_a_column_that_may_identify_is_told(cuts):
+    frame = frame_in_memory(table_of()).assign(person=range(150), ward=[*range(75)] * 2)
+    with pytest.warns(IdentifierWarning, match="'person'") as caught:
+        divided(frame, cuts).txanon.pcta(k=2)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_lists_of_objects_are_refused_with_the_remedy():
+    objects = pd.DataFrame({"items": [["a"], ["b"]], "n": [1, 2]})
+    for ddf in (dd.from_pandas(objects, npartitions=1), divided(objects)):
+        with pytest.raises(ColumnError, match="as_itemsets"):
+            _ = ddf.txanon
+        with pytest.raises(ColumnError, match="as_itemsets"):
+            _ = ddf["items"].itemset
+        with pytest.raises(ColumnError, match="as_itemsets"):
+            pdanon.dask.anonymize(ddf, k=2, column="items")
+        assert not hasattr(ddf, "txanon")
+    mixed = divided(frame_of([["a"], ["a"]]).assign(other=1))
+    with pytest.raises(ColumnError, match="as_itemsets"):
+        mixed.txanon.pcta(column="other", k=2)
+    with pytest.raises(ColumnError, match="does not exist"):
+        mixed.txanon.pcta(column="none", k=2)
+    with pytest.raises(ParameterError, match="Dask DataFrame"):
+        pdanon.dask.anonymize(frame_of([["a"]]), k=2)
+
+
+def test_a_bad_partition_is_named():
+    frame = frame_of([["a"], ["a"], ["a"]])
+    missing = pd.DataFrame({"items": pd.Series([["b"], [SECRET, None]], dtype=frame.dtypes["items"])})
+    numbers = frame_in_memory(pa.table({"items": [[1, 2]]}))
+    text = pd.DataFrame({"items": ["['a']"]})
+    for bad, message in ((missing, "row 1"), (numbers, "int64 instead of string"), (text, "not hold lists")):
+        ddf = dd.from_map(same, [frame, frame.iloc[:0], bad, frame], meta=frame.iloc[:0])
+        with pytest.raises(
+            ItemsetDtypeError, match=rf"(?s)({message}.*partition 2|partition 2.*{message})"
+        ) as caught:
+            ddf.txanon.pcta(k=2)
+        assert SECRET not in str(caught.value)
+
+
+def test_what_needs_all_rows_at_once_is_refused():
+    ddf = divided(frame_of([["a"], ["a"]]))
+    for name in ("lra", "partition", "clump", "rum_bound", "mondrian"):
+        with pytest.raises(ParameterError, match="needs all rows at once"):
+            getattr(ddf.txanon, name)(k=2)
+    with pytest.raises(ParameterError, match="sensitive"):
+        ddf.txanon.apriori(k=2, hierarchy=2, sensitive=["a"], l=2)
+    for guarantee in (pdanon.KAnonymity(2, ["items"]), pdanon.KmAnonymity, 5):
+        with pytest.raises(ParameterError, match="a guarantee of items"):
+            ddf.txanon.audit(guarantee)
+    with pytest.raises(TypeError, match="'k'"):
+        ddf.txanon.pcta()
+
+
+def test_constraints_are_audited_with_the_mapping():
+    frame, constraints = frame_in_memory(table_of(seed=5)), [["a1", "a5"], ["a10"], ["a0", "a3", "a8"]]
+    result = evenly(frame, 5).txanon.pcta(k=9, constraints=constraints)
+    assert_same(result, pdanon.pcta(frame, k=9, constraints=constraints))
+    assert result.frame.txanon.audit(result.guarantee).holds
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    """Two worker processes, each with a nanny that starts it again when it is gone."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    directory = tmp_path_factory.mktemp("workers")
+    with (
+        distributed.LocalCluster(**options, local_directory=str(directory)) as cluster,
+        distributed.Client(cluster) as client,
+        dask.config.set(scheduler=None),
+    ):
+        yield client
+
+
+def waiting(number, directory, frame):
+    """A partition whose first reader waits to be killed."""
+    if number == 4 and not (directory / "go").exists():
+        (directory / "pid.tmp").write_text(str(os.getpid()))
+        (directory / "pid.tmp").rename(directory / "pid")
+        time.sleep(60)
+    return frame.iloc[20 * number : 20 * number + 20]
+
+
+def kill_the_reader(directory):
+    until = time.monotonic() + 60
+    while not (directory / "pid").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    (directory / "go").touch()
+    os.kill(int((directory / "pid").read_text()), signal.SIGKILL)
+
+
+def test_processes_release_the_same_even_if_one_is_killed(client, tmp_path):
+    frame = frame_in_memory(table_of())
+    expected = pdanon.pcta(frame, k=4, m=3)
+    with dask.config.set(scheduler=None):
+        assert_same(evenly(frame, 7).txanon.pcta(k=4, m=3), expected)
+        ddf = dd.from_map(waiting, range(8), directory=tmp_path, frame=frame, meta=frame.iloc[:0])
+        with ThreadPoolExecutor(1) as thread:
+            killed = thread.submit(kill_the_reader, tmp_path)
+            result = ddf.txanon.pcta(k=4, m=3)
+            killed.result()
+        assert_same(result, expected)
+        with pytest.raises(ItemsetDtypeError, match="partition 1"):
+            divided(frame, [10]).map_partitions(broken, meta=frame.iloc[:0]).txanon.pcta(k=2)
+
+
+def broken(part):
+    return part if len(part) == 10 else part.assign(items=SECRET)
