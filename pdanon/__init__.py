@@ -20,6 +20,7 @@ from pdanon.algorithms.suppress_public import suppress_public
 from pdanon.algorithms.suppress_to_k import suppress_to_k
 from pdanon.algorithms.upcta import upcta
 from pdanon.algorithms.vpa import vpa
+from pdanon.choice import anonymize
 from pdanon.comparison import compare
 from pdanon.errors import (
     ColumnError,
@@ -32,6 +33,7 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
 )
+from pdanon.explain import Explanation
 from pdanon.groups import lcg
 from pdanon.guarantees import (
     Coherence,
@@ -73,6 +75,7 @@ __all__ = [
     "Audit",
     "Coherence",
     "ColumnError",
+    "Explanation",
     "FormatError",
     "GuaranteeError",
     "Hierarchy",
@@ -92,6 +95,7 @@ __all__ = [
     "PublicK",
     "TransactionalK",
     "Workload",
+    "anonymize",
     "apply_mapping",
     "apriori",
     "as_itemsets",

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.algorithms import ALGORITHMS
+from pdanon.choice import anonymize
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.groups import lcg
 from pdanon.guarantees import KmAnonymity, audit
@@ -63,6 +64,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     *RT.values(),
     apply_mapping,
     refine,
+    anonymize,
 )
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, _forwarding(_function))

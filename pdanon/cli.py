@@ -22,7 +22,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon import __version__, stream
+from pdanon import __version__, choice, stream
 from pdanon.algorithms import ALGORITHMS
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
@@ -96,15 +96,19 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     if arguments.stream:
         return _anonymize_files(arguments)
     _check_tables(arguments)
-    options = _algorithm_options(arguments)
+    name = arguments.algorithm
+    options = _guarantee_options(arguments) if name is None else _algorithm_options(arguments)
     _check_files(arguments)
     _read_options(options, arguments)
     frame = _read(arguments.source, arguments)
     bar = bool(options.get("progress"))
-    with _stage(f"running {arguments.algorithm}", announced=not bar):
-        result = ALGORITHMS[arguments.algorithm](frame, arguments.column, **options)
+    with _stage(f"running {name or 'the algorithms'}", announced=not bar):
+        run = _least_lossy if name is None else ALGORITHMS[name]
+        result = run(frame, arguments.column, **options)
     with _stage(f"writing {arguments.target}"):
         _write_release(result, arguments, frame)
+    if result.tried is not None:
+        print(result.tried.to_string(index=False, na_rep="", float_format="{:.4g}".format))
     print(result)
     print(f"  written    {arguments.target}")
     if arguments.mapping:
@@ -112,6 +116,20 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     if arguments.report:
         print(f"  report     {arguments.report}")
     return 0
+
+
+def _least_lossy(
+    frame: pd.DataFrame,
+    column: str | None,
+    *,
+    k: int,
+    m: int | None = 2,
+    constraints: Any = None,
+    **options: Any,
+) -> Anonymized:
+    """What `pdanon.anonymize` finds for the guarantee that is asked for."""
+    guarantee = KmAnonymity(k, m) if constraints is None else PrivacyConstraints(constraints, k)
+    return choice.anonymize(frame, guarantee, column, **options)
 
 
 def _anonymize_files(arguments: argparse.Namespace) -> int:
@@ -288,13 +306,36 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "metavar": "FILE",
         "help": "importance of items, 0 to 1: .csv or .parquet with columns item,weight",
     },
+    "time_limit": {
+        "type": float,
+        "metavar": "SECONDS",
+        "help": "when to end the search, or without --algorithm to try no further one (default: 60)",
+    },
     "refine": {"action": "store_true", "help": "move items between the sets afterwards, to lose less"},
 }
 
 
 def _flag(parameter: str) -> str:
     # -h asks for help.
-    return f"-{parameter}" if len(parameter) == 1 and parameter != "h" else f"--{parameter}"
+    if len(parameter) == 1 and parameter != "h":
+        return f"-{parameter}"
+    return f"--{parameter.replace('_', '-')}"
+
+
+def _guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that were given, if they say what must hold and not how."""
+    given = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
+    for option in given:
+        if option not in ("k", "m", "constraints", "hierarchy", "time_limit"):
+            raise ParameterError(f"{_flag(option)} needs --algorithm", hint=_having(option))
+    if "k" not in given:
+        raise ParameterError("-k is needed", hint="such as -k 5 -m 2; or name an --algorithm")
+    return given
+
+
+def _having(option: str) -> str:
+    having = [name for name, function in ALGORITHMS.items() if option in parameters_of(function)]
+    return f"algorithms that do: {', '.join(having) or 'none'}"
 
 
 def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -303,9 +344,7 @@ def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     accepted = parameters_of(ALGORITHMS[name])
     given = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
     for option in [option for option in given if option not in accepted]:
-        having = [other for other, function in ALGORITHMS.items() if option in parameters_of(function)]
-        hint = f"algorithms that do: {', '.join(having) or 'none'}"
-        raise ParameterError(f"{name} does not take {_flag(option)}", hint=hint)
+        raise ParameterError(f"{name} does not take {_flag(option)}", hint=_having(option))
     required = {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
     if required - PARAMETERS.keys():
         only = ", ".join(sorted(required - PARAMETERS.keys()))
@@ -361,6 +400,9 @@ def _check_tables(arguments: argparse.Namespace) -> None:
 
 def _check_stream(arguments: argparse.Namespace) -> None:
     """Check that nothing is asked for that needs all rows at once."""
+    if arguments.algorithm is None:
+        hint = "try them on a sample of the rows, and name the one that loses least"
+        raise ParameterError("--stream needs --algorithm", hint=hint)
     csv = [path for path in (arguments.source, arguments.target) if is_csv(Path(path))]
     if csv:
         hint = "only Parquet can be read in parts; pdanon.read_csv and pdanon.to_parquet convert a file"
@@ -427,7 +469,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="pdanon",
         description="Anonymize tables with a column of item lists, audit releases and measure risk.",
-        epilog="example:\n  pdanon anonymize baskets.parquet release.parquet --algorithm pcta -k 5 -m 2",
+        epilog="example:\n  pdanon anonymize baskets.parquet release.parquet -k 5 -m 2",
         **options,
     )
     parser.add_argument("--version", action="version", version=f"pdanon {__version__}")
@@ -442,8 +484,8 @@ def _parser() -> argparse.ArgumentParser:
     anonymize = command(
         "anonymize",
         _anonymize,
-        "write a release of a table, audited, with the guarantee of an algorithm",
-        "baskets.parquet release.parquet --algorithm pcta -k 5 -m 2 --mapping mapping.parquet",
+        "write a release of a table, audited, with the guarantee that is asked for",
+        "baskets.parquet release.parquet -k 5 -m 2 --mapping mapping.parquet",
     )
     anonymize.add_argument("source", metavar="IN", help="the data: .parquet or .csv")
     anonymize.add_argument("target", metavar="OUT", type=_new, help="the release: .parquet or .csv")
@@ -454,7 +496,10 @@ def _parser() -> argparse.ArgumentParser:
         "a path with wildcards or a URI, and OUT does not exist yet",
     )
     anonymize.add_argument(
-        "--algorithm", required=True, choices=ALGORITHMS, help="see 'pdanon algorithms' for what each does"
+        "--algorithm",
+        choices=ALGORITHMS,
+        help="see 'pdanon algorithms' for what each does (default: several are tried, and the release that "
+        "loses least is written)",
     )
     for parameter, described in PARAMETERS.items():
         anonymize.add_argument(_flag(parameter), dest=parameter, default=argparse.SUPPRESS, **described)

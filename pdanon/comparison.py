@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import pandas as pd
 
 from pdanon.configurations import Task, list_tasks
-from pdanon.errors import FormatError, IdentifierWarning, ParameterError, PdanonError
+from pdanon.errors import FormatError, IdentifierWarning, ParameterError, PdanonError, one_line
 from pdanon.fingerprint import fingerprint
 from pdanon.io import read_parquet, to_parquet
 from pdanon.itemsets import find_column
@@ -206,7 +206,7 @@ class _Comparison:
                 warnings.simplefilter("ignore", IdentifierWarning)  # nothing is released here
                 self._fill(row, self.tasks[number])
         except PdanonError as error:
-            row["reason"] = "; ".join(" ".join(line.split()) for line in str(error).splitlines())
+            row["reason"] = one_line(error)
         except Exception as error:  # its text may show an item
             row["reason"] = type(error).__name__
             return row, False

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Offsets, canonical_rows
-from pdanon.progress import Report
+from pdanon.progress import Report, check_time
 from pdanon.support import SupportIndex
 
 __all__ = ["Descent", "Mask", "Scenario"]
@@ -148,6 +148,7 @@ class Descent:
         loss = int(self._loss[current.cut].sum())
         nodes = np.flatnonzero(current.cut & ~self._floor)
         for node in nodes[np.argsort(-self._gain[nodes], kind="stable")].tolist():
+            check_time()
             if loss - self._gain[node] > cost:  # nor do those that follow gain enough
                 break
             cut = current.cut.copy()

@@ -34,6 +34,7 @@ __all__ = [
     "ItemsetDtypeError",
     "ParameterError",
     "PdanonError",
+    "one_line",
 ]
 
 
@@ -113,3 +114,8 @@ class GuaranteeError(PdanonError):
 
 class IdentifierWarning(UserWarning):
     """A column that passes through unchanged differs in nearly every row: it may tell who a person is."""
+
+
+def one_line(error: PdanonError) -> str:
+    """The message of an error, for tables."""
+    return "; ".join(" ".join(line.split()) for line in str(error).splitlines())

@@ -25,6 +25,7 @@ __all__ = [
     "check_k",
     "check_known",
     "check_m",
+    "check_seconds",
     "check_share",
     "constraint_list",
     "constraint_table",
@@ -84,6 +85,13 @@ def check_share(value: Any, name: str) -> Fraction:
     if isinstance(value, bool) or not isinstance(value, (Real, np.number)) or not 0 <= float(value) <= 1:
         raise ParameterError(f"{name} must be a number in [0, 1]", got=_scalar(value))
     return Fraction(float(value)).limit_denominator(10**9)
+
+
+def check_seconds(value: Any, name: str) -> float:
+    """Check a time limit: a number of seconds above 0."""
+    if isinstance(value, bool) or not isinstance(value, (Real, np.number)) or not float(value) > 0:
+        raise ParameterError(f"{name} must be a number of seconds above 0", where=name, got=_scalar(value))
+    return float(value)
 
 
 def check_feasible(index: SupportIndex, k: int) -> None:

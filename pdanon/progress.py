@@ -1,16 +1,52 @@
-"""Progress bars, for people who ask for one."""
+"""Progress bars, for people who ask for one; and a time limit, looked at where progress is reported."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from math import inf
 from typing import TypeAlias
 
 from pdanon.errors import ParameterError
 
-__all__ = ["Report", "progress_bar"]
+__all__ = ["Report", "TimeLimitError", "check_time", "limited", "progress_bar", "time_is_up"]
 
 Report: TypeAlias = Callable[[int], object]
+
+_end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
+
+
+class TimeLimitError(Exception):
+    """Work was stopped because its time is over."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Limit the time of what is done within: it is stopped by `TimeLimitError` when it next reports progress.
+
+    Parameters
+    ----------
+    seconds : float
+        From now on.
+    """
+    token = _end.set(time.perf_counter() + seconds)
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+def time_is_up() -> bool:
+    """Tell whether the limit is reached, for work that can end with what it has."""
+    return time.perf_counter() >= _end.get()
+
+
+def check_time() -> None:
+    """Stop work whose time is over."""
+    if time_is_up():
+        raise TimeLimitError
 
 
 @contextmanager
@@ -25,7 +61,7 @@ def progress_bar(show: bool, label: str, unit: str) -> Iterator[Report]:
         What is being done, and what is counted.
     """
     if not show:
-        yield lambda done: None
+        yield lambda done: check_time()
         return
     try:
         from tqdm.auto import tqdm
@@ -34,4 +70,9 @@ def progress_bar(show: bool, label: str, unit: str) -> Iterator[Report]:
             "progress=True needs the package tqdm", hint="pip install 'pdanon[progress]'"
         ) from None
     with tqdm(desc=label, unit=unit) as bar:
-        yield bar.update
+
+        def report(done: int) -> None:
+            bar.update(done)
+            check_time()
+
+        yield report

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import pandas as pd
 
@@ -14,6 +14,9 @@ from pdanon.plotting import Plots
 from pdanon.report import write_report
 from pdanon.report.pieces import facts
 from pdanon.summary import headline
+
+if TYPE_CHECKING:
+    from pdanon.explain import Explanation
 
 __all__ = ["Anonymized", "Audit", "Guarantee"]
 
@@ -110,6 +113,9 @@ class Anonymized:
         which is not to be released.
     trace : pandas.DataFrame or None
         Refined releases: the loss over time, ``seconds, loss``.
+    tried : pandas.DataFrame or None
+        Releases of `pdanon.anonymize`: what was tried, ``algorithm, loss, seconds, reason``. The reason says
+        why there is no loss, or that refinement was ended.
     """
 
     frame: pd.DataFrame
@@ -122,6 +128,7 @@ class Anonymized:
     passed_through: tuple[Hashable, ...] = ()
     holds: bool = True
     trace: pd.DataFrame | None = None
+    tried: pd.DataFrame | None = None
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         return iter((self.frame, self.mapping))
@@ -170,6 +177,56 @@ class Anonymized:
         True
         """
         write_report(self, path, original)
+
+    def explain(self, item: Any, original: pd.DataFrame) -> Explanation:
+        """Explain why an item was generalized or suppressed.
+
+        Parameters
+        ----------
+        item : object
+            An item of the original.
+        original : pandas.DataFrame
+            What the release was made from. A result does not keep it.
+
+        Returns
+        -------
+        Explanation
+            The threats that the item was part of, what would be exposed if it were not changed, and up to
+            which k it would be left alone. It is about the original, and is not to be published.
+
+        Raises
+        ------
+        ParameterError
+            If the result is not of this frame, the item does not occur in it, the recoding is a local one,
+            or the guarantee is neither `KmAnonymity` nor `PrivacyConstraints`.
+
+        Notes
+        -----
+        An item that no threat holds was changed for the sake of others: they needed its rows.
+
+        Cost: of listing the rare itemsets of the rows that hold the item, of one audit, and of running the
+        algorithm once more, with the k that leaves the item alone.
+
+        Examples
+        --------
+        >>> import pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+        >>> why = df.txanon.pcta(k=2, m=2).explain("salt", df)
+        >>> why
+        Explanation
+          item       generalized
+          threats    1 that hold it, the rarest in 1 row; k=2
+          exposed    1 if it were not, the rarest in 1 row
+          alone      at no k of 2 and more
+        >>> why.threats
+            itemset  support
+        0  ['salt']        1
+        >>> why.became
+        '(rice,salt)'
+        """
+        from pdanon.explain import explain  # which needs the algorithms, and they this file
+
+        return explain(self, item, original)
 
     def __repr__(self) -> str:
         lines = [self._title(), *(f"  {name:<10} {text}" for name, text in headline(self))]

@@ -521,7 +521,7 @@ def unread(monkeypatch):
 
 WRONG = {
     "no command": ((), "the following arguments are required: COMMAND"),
-    "no algorithm": (("anonymize", "in.parquet", "out.parquet", "-k", "2"), "required: --algorithm"),
+    "neither algorithm nor k": (("anonymize", "in.parquet", "out.parquet"), "-k is needed"),
     "unknown algorithm": (
         ("anonymize", "in.parquet", "out.parquet", "--algorithm", "best"),
         "argument --algorithm: invalid choice: 'best' (choose from",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import pandas as pd
 
@@ -28,6 +29,7 @@ __all__ = [
     "PublicK",
     "TransactionalK",
     "audit",
+    "check_guarantee",
 ]
 
 
@@ -60,8 +62,13 @@ def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
     >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2))
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
     """
+    check_guarantee(guarantee)
+    return guarantee.audit(frame, column)
+
+
+def check_guarantee(guarantee: Any) -> None:
+    """Check that a privacy model is given, with its parameters."""
     if isinstance(guarantee, type) or not isinstance(guarantee, Guarantee):
         got = guarantee.__name__ if isinstance(guarantee, type) else type(guarantee).__name__
         hint = "give a privacy model with its parameters: pdanon.KmAnonymity(k=5, m=2)"
         raise ParameterError("there is no such guarantee", where="guarantee", got=got, hint=hint)
-    return guarantee.audit(frame, column)

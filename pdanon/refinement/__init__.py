@@ -7,16 +7,15 @@ for each kind of recoding that can be refined.
 from __future__ import annotations
 
 import time
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets import is_list_column
-from pdanon.parameters import check_known
-from pdanon.refinement.clusters import KINDS, LOSSES, Refinement, check_refinable, other_frame, refined_sets
+from pdanon.original import recoded_column
+from pdanon.parameters import check_known, check_seconds
+from pdanon.refinement.clusters import KINDS, LOSSES, Refinement, check_refinable, refined_sets
 from pdanon.result import Anonymized
 
 __all__ = ["Refinement", "check_refinable", "refine"]
@@ -90,19 +89,10 @@ def refine(
     """
     started = time.perf_counter()
     check_known(loss, LOSSES, "loss", where="loss")
-    limit = _check_limit(time_limit)
+    limit = None if time_limit is None else check_seconds(time_limit, "time_limit")
     position = _recoded_column(original, result)
     asked = {"refine": True, "loss": loss, "time_limit": time_limit, "random_state": random_state}
     return refined_sets(original, position, result, asked, limit, started)
-
-
-def _check_limit(limit: Any) -> float | None:
-    if limit is None:
-        return None
-    if isinstance(limit, bool) or not isinstance(limit, (Real, np.number)) or not float(limit) > 0:
-        got = str(limit) if isinstance(limit, (int, float)) else type(limit).__name__
-        raise ParameterError("time_limit must be a number of seconds above 0", where="time_limit", got=got)
-    return float(limit)
 
 
 def _recoded_column(original: pd.DataFrame, result: Any) -> int:
@@ -118,12 +108,4 @@ def _recoded_column(original: pd.DataFrame, result: Any) -> int:
     if not result.holds:
         hint = "it is the partial result of an algorithm that found no release"
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
-    columns = [i for i, label in enumerate(original.columns) if label not in result.passed_through]
-    if (
-        len(original) != len(result.frame)
-        or len(columns) != 1
-        or [*original.columns] != [*result.frame.columns]
-        or not is_list_column(original.iloc[:, columns[0]])
-    ):
-        raise other_frame(f"{len(original)} rows, the result has {len(result.frame)}")
-    return columns[0]
+    return recoded_column(original, result)

@@ -20,12 +20,14 @@ from pdanon.clusters import Clusters
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.itemsets import Itemsets
-from pdanon.recoding import Recoding, global_mapping, release
+from pdanon.original import labels_of
+from pdanon.progress import time_is_up
+from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized, Guarantee
 from pdanon.support import SupportIndex
 from pdanon.utility import check_release, item_blocks
 
-__all__ = ["KINDS", "LOSSES", "Refinement", "check_refinable", "other_frame", "refined_sets"]
+__all__ = ["KINDS", "LOSSES", "Refinement", "check_refinable", "refined_sets"]
 
 LOSSES = {"ncp": 0, "lm": 1}
 _FIRST = 8  # items of the first stage
@@ -184,7 +186,7 @@ class Refinement:
             self.descend(limit)
 
     def _over(self, limit: float | None) -> bool:
-        return limit is not None and time.perf_counter() - self._started >= limit
+        return time_is_up() or (limit is not None and time.perf_counter() - self._started >= limit)
 
     def _keep(self, labels: NDArray[np.int64]) -> None:
         cost = self._cost(labels)
@@ -247,27 +249,10 @@ def check_refinable(guarantee: Guarantee) -> KmAnonymity:
 
 def _clusters_of(result: Anonymized, itemsets: Itemsets) -> NDArray[np.int64]:
     """The cluster of each item, -1 if it is suppressed, read from the mapping table."""
-    items, texts = global_mapping(result.mapping)
-    supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
-    if items.n_items != itemsets.n_items:
-        raise other_frame(f"{itemsets.n_items} items, the result has {items.n_items}")
-    if (items.lookup(itemsets.vocabulary) < 0).any():
-        raise other_frame("other items")
-    labels = np.empty(itemsets.n_items, np.int64)
-    labels[items.codes], _ = pd.factorize(texts.to_numpy(zero_copy_only=False))
-    counted = np.empty_like(supports)
-    counted[items.codes] = result.mapping["support"].to_numpy()
-    if (counted != supports).any():
-        raise other_frame(f"{int((counted != supports).sum())} items with other supports")
+    texts = labels_of(result, itemsets)
+    labels, _ = pd.factorize(texts.to_numpy(zero_copy_only=False))
     sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
-    targets = sets.targets[items.codes]
-    became = sets.labels.take(pa.array(targets, mask=targets < 0))
+    became = sets.labels.take(pa.array(sets.targets, mask=sets.targets < 0))
     if not became.equals(texts.cast(became.type)):
         raise ParameterError("the release is not one of sets", where="result", hint=KINDS)
     return labels
-
-
-def other_frame(got: str) -> ParameterError:
-    """Say that a result was made from something else."""
-    hint = "give the frame that the result was made from"
-    return ParameterError("the result is not of this frame", where="original", got=got, hint=hint)
