@@ -146,7 +146,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> int:
             write_plain(result.mapping, arguments.mapping)
     print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
     print(f"  guarantee  {result.guarantee!r}, audited")
-    print(f"  items      {changed_items(result.mapping)}")
+    counted = ", counted in each group" if result.mapping["group"].any() else ""
+    print(f"  items      {changed_items(result.mapping)}{counted}")
     print(f"  loss       {losses(result.loss)}")
     print(f"  written    {arguments.target}, {len(result.paths)} files")
     if arguments.mapping:

@@ -1,7 +1,8 @@
 """Decisions: what becomes of rows that are not in memory, but in files or on the workers of a cluster.
 
-Distinct transactions are enough to decide for an algorithm that recodes an item alike in the whole table. Who
-has the rows recodes them, and audits what became of them.
+Distinct transactions are enough to decide for an algorithm that recodes an item alike in the whole table, or
+at least equal rows, which are then in the same block. Who has the rows recodes them, and audits what became
+of them.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ import inspect
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon.algorithms import ALGORITHMS
+from pdanon.algorithms.lra import Blocks
 from pdanon.collapsed import Collapsed
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Itemsets
@@ -48,6 +51,8 @@ class Decision:
         Number of rows.
     parameters : dict
         What was asked.
+    blocks : Blocks, optional
+        Finds the group of a row in a local recoding.
     """
 
     mapping: pd.DataFrame
@@ -55,6 +60,7 @@ class Decision:
     loss: pd.Series[float]
     rows: int
     parameters: dict[str, Any]
+    blocks: Blocks | None = None
 
     @property
     def keeps_type(self) -> bool:
@@ -70,8 +76,17 @@ class Decision:
         return items, labels
 
 
-def check_algorithm(name: str, parameters: dict[str, Any]) -> None:
+def check_algorithm(name: str, parameters: dict[str, Any], accepted: tuple[str, ...] = GLOBAL) -> None:
     """Check, before any row is read, that distinct transactions are enough for an algorithm.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    parameters : dict
+        What is asked of it.
+    accepted : tuple of str
+        Those that they are enough for.
 
     Raises
     ------
@@ -81,12 +96,12 @@ def check_algorithm(name: str, parameters: dict[str, Any]) -> None:
         If it does not have the parameters.
     """
     function = find_algorithm(name)
-    if name not in GLOBAL:
+    if name not in accepted:
         raise ParameterError(
             "the algorithm needs all rows at once: it does not recode items alike in the whole table",
             where="algorithm",
             got=name,
-            hint=f"one of {', '.join(GLOBAL)}",
+            hint=f"one of {', '.join(accepted)}",
         )
     inspect.signature(function).bind(None, **parameters)
 
@@ -95,5 +110,8 @@ def decide(transactions: Collapsed, algorithm: str, parameters: dict[str, Any]) 
     """Let an algorithm decide; the transactions are let go."""
     function: Any = ALGORITHMS[algorithm]
     result: Anonymized = function(transactions, **parameters)
+    blocks = None
+    if result.groups is not None:
+        blocks = Blocks(transactions.itemsets, np.asarray(result.groups, np.int32))
     asked = result.parameters
-    return Decision(result.mapping, result.guarantee, result.loss, transactions.n_rows, asked)
+    return Decision(result.mapping, result.guarantee, result.loss, transactions.n_rows, asked, blocks)

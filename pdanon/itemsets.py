@@ -149,6 +149,11 @@ class Itemsets:
         """Row number of each occurrence."""
         return np.repeat(np.arange(self.n_rows), self.lengths)
 
+    @property
+    def occurrence_weights(self) -> NDArray[np.int64] | None:
+        """How many transactions the row of each occurrence stands for; None: one."""
+        return None if self.weights is None else np.repeat(self.weights, self.lengths)
+
     def texts(self) -> list[str]:
         """Text of each item, by code."""
         texts: list[str] = self.vocabulary.cast(pa.large_string()).to_pylist()

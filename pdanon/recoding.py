@@ -38,6 +38,7 @@ __all__ = [
     "mapping_table",
     "pass_through",
     "relabelled",
+    "relabelled_by_groups",
     "release",
     "set_labels",
 ]
@@ -162,7 +163,7 @@ class Recoding:
         edit, edits = pd.factorize(edits, sort=True)
         cells = self.groups.astype(np.int64)[itemsets.rows] * len(edits) + edit
         cell, cells = pd.factorize(cells, sort=True)
-        supports = np.bincount(cell, minlength=len(cells))
+        supports = np.bincount(cell, itemsets.occurrence_weights, minlength=len(cells)).astype(np.int64)
         groups, edit = np.divmod(cells, max(len(edits), 1))
         items, targets = np.divmod(edits[edit], len(self.labels) + 1)
         return Changes(groups, items.astype(np.int32), (targets - 1).astype(np.int32), supports, cell)
@@ -309,7 +310,8 @@ def _decided(
     mapping = mapping_table(itemsets, recoding)
     loss = information_loss(itemsets, recoding)
     audited = guarantee.with_mapping(mapping)
-    return Anonymized(transactions, mapping, None, None, audited, loss, dict(parameters), holds=False)
+    groups = None if recoding.groups is None else pd.Series(recoding.groups, name="group")
+    return Anonymized(transactions, mapping, None, groups, audited, loss, dict(parameters), holds=False)
 
 
 def demand(audit: Audit) -> None:
@@ -508,3 +510,34 @@ def relabelled(itemsets: Itemsets, items: Itemsets, labels: pa.Array) -> Itemset
     encoded = became.dictionary_encode()
     targets = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
     return itemsets.recode(targets, encoded.dictionary)
+
+
+def relabelled_by_groups(
+    itemsets: Itemsets, groups: Codes, items: Itemsets, mapping: pd.DataFrame
+) -> Itemsets | None:
+    """Recode rows of several groups with a mapping table by group, then by item, in which none is suppressed.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The rows.
+    groups : ndarray of int32, shape (rows,)
+        The group of each row.
+    items : Itemsets
+        Whose vocabulary has all items that are mapped.
+    mapping : pandas.DataFrame
+        The mapping table of a local recoding.
+
+    Returns
+    -------
+    Itemsets or None
+        None if an item is not mapped in its group.
+    """
+    labels = pa.chunked_array(mapping["generalized"]).combine_chunks().dictionary_encode()
+    cells = mapping["group"].to_numpy() * items.n_items + items.lookup(pa.chunked_array(mapping["item"]))
+    known = items.lookup(itemsets.vocabulary)
+    wanted = groups[itemsets.rows].astype(np.int64) * items.n_items + known[itemsets.codes]
+    entries = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    if (known < 0).any() or (cells[entries] != wanted).any():
+        return None
+    return itemsets.relabel(labels.indices.to_numpy()[entries], labels.dictionary)

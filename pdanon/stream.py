@@ -9,26 +9,31 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from pdanon.collapsed import Collapsed, collapse_columns
-from pdanon.decision import SAMPLE, Decision, check_algorithm, decide
+from pdanon.decision import GLOBAL, SAMPLE, Decision, check_algorithm, decide
 from pdanon.division import names_column
 from pdanon.errors import FormatError, ParameterError
 from pdanon.io import list_dtype
+from pdanon.itemsets import Itemsets
 from pdanon.parquet import ParquetTree, is_text, writing
-from pdanon.recoding import demand, pass_through, relabelled
+from pdanon.recoding import demand, pass_through, relabelled, relabelled_by_groups
 from pdanon.result import Guarantee
 
 __all__ = ["Streamed", "anonymize"]
+
+_STREAMED = tuple(sorted((*GLOBAL, "lra")))
+_Publisher: TypeAlias = Callable[[Itemsets], Itemsets | None]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -82,8 +87,9 @@ def anonymize(
         What to write, a local path: a file for a file, else a directory. It must not exist, nor be within the
         source.
     algorithm : str
-        One that recodes the whole table alike: ``apriori``, ``coat``, ``coherence``, ``direct``, ``hghs``,
-        ``mhghs``, ``optimal``, ``pcta``, ``suppress_public``, ``suppress_to_k``, ``upcta`` or ``vpa``.
+        One that recodes the whole table alike, or equal rows: ``apriori``, ``coat``, ``coherence``,
+        ``direct``, ``hghs``, ``lra``, ``mhghs``, ``optimal``, ``pcta``, ``suppress_public``,
+        ``suppress_to_k``, ``upcta`` or ``vpa``.
     column : str, optional
         The list column. By default the only one, apart from a private column.
     **parameters
@@ -101,7 +107,7 @@ def anonymize(
         different columns, or change while they are read; or if the release cannot be written, as on a full
         disk.
     ParameterError
-        If the target exists or is within the source, or the algorithm recodes groups of rows apart.
+        If the target exists or is within the source, or the algorithm does not recode equal rows alike.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
         As the algorithm.
 
@@ -143,7 +149,7 @@ def anonymize(
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
-    check_algorithm(algorithm, parameters)
+    check_algorithm(algorithm, parameters, _STREAMED)
     if "://" in os.fspath(target):
         hint = "choose a local path, and copy the release when it is complete"
         raise ParameterError("the target is a URI", where="target", got=os.fspath(target), hint=hint)
@@ -217,10 +223,29 @@ def _sync(directory: Path) -> None:
         os.close(number)
 
 
+def _publisher(decision: Decision) -> _Publisher:
+    """What makes the released column of a row group, or None if it holds what was not there before."""
+    blocks = decision.blocks
+    if blocks is not None:
+
+        def published_in_blocks(rows: Itemsets) -> Itemsets | None:
+            rows = rows.recode(np.arange(rows.n_items, dtype=np.int32), rows.vocabulary)  # as sets
+            return relabelled_by_groups(rows, blocks.of(rows), blocks.items, decision.mapping)
+
+        return published_in_blocks
+    items, labels = decision.labels()
+
+    def published(rows: Itemsets) -> Itemsets | None:
+        unknown = items.lookup(rows.vocabulary) < 0
+        return None if unknown.any() else relabelled(rows, items, labels)
+
+    return published
+
+
 def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], decision: Decision) -> None:
     """Write each file again with other items, of text or, if they keep it, of their type."""
     position, *hidden = positions
-    items, labels = decision.labels()
+    published = _publisher(decision)
     kinds = {each: tree.item_type(each) for each in positions}
     if not decision.keeps_type:
         kinds[position] = pa.string()
@@ -233,14 +258,14 @@ def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], decision
                 if not looked_at and len(table):
                     _warn(table.remove_column(position).slice(0, SAMPLE))
                     looked_at = True
-                itemsets = tree.itemsets(table.column(position), name, number, sets=False)
-                if (items.lookup(itemsets.vocabulary) < 0).any():
+                recoded = published(tree.itemsets(table.column(position), name, number, sets=False))
+                if recoded is None:
                     raise _changed(tree)
-                anew = {position: relabelled(itemsets, items, labels)}
+                anew = {position: recoded}
                 anew |= {other: tree.itemsets(table.column(other), name, number) for other in hidden}
                 for each, column in anew.items():
-                    published = column.to_arrow(dictionary=is_text(kinds[each]))
-                    table = table.set_column(each, writer.schema.field(each), published)
+                    lists = column.to_arrow(dictionary=is_text(kinds[each]))
+                    table = table.set_column(each, writer.schema.field(each), lists)
                 table = table.cast(writer.schema)
                 writer.write_table(table, row_group_size=max(len(table), 1))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -13,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdanon
+from pdanon.algorithms.lra import Blocks
 from pdanon.collapsed import collapse, collapse_columns
 from pdanon.itemsets import Itemsets
+from pdanon.recoding import relabelled_by_groups
 
 PRIVATE = "XYZ"
 TREE = {"A": ["a", "b"], "B": ["c", "d"]}
@@ -137,6 +140,32 @@ def test_sensitive_items(rows, k, m, l):  # noqa: E741  (its name in the literat
     assert_decided_alike(pdanon.apriori, collapsed, frame, hierarchy=TREE, **asked)
     assert_audited_alike(pdanon.LmDiversity(**asked), collapsed, frame)
     assert_audited_alike(pdanon.LmDiversity(l, m, sensitive), collapsed, frame)
+
+
+@settings(max_examples=200)
+@given(rows=repeated_rows(), k=st.integers(2, 4), m=st.sampled_from([1, 2, None]), parts=st.integers(1, 5))
+def test_blocks_of_rows(rows, k, m, parts):
+    collapsed, frame = collapse(in_batches(rows)), frame_of(rows)
+    asked = {"k": k, "m": m, "hierarchy": {**TREE, "C": ["X", "Y", "Z"]}, "parts": parts}
+    assert_decided_alike(pdanon.lra, collapsed, frame, **asked)
+    try:
+        blocks = pdanon.lra(collapsed, **asked).groups
+    except pdanon.InfeasibleError:
+        return
+    expected = pdanon.lra(frame, **asked).groups.tolist()
+    found = Blocks(collapsed.itemsets, blocks.to_numpy())
+    for number, batch in enumerate(in_batches(rows)):
+        assert found.of(batch).tolist() == expected[4 * number :][:4]
+
+
+def test_a_row_that_no_block_has_is_not_recoded():
+    frame = frame_of([["a", "b"], ["a", "b"], ["c", "d"], ["c", "d"]])
+    result = pdanon.lra(frame, k=2, hierarchy=2, parts=2)
+    blocks = Blocks(Itemsets.from_series(frame["items"]), result.groups.to_numpy(np.int32))
+    for row, known in ((["c", "d"], True), (["c", "a"], False), (["new"], False)):
+        rows = Itemsets.from_series(frame_of([row])["items"])
+        recoded = relabelled_by_groups(rows, blocks.of(rows), blocks.items, result.mapping)
+        assert (recoded is not None) == known
 
 
 def test_a_private_column_that_was_not_collapsed_is_refused():

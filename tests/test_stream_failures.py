@@ -1,4 +1,4 @@
-"""Streaming onto a disk that is full: no release, nothing left behind, and an error that says what to do."""
+"""Streaming onto a full disk, or killed at any moment: a whole release or none, and what the error says."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import errno
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from test_stream import partitions, table_of, written
 
 import pdanon
 import pdanon.datasets
@@ -110,3 +114,61 @@ def test_a_directory_that_cannot_be_written(tmp_path):
         pytest.skip("everything can be written by who runs this")
     with pytest.raises(FormatError, match=os.strerror(errno.EACCES)):
         stream.anonymize(tmp_path / "in.parquet", closed / "out", k=2)
+
+
+KILLED = """
+import sys, pdanon.stream
+print("ready", flush=True)
+pdanon.stream.anonymize(sys.argv[1], sys.argv[2], k=5)
+print("done", flush=True)
+"""
+
+
+def test_a_killed_run_leaves_no_release_and_the_next_one_completes(tmp_path):
+    (tmp_path / "in").mkdir()
+    for seed in range(3):
+        baskets = pdanon.datasets.make_baskets(20_000, 100, random_state=seed)
+        pq.write_table(pa.Table.from_pandas(baskets), tmp_path / "in" / f"{seed}.parquet", row_group_size=500)
+    start = time.monotonic()
+    expected = stream.anonymize(tmp_path / "in", tmp_path / "expected", k=5)
+    longest = 1.5 * (time.monotonic() - start)
+    finished = 0
+    for number, share in enumerate(np.random.default_rng(0).random(10)):
+        target = tmp_path / f"out{number}"
+        command = [sys.executable, "-c", KILLED, tmp_path / "in", target]
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+            assert process.stdout.readline() == b"ready\n"
+            time.sleep(longest * share)
+            process.send_signal(signal.SIGKILL)
+        if target.exists():
+            finished += 1
+            assert written(target).equals(written(tmp_path / "expected"))
+        else:
+            again = stream.anonymize(tmp_path / "in", target, k=5)
+            assert [path.name for path in again.paths] == [path.name for path in expected.paths]
+            assert written(target).equals(written(tmp_path / "expected"))
+    assert finished < 10
+
+
+@pytest.mark.parametrize("moment", range(4))
+def test_killed_while_files_are_written(moment, tmp_path):
+    source = partitions(table_of(), tmp_path)
+    moments = ["pdanon.stream._recode", "pdanon.stream._audit", "os.fsync", "pdanon.stream.relabelled"]
+    where, _, name = moments[moment].rpartition(".")
+    code = f"""
+import os, signal, sys, {where}, pdanon.stream
+original = {where}.{name}
+def last(*args, **options):
+    result = original(*args, **options)
+    os.kill(os.getpid(), signal.SIGKILL)
+{where}.{name} = last
+pdanon.stream.anonymize(sys.argv[1], sys.argv[2], k=3)
+"""
+    done = subprocess.run([sys.executable, "-c", code, source, tmp_path / "out"], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not (tmp_path / "out").exists()
+    left = [path for path in tmp_path.iterdir() if path != source]
+    assert all(path.name.startswith(".") and path.name.endswith(".tmp") for path in left)
+    assert len(left) == 1
+    stream.anonymize(source, tmp_path / "out", k=3)
+    assert written(tmp_path / "out").num_rows == 150

@@ -7,22 +7,24 @@ Journal 20(1), 2011.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.collapsed import encoded
 from pdanon.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, canonical_rows, find_column
+from pdanon.itemsets import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.parameters import check_feasible
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
-from pdanon.support import SupportIndex
+from pdanon.support import ItemsetTable, SupportIndex, concatenated
 
-__all__ = ["alike_blocks", "decide", "lra"]
+__all__ = ["Blocks", "alike_blocks", "decide", "lra"]
 
 
 def lra(
@@ -103,8 +105,7 @@ def lra(
     """
     guarantee = KmAnonymity(k, m)
     check_parts(parts)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k)
     texts = itemsets.texts()
@@ -126,7 +127,8 @@ def decide(
 def alike_blocks(index: SupportIndex, parts: int, k: int) -> Codes:
     """The block of each row: about equal numbers of non-empty rows, k at least, equal rows together."""
     ranks = _gray_ranks(index)
-    filled = np.bincount(ranks, np.diff(index.offsets) > 0, minlength=index.n_rows).astype(np.int64)
+    counted = np.where(np.diff(index.offsets) > 0, index.weights, 0)
+    filled = np.bincount(ranks, counted, minlength=len(ranks)).astype(np.int64)
     total = index.n_non_empty
     parts = max(min(parts, total // k), 1)
     block_of_rank = np.minimum((np.cumsum(filled) - filled) * parts // max(total, 1), parts - 1)
@@ -141,23 +143,79 @@ def alike_blocks(index: SupportIndex, parts: int, k: int) -> Codes:
     return joined[block_of_rank[ranks]]
 
 
+class Blocks:
+    """The blocks that rows were cut into, to find that of other rows which equal one of them.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The rows.
+    blocks : ndarray of int32, shape (rows,)
+        What `alike_blocks` made of them.
+
+    Attributes
+    ----------
+    items : Itemsets
+        No row, and all items.
+
+    Notes
+    -----
+    A block is an interval of the order of rows, so the first row of each is all that is kept.
+    """
+
+    def __init__(self, itemsets: Itemsets, blocks: Codes) -> None:
+        index = SupportIndex.of(itemsets)
+        order = np.lexsort((_gray_ranks(index), blocks))
+        first = order[np.flatnonzero(np.diff(blocks[order], prepend=-1))]
+        self.items = replace(
+            itemsets, codes=np.empty(0, np.int32), offsets=np.zeros(1, np.int64), weights=None
+        )
+        self._ranks = _support_ranks(index)
+        self._first = ItemsetTable(_by_support(index), index.offsets, index.weights).take(first)
+
+    def of(self, itemsets: Itemsets) -> Codes:
+        """The block of each row; an item that no row of a block has is taken for another."""
+        known = self.items.lookup(itemsets.vocabulary)
+        n_items = len(self._ranks)
+        codes, _ = canonical_rows(self._ranks[known][itemsets.codes], itemsets.lengths, n_items)
+        rows = ItemsetTable(codes, itemsets.offsets, np.ones(itemsets.n_rows, np.int64))
+        joint = concatenated([self._first, rows])
+        ranks = _ranks(joint.codes, joint.offsets, n_items)
+        starts, ranks = np.split(ranks, [len(self._first)])
+        return (np.searchsorted(starts, ranks, side="right") - 1).astype(np.int32)
+
+
+def _support_ranks(index: SupportIndex) -> Codes:
+    """Place of each item by descending support."""
+    ranks = np.empty(index.n_items, np.int32)
+    ranks[np.argsort(-index.singles, kind="stable")] = np.arange(index.n_items, dtype=np.int32)
+    return ranks
+
+
+def _by_support(index: SupportIndex) -> Codes:
+    """The rows as places of their items by descending support."""
+    return canonical_rows(_support_ranks(index)[index.codes], np.diff(index.offsets), index.n_items)[0]
+
+
 def _gray_ranks(index: SupportIndex) -> NDArray[np.int64]:
-    """Place of each row in the order of the Gray code, items by descending support; equal rows share one.
+    """Place of each row in the order of the Gray code, items by descending support; equal rows share one."""
+    return _ranks(_by_support(index), index.offsets, index.n_items)
+
+
+def _ranks(codes: Codes, offsets: Offsets, n_items: int) -> NDArray[np.int64]:
+    """Place of each row in the order of the Gray code, items by number; equal rows share one.
 
     The code has a 1 at each place up to which a row holds an odd number of items. So of two rows that first
     differ in their i-th items, the one whose item comes earlier is greater for i = 0, 2, ..., else less.
     """
-    rank_of = np.empty(index.n_items, np.int32)
-    rank_of[np.argsort(-index.singles, kind="stable")] = np.arange(index.n_items, dtype=np.int32)
-    lengths = np.diff(index.offsets)
-    codes, _ = canonical_rows(rank_of[index.codes], lengths, index.n_items)
+    lengths = np.diff(offsets)
     codes = np.append(codes, 0)  # so that the place after the last row's end can be read
     ranks = np.zeros(len(lengths), np.int64)
     tied = np.arange(len(lengths))
     place = 0
     while len(tied):
         ended = lengths[tied] == place
-        item = np.where(ended, index.n_items, codes[index.offsets[tied] + np.where(ended, 0, place)])
+        item = np.where(ended, n_items, codes[offsets[tied] + np.where(ended, 0, place)])
         keys = item if place % 2 else -item
         order = np.lexsort((keys, ranks[tied]))
         tied, ended, keys = tied[order], ended[order], keys[order]
@@ -189,7 +247,8 @@ def _cut_by_blocks(
         inside = block_of == block
         items, codes = np.unique(index.codes[inside], return_inverse=True)
         offsets = np.concatenate(([0], np.cumsum(lengths[blocks == block])))
-        cut = Cut(SupportIndex(codes.astype(np.int32), offsets, len(items)), tree, leaves[items])
+        rows = SupportIndex(codes.astype(np.int32), offsets, len(items), index.weights[blocks == block])
+        cut = Cut(rows, tree, leaves[items])
         cut.protect(k, m, report)
         nodes[inside] = cut.nodes[codes]
     return nodes

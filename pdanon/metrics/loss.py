@@ -69,7 +69,8 @@ def information_loss(itemsets: Itemsets, recoding: Recoding) -> pd.Series[float]
         of_occurrence = lost[changes.of_occurrence]
         if not recoding.repeats:
             of_occurrence[_repeated(itemsets, recoding)] = 1.0
-        loss["GGD"] = float(of_occurrence.mean()) if len(of_occurrence) else 0.0
+        weights = itemsets.occurrence_weights
+        loss["GGD"] = float(np.average(of_occurrence, weights=weights)) if len(of_occurrence) else 0.0
     loss["UL"] = _utility_loss(itemsets, changes)
     loss["suppressed"] = _average(~published, changes.supports)
     return pd.Series(loss, name="loss", dtype="float64")
