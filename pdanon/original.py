@@ -11,7 +11,7 @@ from pdanon.itemsets import Itemsets, is_list_column
 from pdanon.recoding import global_mapping
 from pdanon.result import Anonymized
 
-__all__ = ["labels_of", "recoded_column"]
+__all__ = ["labels_of", "other_frame", "recoded_column"]
 
 
 def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
@@ -23,15 +23,16 @@ def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
         If the frame has other rows or columns than the release, or there is no such column.
     """
     if not isinstance(original, pd.DataFrame):
-        raise _other_frame(type(original).__name__)
-    columns = [i for i, label in enumerate(original.columns) if label not in result.passed_through]
+        raise other_frame(type(original).__name__)
+    others = {*result.passed_through, *getattr(result.guarantee, "quasi", ())}
+    columns = [i for i, label in enumerate(original.columns) if label not in others]
     if (
         len(original) != len(result.frame)
         or len(columns) != 1
         or [*original.columns] != [*result.frame.columns]
         or not is_list_column(original.iloc[:, columns[0]])
     ):
-        raise _other_frame(f"{len(original)} rows, the result has {len(result.frame)}")
+        raise other_frame(f"{len(original)} rows, the result has {len(result.frame)}")
     return columns[0]
 
 
@@ -47,16 +48,17 @@ def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.StringArray:
     items, texts = global_mapping(result.mapping)
     supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
     if items.n_items != itemsets.n_items:
-        raise _other_frame(f"{itemsets.n_items} items, the result has {items.n_items}")
+        raise other_frame(f"{itemsets.n_items} items, the result has {items.n_items}")
     if (items.lookup(itemsets.vocabulary) < 0).any():
-        raise _other_frame("other items")
+        raise other_frame("other items")
     places = np.argsort(items.codes)  # where in the mapping each item is
     counted = result.mapping["support"].to_numpy()[places]
     if (counted != supports).any():
-        raise _other_frame(f"{int((counted != supports).sum())} items with other supports")
+        raise other_frame(f"{int((counted != supports).sum())} items with other supports")
     return texts.take(pa.array(places))
 
 
-def _other_frame(got: str) -> ParameterError:
+def other_frame(got: str) -> ParameterError:
+    """Say that a result was made from something else."""
     hint = "give the frame that the result was made from"
     return ParameterError("the result is not of this frame", where="original", got=got, hint=hint)

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from pdanon.errors import ParameterError
 
-__all__ = ["Report", "TimeLimitError", "check_time", "limited", "progress_bar", "time_is_up"]
+__all__ = ["Report", "TimeLimitError", "check_time", "is_over", "limited", "progress_bar", "time_is_up"]
 
 Report: TypeAlias = Callable[[int], object]
 
@@ -41,6 +41,11 @@ def limited(seconds: float) -> Iterator[None]:
 def time_is_up() -> bool:
     """Tell whether the limit is reached, for work that can end with what it has."""
     return time.perf_counter() >= _end.get()
+
+
+def is_over(started: float, limit: float | None) -> bool:
+    """Tell whether it is so many seconds since a value of ``time.perf_counter()``, or `time_is_up`."""
+    return time_is_up() or (limit is not None and time.perf_counter() - started >= limit)
 
 
 def check_time() -> None:

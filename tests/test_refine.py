@@ -237,8 +237,6 @@ def test_other_kinds_of_results_are_refused():
         pdanon.coat(frame, k=3, utility=[["a"], ["b"], ["c"], ["d"]])
     wrong = {
         "does not have its guarantee": caught.value.partial,
-        "hierarchical recoding": frame.txanon.apriori(k=3, hierarchy=2),
-        "local recoding": frame.txanon.partition(k=3, hierarchy=2),
         "with this guarantee": frame.txanon.pcta(k=3, constraints=[["a", "b"]]),
         "there is no result": result.frame,
     }

@@ -7,15 +7,19 @@ for each kind of recoding that can be refined.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.errors import ParameterError
+from pdanon.guarantees import KKm, KmAnonymity, TransactionalK
 from pdanon.original import recoded_column
 from pdanon.parameters import check_known, check_seconds
-from pdanon.refinement.clusters import KINDS, LOSSES, Refinement, check_refinable, refined_sets
+from pdanon.refinement.clusters import LOSSES, Refinement, check_refinable, refined_sets
+from pdanon.refinement.cuts import refined_cuts
+from pdanon.refinement.groups import refined_groups
 from pdanon.result import Anonymized
 
 __all__ = ["Refinement", "check_refinable", "refine"]
@@ -29,28 +33,39 @@ def refine(
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Anonymized:
-    """Move items between the sets of a release as long as it loses less and keeps its guarantee.
+    """Change what a release publishes, step by step, as long as it loses less and keeps its guarantee.
+
+    What is changed depends on what the release is made of:
+
+    - sets of items (`pcta`, `coat`, `upcta`): items move between the sets;
+    - a cut of a hierarchy (`apriori`, `direct`, `vpa`, `optimal`, `hghs`, `mhghs`), or one for each block
+      of rows (`lra`): nodes are replaced by their children, and suppressed items are published;
+    - groups of rows that are published alike (`partition`, `clump`): rows move between groups, or swap;
+    - classes of equal quasi-identifiers (`rum_bound`, `tum_bound`, `rfirst`, `tfirst`): the sets or the cut
+      of each class, as above; the quasi-identifiers stay.
 
     Parameters
     ----------
     original : pandas.DataFrame
         What the release was made from. It is not modified.
     result : Anonymized
-        A result of `pcta`, `coat` or `upcta` with the guarantee ``KmAnonymity``.
+        A result of one of these algorithms with the guarantee ``KmAnonymity``, ``TransactionalK`` or
+        ``KKm``; of one list column.
     loss : {"ncp", "lm"}
-        What is to fall: each occurrence costs the size of its set, over the number of items; or the size
-        less one, over the number of items less one. A single item costs 0, a suppressed one 1.
+        What is to fall: each occurrence costs the number of items, or leaves, that it is published as, over
+        that of all; or both less one. A single item costs 0, a suppressed one 1.
     time_limit : float, optional
-        Seconds, above 0. When no move is left, sets are merged at random and items move again, until the
-        time is over; the best is kept. Without a limit this is not done.
+        Seconds, above 0. When no move is left, sets are merged, or nodes raised, at random and the search
+        goes on, until the time is over; the best is kept. Without a limit this is not done. Groups of rows
+        are not disturbed: there the limit only ends the search.
     random_state : int, Generator or None
-        Seed, or source of randomness, of these merges.
+        Seed, or source of randomness, of what is done at random.
 
     Returns
     -------
     Anonymized
-        A global recoding with the same guarantee and never more of this loss. ``trace`` has the loss over
-        time: columns ``seconds`` and ``loss``.
+        A release of the same kind with the same guarantee and never more of this loss. ``trace`` has the
+        loss over time: columns ``seconds`` and ``loss``.
 
     Raises
     ------
@@ -60,22 +75,44 @@ def refine(
 
     Notes
     -----
-    Guarantee: that of the result. With m up to 2, each move leaves every set and every pair of sets with a
-    support of 0 or at least k. With a larger m, the sets that hold a rare larger itemset are merged in the
-    end, as `pcta` does, and what came in is returned if that loses more. The release is audited.
+    Guarantee: that of the result. The release is audited. What comes out is a local optimum, not the least
+    loss, except that no cut that `optimal` has proven to lose least loses less.
+
+    Sets: with m up to 2, each move leaves every set and every pair of sets with a support of 0 or at least k.
+    With a larger m, the sets that hold a rare larger itemset are merged in the end, as `pcta` does, and what
+    came in is returned if that loses more.
 
     A move takes an item to another set, or to one of its own; a suppressed item may come back. Sets stay
     within the blocks of ``utility``. Items take turns, the most frequent first (then: the last in item order
     first), each to where it gains most (then: the set with the lowest number, the new one last): first
     the 8 most frequent until a round gains no more than 1/10,000 of the loss, then half
     as many more, and so on; all items until none moves. In the end no single move is both
-    safe and a gain. That is a local optimum, not the least loss.
+    safe and a gain.
+
+    Cuts and blocks: a node is replaced by its children, in one block of rows or in all that publish it, if
+    each itemset of up to m labels with one of the children is in no row or in k, counted over all blocks.
+    If something is suppressed in what came in, nodes are published in place of suppressed ones, and children
+    that would be rare are suppressed; else nothing is. Most gain goes first (then: the first node in the
+    hierarchy, the first block). In a single cut, a node is also replaced if what is in the way can be raised
+    to its parents, or suppressed where that is done, and the loss is lower after all that follows. In the
+    end no single replacement is both safe and a gain.
+
+    Classes are refined one by one, as tables of their own.
+
+    Groups: rows take turns. Of the groups that hold the rarest of a row's nodes in all their rows, 1,000 are
+    looked at; in the 8 that have most in common with it the best move is sought, or the best swap with one
+    of the two of their rows that are least like it. Groups keep k rows, and are published as their algorithm
+    would publish them. Rounds end when one gains less than 1/1,000 of the loss. Rows that are published
+    without items stay so, and those of groups of more than 200 rows, and of 2k, stay where they are.
 
     With a time limit the outcome depends on the speed of the machine. The limit is looked at between rounds
-    over the items.
+    over the items, between nodes, or every 1,000 rows.
 
-    Cost: items squared times 4 bytes of memory; each round takes time linear in the sum of the squared
-    lengths of the distinct rows, and in the items times the sets.
+    Cost: of sets, items squared times 4 bytes of memory; each round takes time linear in the sum of the
+    squared lengths of the distinct rows, and in the items times the sets. Of cuts, memory of 4 bytes for
+    each item and block, and of 8m bytes for each row and each node; time for each node that is tried of the
+    rows that hold it, with m > 2 times their itemsets of up to m - 1 labels, with ``m=None`` squared. Of
+    groups, time for each row of 40 groups of up to 200 rows.
 
     Examples
     --------
@@ -90,22 +127,38 @@ def refine(
     started = time.perf_counter()
     check_known(loss, LOSSES, "loss", where="loss")
     limit = None if time_limit is None else check_seconds(time_limit, "time_limit")
-    position = _recoded_column(original, result)
+    refined = _room_of(result)
+    position = recoded_column(original, result)
     asked = {"refine": True, "loss": loss, "time_limit": time_limit, "random_state": random_state}
-    return refined_sets(original, position, result, asked, limit, started)
+    return refined(original, position, result, asked, limit, started)
 
 
-def _recoded_column(original: pd.DataFrame, result: Any) -> int:
-    """The position of the column that was recoded, in a result that can be refined."""
+def _room_of(result: Any) -> Callable[..., Anonymized]:
+    """What refines a result of this kind."""
     if not isinstance(result, Anonymized):
-        hint = "give what pcta, coat or upcta returned"
+        hint = "give what an algorithm returned"
         raise ParameterError("there is no result", where="result", got=type(result).__name__, hint=hint)
-    if result.groups is not None or result.classes is not None:
-        raise ParameterError("a local recoding cannot be refined", where="result", hint=KINDS)
-    if "hierarchy" in result.parameters:
-        raise ParameterError("a hierarchical recoding cannot be refined", where="result", hint=KINDS)
-    check_refinable(result.guarantee)
     if not result.holds:
         hint = "it is the partial result of an algorithm that found no release"
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
-    return recoded_column(original, result)
+    if isinstance(result.guarantee, KKm):
+        several = result.guarantee.columns is not None
+        if several or result.parameters["transaction"] == "lra":
+            what = "several list columns" if several else "items recoded by lra"
+            hint = "one list column, and any other algorithm for the transactions"
+            raise ParameterError(f"classes with {what} cannot be refined", where="result", hint=hint)
+        # Imported late: algorithms refine what they made, and classes are made by algorithms.
+        from pdanon.refinement.classes import refined_classes
+
+        return refined_classes
+    if isinstance(result.guarantee, TransactionalK):
+        return refined_groups
+    if result.parameters.get("hierarchy") is not None:
+        if isinstance(result.guarantee, KmAnonymity):
+            return refined_cuts
+    elif result.groups is None:
+        check_refinable(result.guarantee)
+        return refined_sets
+    got, hint = type(result.guarantee).__name__, "those with KmAnonymity, TransactionalK or KKm can be"
+    problem = "a release with this guarantee cannot be refined"
+    raise ParameterError(problem, where="result", got=got, hint=hint)

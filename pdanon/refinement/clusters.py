@@ -21,7 +21,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.itemsets import Itemsets
 from pdanon.original import labels_of
-from pdanon.progress import time_is_up
+from pdanon.progress import is_over
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized, Guarantee
 from pdanon.support import SupportIndex
@@ -159,7 +159,7 @@ class Refinement:
         k, m, n = self._guarantee.k, self._guarantee.m, self._index.n_items
         asked = k, m != 1, self._base
         stage, cost = min(_FIRST, n), self._cost(self._state[0])
-        while not self._over(limit):
+        while not is_over(self._started, limit):
             gained = kernels.descend(*asked, self._order[:stage], self._state, self._rows, self._space)
             if gained and m in (1, 2):
                 self._keep(self._state[0])
@@ -173,7 +173,7 @@ class Refinement:
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
         """Merge clusters of the best at random and descend again, until the limit in seconds is reached."""
-        while not self._over(limit):
+        while not is_over(self._started, limit):
             labels = self.best.copy()
             n_clusters = len(np.unique(labels[labels >= 0]))
             if n_clusters < 2:
@@ -184,9 +184,6 @@ class Refinement:
                     labels[labels == labels[other]] = labels[one]
             self._move(labels)
             self.descend(limit)
-
-    def _over(self, limit: float | None) -> bool:
-        return time_is_up() or (limit is not None and time.perf_counter() - self._started >= limit)
 
     def _keep(self, labels: NDArray[np.int64]) -> None:
         cost = self._cost(labels)
