@@ -307,6 +307,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
         "metavar": "FILE",
         "help": "importance of items, 0 to 1: .csv or .parquet with columns item,weight",
     },
+    "suppress": {"action": "store_true", "help": "suppress nodes of the hierarchy where that loses less"},
     "time_limit": {
         "type": float,
         "metavar": "SECONDS",

@@ -157,6 +157,11 @@ class Cut:
         return SupportIndex(codes, _bounds(lengths), self._hierarchy.n_nodes, index.weights)
 
     @property
+    def supports(self) -> Any:
+        """Supports of the nodes and pairs not below the start, and the rows to count more, for kernels."""
+        return self._supports
+
+    @property
     def added_losses(self) -> NDArray[np.int64]:
         """Loss that each node adds to that of its children, all published for the occurrences below."""
         added = self._cost.copy()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from pdanon.itemsets import Codes, Offsets, canonical_rows
 from pdanon.progress import Report, check_time
 from pdanon.support import SupportIndex
 
-__all__ = ["Descent", "Mask", "Scenario"]
+__all__ = ["Descent", "Mask", "Scenario", "mapped"]
 
 Mask = NDArray[np.bool_]
 
@@ -97,7 +98,7 @@ class Descent:
         nodes = np.arange(hierarchy.n_nodes)
         ends = nodes + hierarchy.size
         self._ranges = np.searchsorted(lowest, nodes), np.searchsorted(lowest, ends)
-        rows = _mapped(index, np.searchsorted(lowest, leaves, side="right") - 1, len(lowest))
+        rows = mapped(index, np.searchsorted(lowest, leaves, side="right") - 1, len(lowest))
         self.longest = rows.longest
         self._m = rows.longest if m is None else min(m, rows.longest)
         self._rows = (rows.codes, rows.offsets, rows.weights, *rows.transpose)
@@ -141,6 +142,24 @@ class Descent:
         """What is kept of a cut, and what that costs."""
         kept, cost = self._suppress(cut, np.zeros(len(cut), np.bool_), np.iinfo(np.int64).max)
         return Scenario(cut, kept, cost)
+
+    def around(self, nodes: Mask) -> Mask:
+        """The coarsest cut that has some nodes, none of which is above another or has a lone child."""
+        above = np.zeros(len(nodes), np.bool_)
+        at = np.flatnonzero(nodes)
+        while len(at := at[at > 0]):
+            at = np.unique(self._hierarchy.parent[at])
+            above[at] = True
+        cut = np.zeros(len(nodes), np.bool_)
+        uppermost = ~above & np.append(not above[0], above[self._hierarchy.parent[1:]])
+        cut[self._lower[uppermost]] = True
+        return cut
+
+    @property
+    def worth(self) -> NDArray[np.int64]:
+        """What keeping each node saves, as an integer like costs; 0 for nodes that no scenario keeps."""
+        lone = self._lower != np.arange(len(self._lower))
+        return np.where(lone | self._rare, 0, self._penalty)
 
     def _next(self, current: Scenario) -> Scenario | None:
         """The best child cut, if it costs less than the current cut."""
@@ -209,7 +228,7 @@ class Descent:
         self._threats = codes, np.concatenate((bounds, bounds[-1] + offsets[1:])), newest, earlier
 
 
-def _mapped(index: SupportIndex, number_of: NDArray[np.int64], count: int) -> SupportIndex:
+def mapped(index: SupportIndex, number_of: NDArray[np.integer[Any]], count: int) -> SupportIndex:
     """The rows with another number for each item, equal rows collapsed."""
     codes = number_of.astype(np.int32)[index.codes]
     codes, lengths = canonical_rows(codes, np.diff(index.offsets), count)

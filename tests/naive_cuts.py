@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import naive
@@ -77,6 +78,31 @@ def lattice_search(rows, tree, k, m):
                     seen.add(above)
                     queue.append(above)
     return best
+
+
+def choices(tree):
+    """All that leaves can become: (name, number of leaves) of a published node, None if suppressed."""
+    here = dict.fromkeys(naive.leaves(tree), (tree[0], len(naive.leaves(tree))))
+    if tree[1] is None:
+        return [here, dict.fromkeys(here)]
+    below = product(*map(choices, tree[1]))
+    return [here, *({leaf: node for part in parts for leaf, node in part.items()} for parts in below)]
+
+
+def best_choice(rows, tree, k, m):
+    """Least LM of a safe choice: all of them in the order of their losses, up to the first safe one."""
+    n_leaves = len(naive.leaves(tree))
+    losses = []
+    for number, became in enumerate(choices(tree)):
+        share = {
+            leaf: Fraction(node[1] - 1, max(n_leaves - 1, 1)) if node else 1 for leaf, node in became.items()
+        }
+        losses.append((naive.ncp(rows, share), number, became))
+    for loss, _, became in sorted(losses, key=lambda each: each[:2]):
+        published = [frozenset(became[item] for item in row if became[item]) for row in rows]
+        if not naive.km_threats(published, k, m):
+            return loss
+    raise AssertionError("to suppress everything is safe")
 
 
 class NaiveCut:

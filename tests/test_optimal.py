@@ -12,7 +12,15 @@ import scipy.sparse
 from conftest import frame_of, rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_cuts import FIRST, SMALL_TREE, WORKED, hierarchy_of, lattice_search, problems
+from naive_cuts import (
+    FIRST,
+    SMALL_TREE,
+    WORKED,
+    best_choice,
+    hierarchy_of,
+    lattice_search,
+    problems,
+)
 from scipy.optimize import OptimizeResult
 
 import pdanon
@@ -114,9 +122,9 @@ def interrupted(c, **program):
 
 
 def halfway(c, **program):
-    """The choice of everything, and half of the optimum as its bound."""
-    best = true_milp(c, **program)
-    return OptimizeResult(status=1, x=np.ones(len(c)), mip_dual_bound=best.mip_dual_bound / 2)
+    """The choice of everything, and a bound as far below 0 or the optimum as these are apart."""
+    bound = true_milp(c, **program).mip_dual_bound
+    return OptimizeResult(status=1, x=np.ones(len(c)), mip_dual_bound=bound / 2 if bound > 0 else 2 * bound)
 
 
 def wrong(c, **program):
@@ -162,3 +170,83 @@ def test_time_limit_is_a_number_of_seconds(time_limit):
 def test_too_few_rows():
     with pytest.raises(pdanon.InfeasibleError, match="k=5"):
         frame_of(FIRST).txanon.optimal(k=5, hierarchy=hierarchy_of(SMALL_TREE))
+
+
+# --- with suppression
+
+
+def suppressing(rows, tree, k, m, **options):
+    hierarchy = hierarchy_of(tree)
+    return frame_of(rows).txanon.optimal(k=k, m=m, hierarchy=hierarchy, suppress=True, **options)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, None])
+@settings(max_examples=60)
+@given(problem=problems())
+def test_no_safe_choice_of_what_to_publish_loses_less(m, problem):
+    tree, rows, k = problem
+    result = suppressing(rows, tree, k, m)
+    assert result.loss["LM"] == pytest.approx(float(best_choice(rows, tree, k, m)), rel=1e-12)
+    assert result.loss["gap"] == 0
+    assert not naive.km_threats(rows_of(result.frame), k, m)
+
+
+@settings(max_examples=60)
+@given(problems(longest=7, most=16, least=6), st.sampled_from([2, 3, 4, None]))
+def test_no_safe_choice_for_longer_rows_loses_less(problem, m):
+    tree, rows, k = problem
+    result = suppressing(rows, tree, k, m)
+    assert result.loss["LM"] == pytest.approx(float(best_choice(rows, tree, k, m)), rel=1e-12)
+    assert result.loss["gap"] == 0
+    assert not naive.km_threats(rows_of(result.frame), k, m)
+    for greedy in (pdanon.hghs, pdanon.mhghs):
+        assert result.loss["LM"] <= greedy(frame_of(rows), k=k, m=m, hierarchy=hierarchy_of(tree)).loss["LM"]
+
+
+def test_suppression_is_chosen_where_it_loses_less():
+    rows = [{"a1"}, {"a1"}, {"a2"}, {"a2"}, {"b1"}, {"b1"}, {"b2"}]
+    result = suppressing(rows, SMALL_TREE, 2, 1)
+    labels = result.mapping["generalized"]
+    # To generalize b1 and b2 costs 3 occurrences a third each, as much as to suppress b2 costs.
+    assert result.loss["LM"] == pytest.approx(1 / 7)
+    assert labels[:2].tolist() == ["a1", "a2"]
+    result = suppressing([*rows, {"b1"}], SMALL_TREE, 2, 1)
+    assert result.mapping["generalized"].isna().tolist() == [False, False, False, True]
+
+
+@settings(max_examples=40)
+@given(problems(), st.sampled_from([1, 2, 3, None]))
+def test_without_time_to_suppress_best_the_greedy_choice_is_released(problem, m):
+    tree, rows, k = problem
+    asked = {"k": k, "m": m, "hierarchy": hierarchy_of(tree)}
+    result = suppressing(rows, tree, k, m, time_limit=0)
+    greedy = [function(frame_of(rows), **asked).loss["LM"] for function in (pdanon.hghs, pdanon.mhghs)]
+    assert result.loss["LM"] == min(greedy)
+    assert not naive.km_threats(rows_of(result.frame), k, m)
+    gap = result.loss["gap"]
+    assert min(greedy) * (1 - gap) <= float(best_choice(rows, tree, k, m)) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("solver", [interrupted, halfway])
+@settings(max_examples=40)
+@given(problem=problems(least=6, most=14, longest=6), m=st.sampled_from([2, 3, None]))
+def test_with_suppression_what_is_released_is_safe_whatever_the_solver_says(solver, problem, m):
+    tree, rows, k = problem
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scipy.optimize, "milp", solver)
+        result = suppressing(rows, tree, k, m, time_limit=0.2)
+    least = float(best_choice(rows, tree, k, m))
+    lm, gap = result.loss["LM"], result.loss["gap"]
+    assert not naive.km_threats(rows_of(result.frame), k, m)
+    assert 0 <= gap <= 1
+    assert lm * (1 - gap) <= least * (1 + 1e-12) <= lm * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("name", "fanout", "k"), [("bms_webview1", 5, 2), ("groceries", 3, 5)])
+def test_suppression_is_proven_best_on_real_baskets(data, name, fanout, k):
+    frame = pd.read_parquet(data / f"{name}.parquet", dtype_backend="pyarrow")
+    asked = {"k": k, "m": 2, "hierarchy": fanout}
+    result = frame.txanon.optimal(**asked, suppress=True)
+    assert result.loss["gap"] == 0
+    for other in ("hghs", "mhghs", "optimal"):
+        assert result.loss["LM"] <= getattr(frame.txanon, other)(**asked).loss["LM"]

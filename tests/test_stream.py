@@ -148,6 +148,17 @@ def test_a_release_is_that_of_the_frame_row_for_row(name, layout, tmp_path):
     assert [path.is_file() for path in result.paths] == [True] * len(result.paths)
 
 
+@pytest.mark.parametrize("m", [2, 3, None])
+def test_the_optimum_with_suppression_is_that_of_the_frame(m, tmp_path):
+    table, asked = table_of(seed=3), {"k": 9, "m": m, "hierarchy": TREE, "suppress": True}
+    result = stream.anonymize(one_file(table, tmp_path), tmp_path / "out", algorithm="optimal", **asked)
+    expected = pdanon.optimal(frame_in_memory(table), **asked)
+    pd.testing.assert_frame_equal(result.mapping, expected.mapping)
+    pd.testing.assert_series_equal(result.loss, expected.loss)
+    assert result.loss["gap"] == 0
+    assert result.mapping["generalized"].isna().any()
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_lists_of_any_type_are_read_and_lists_of_text_are_written(kind, layout, tmp_path):

@@ -95,21 +95,14 @@ def _reached(nodes: Array, k: int, supports: Supports) -> int:
 
     Where it gives a sensitive item away, as little as if it were in one row.
     """
-    singles, pair_starts, partners, together, codes, offsets, weights, starts, tids = supports[:9]
+    singles, _, _, together, codes, offsets, weights, starts, tids = supports[:9]
     if supports[11][1] and nodes[0] != 0:  # the root, the last resort, is known to be safe
         return _hidden_in(nodes, supports)
     if len(nodes) == 1:
         return singles[nodes[0]]
     if len(nodes) == 2:
-        slot, last = pair_starts[nodes[0]], pair_starts[nodes[0] + 1]
-        stop = last
-        while slot < stop:
-            middle = (slot + stop) // 2
-            if partners[middle] < nodes[1]:
-                slot = middle + 1
-            else:
-                stop = middle
-        return together[slot] if slot < last and partners[slot] == nodes[1] else 0
+        slot = _slot(nodes[0], nodes[1], supports)
+        return together[slot] if slot >= 0 else 0
     rarest = _rarest(nodes, starts)
     support = 0
     for slot in range(starts[rarest], starts[rarest + 1]):
@@ -119,6 +112,21 @@ def _reached(nodes: Array, k: int, supports: Supports) -> int:
             if support >= k:
                 break
     return support
+
+
+@njit(cache=True)
+def _slot(a: int, b: int, supports: Supports) -> int:
+    """Place of a pair a < b, -1 if it is in no row."""
+    pair_starts, partners = supports[1:3]
+    slot, last = pair_starts[a], pair_starts[a + 1]
+    stop = last
+    while slot < stop:
+        middle = (slot + stop) // 2
+        if partners[middle] < b:
+            slot = middle + 1
+        else:
+            stop = middle
+    return slot if slot < last and partners[slot] == b else -1
 
 
 @njit(cache=True)

@@ -1,12 +1,14 @@
 """Optimal anonymization: the cut of a hierarchy that loses least, by a 0-1 program.
 
-The problem is that of Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Data",
-PVLDB 1(1), 2008; the way to solve it is not.
+The problems are those of Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued
+Data", PVLDB 1(1), 2008, and, with suppression, of Liu, Wang, "Anonymizing Transaction Data by Integrating
+Suppression and Generalization", PAKDD 2010; the way to solve them is not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import islice
 from numbers import Real
 from time import monotonic
 from typing import Any
@@ -15,13 +17,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.mhghs import rounds
 from pdanon.collapsed import encoded
 from pdanon.cuts import Cut
+from pdanon.descent import Descent, Mask, Scenario, mapped
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes
+from pdanon.packing import Packing
 from pdanon.parameters import check_feasible
+from pdanon.programs import chosen
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
@@ -30,6 +36,7 @@ from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 __all__ = ["optimal"]
 
 _SAMPLE = 20_000  # threats that are made demands of in a round: most of the others are met with them
+_FEW = 2_000  # the same for clauses, of which there may be k - 1 for each threat
 
 
 def optimal(
@@ -39,10 +46,13 @@ def optimal(
     k: int,
     m: int | None = 2,
     hierarchy: HierarchyLike,
+    suppress: bool = False,
     time_limit: float = 60,
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to the cut of a hierarchy with the least possible loss.
+
+    With ``suppress=True`` nodes of the cut may be suppressed, where that loses less.
 
     Parameters
     ----------
@@ -57,18 +67,21 @@ def optimal(
     hierarchy : Hierarchy, path, DataFrame, dict or int
         The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
         over the items in order.
+    suppress : bool
+        Whether nodes of the cut may be suppressed, as those of :func:`pdanon.hghs`. What is optimized is
+        then LM, else NCP.
     time_limit : float
-        Seconds to search for the optimum; not negative. Building the search, and the greedy cut to fall
-        back on, come on top.
+        Seconds to search for the optimum; not negative. Building the search, and the greedy solution to
+        fall back on, come on top.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy; nothing is suppressed. ``loss["gap"]`` is 0 if no safe
-        cut has a lower NCP; else, when time was up, the largest share of the NCP that a better cut could
-        still save.
+        A global recoding to a cut of the hierarchy; without ``suppress`` nothing is suppressed.
+        ``loss["gap"]`` is 0 if no safe cut has a lower NCP, or with ``suppress`` LM; else, when time was up,
+        the largest share of it that a better cut could still save.
 
     Raises
     ------
@@ -82,7 +95,7 @@ def optimal(
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``. It comes from exact counts of the chosen cut and from the audit, never
-    from the solver. NCP is what is optimized, and a tie between cuts is left to the solver.
+    from the solver. A tie between cuts is left to the solver.
 
     A 0-1 variable says of each inner node whether the cut is at it or above it. Every rare set of nodes
     demands that the parent of one of them is so; demands of nodes and pairs are all there from the start,
@@ -92,15 +105,24 @@ def optimal(
     When time is up, the last cut is raised until it is safe, in the way of :func:`apriori`. Where even
     the program of its demands was not solved, the cut of :func:`apriori` is released if it loses less.
 
+    With ``suppress`` there is a variable for each node that may be published, and clauses in place of the
+    demands. The linear program, in which nodes may be published in part, bounds the loss from below; what it
+    publishes for the most part, made safe in the way of :func:`hghs`, bounds it from above. If the bounds
+    do not meet, the 0-1 program is solved for the nodes that they leave undecided. The search begins with
+    the better one of the results of :func:`hghs` and :func:`mhghs`, which it never falls behind.
+
     Cost: memory of 12 bytes for each pair of nodes that are in a row together; time of counting those
     pairs, for m > 2 of listing rare itemsets of the generalized rows, and of the solver, which may grow
-    exponentially with the inner nodes that are neither forced nor free; there are seldom many.
+    exponentially with the inner nodes that are neither forced nor free; there are seldom many. With
+    ``suppress`` also that of :func:`hghs` and :func:`mhghs`.
 
     References
     ----------
     .. [1] M. Terrovitis, N. Mamoulis, P. Kalnis, "Privacy-preserving Anonymization of Set-valued Data",
        PVLDB 1(1), 2008.
-    .. [2] Q. Huangfu, J. A. J. Hall, "Parallelizing the dual revised simplex method", Mathematical
+    .. [2] J. Liu, K. Wang, "Anonymizing Transaction Data by Integrating Suppression and Generalization",
+       PAKDD 2010.
+    .. [3] Q. Huangfu, J. A. J. Hall, "Parallelizing the dual revised simplex method", Mathematical
        Programming Computation 10(1), 2018. (HiGHS)
 
     Examples
@@ -112,6 +134,12 @@ def optimal(
     np.float64(0.0)
     >>> result.mapping["generalized"].tolist()
     ['A', 'A', 'B', 'B']
+
+    It loses less to suppress b2, which is in one row, than to generalize b1:
+
+    >>> result = df.txanon.optimal(k=2, hierarchy={"A": ["a1", "a2"], "B": ["b1", "b2"]}, suppress=True)
+    >>> result.mapping["generalized"].tolist()
+    ['A', 'A', 'b1', <NA>]
     """
     guarantee = KmAnonymity(k, m)
     _check_time_limit(time_limit)
@@ -121,10 +149,16 @@ def optimal(
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "optimal", "rounds") as report:
-        cut, bound = decide(index, tree, leaves, k, m, report, time_limit)
-    asked = {"algorithm": "optimal", "k": k, "m": m, "hierarchy": hierarchy, "time_limit": time_limit}
-    result = release(frame, position, itemsets, Recoding.of_cut(cut.nodes, tree), guarantee, asked)
-    result.loss["gap"] = (cut.loss - bound) / cut.loss if cut.loss > bound else 0.0
+        if suppress:
+            scenario, bound = decide_with_suppression(index, tree, leaves, k, m, report, time_limit)
+            nodes, loss = scenario.nodes_of(leaves), scenario.cost
+        else:
+            cut, bound = decide(index, tree, leaves, k, m, report, time_limit)
+            nodes, loss = cut.nodes, cut.loss
+    asked = {"algorithm": "optimal", "k": k, "m": m, "hierarchy": hierarchy, "suppress": suppress}
+    asked["time_limit"] = time_limit
+    result = release(frame, position, itemsets, Recoding.of_cut(nodes, tree), guarantee, asked)
+    result.loss["gap"] = (loss - bound) / loss if loss > bound else 0.0
     return result
 
 
@@ -159,8 +193,7 @@ def decide(
         report(1)
         if threats is None:
             break
-        sample = np.arange(0, len(threats), 1 + len(threats) // _SAMPLE)
-        demands.append(start.demands(threats.take(sample), k))
+        demands.append(start.demands(_sample(threats, _SAMPLE), k))
     else:
         cut.protect(k, m, report)
     if not solved:
@@ -184,7 +217,6 @@ def _least_cover(
     solved : bool
         Whether the time sufficed to prove that the chosen nodes lose no more than the bound.
     """
-    from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import csr_array
 
     nodes, columns = np.unique(np.concatenate([table.codes for table in demands]), return_inverse=True)
@@ -206,15 +238,65 @@ def _least_cover(
     signs = np.concatenate((np.ones(len(columns)), np.tile((1.0, -1.0), len(lower))))
     columns = np.concatenate((columns, np.column_stack((lower, upper[lower])).ravel()))
     rows = csr_array((signs, columns, np.append(0, np.cumsum(sizes))), shape=(len(sizes), n))
-    result = milp(
-        loss,
-        integrality=np.ones(n),
-        bounds=Bounds(0, 1),
-        constraints=LinearConstraint(rows, np.arange(len(sizes)) < len(sizes) - len(lower)),
-        options={"time_limit": seconds, "mip_rel_gap": 0},
-    )
-    if result.x is None:
-        return np.zeros(1, np.int32), 0, False
-    chosen = result.x > 0.5
-    solved = result.status == 0
-    return nodes[chosen], int(loss[chosen].sum() if solved else result.mip_dual_bound), solved
+    least = np.arange(len(sizes)) < len(sizes) - len(lower)
+    found, bound, solved = chosen(loss, rows, least, np.inf, seconds)
+    return np.zeros(1, np.int32) if found is None else nodes[found], bound, solved
+
+
+def decide_with_suppression(
+    index: SupportIndex,
+    tree: Hierarchy,
+    leaves: Codes,
+    k: int,
+    m: int | None,
+    report: Report,
+    time_limit: float,
+) -> tuple[Scenario, int]:
+    """Find a cut and what is kept of it at little cost, and a cost that no other such choice is below."""
+    descent = Descent(index, tree, leaves, k=k, m=m)
+    *_, greedy = descent.steps(report)
+    *_, in_rounds = rounds(index, tree, leaves, k=k, m=m)
+    best = min(greedy, in_rounds, key=lambda scenario: scenario.cost)
+    whole = int(index.singles.sum()) * (tree.n_leaves - 1)  # the cost of publishing nothing
+    deadline = monotonic() + time_limit
+    packing = Packing(Cut(index, tree, leaves), tree, descent.worth, k=k, pairs=m != 1)
+
+    def look(published: Mask) -> None:
+        """Take a choice if it is safe; else learn why it is not, and take what is left of it."""
+        nonlocal best
+        choice = Scenario(descent.around(published), published, whole - int(descent.worth[published].sum()))
+        safe = packing.allows(published)
+        if safe:
+            nodes = choice.nodes_of(leaves)
+            rows = mapped(index.holding_only(nodes >= 0), nodes, tree.n_nodes)
+            for threats in islice(threats_beyond_pairs(lambda: rows, k, m), 1):
+                packing.learn(_sample(threats, _FEW))
+                safe = False
+        choice = choice if safe else descent.scenario(choice.cut)
+        best = min(best, choice, key=lambda scenario: scenario.cost)
+
+    hasty = threats_of_choices = m is None or m > 2  # others are all known from the start
+    while whole - packing.most < best.cost and (seconds := deadline - monotonic()) > 0:
+        report(1)
+        shares = packing.relax(seconds)
+        if shares is None:
+            break
+        if packing.enforce(shares):
+            continue
+        look(shares > 0.5)
+        if packing.enforce(shares) or whole - packing.most >= best.cost:
+            continue
+        seconds = max(deadline - monotonic(), 0)
+        published = packing.choose(whole - best.cost, seconds, hasty=hasty)
+        if published is None:
+            break
+        look(published)
+        learnt = packing.enforce(published)
+        if not learnt and not hasty:
+            break
+        hasty = learnt and threats_of_choices
+    return best, max(whole - packing.most, 0)
+
+
+def _sample(threats: ItemsetTable, most: int) -> ItemsetTable:
+    return threats.take(np.arange(0, len(threats), 1 + len(threats) // most))
