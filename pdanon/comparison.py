@@ -6,10 +6,9 @@ import os
 import pickle
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -26,6 +25,7 @@ from pdanon.parameters import check_count, check_known
 from pdanon.progress import progress_bar
 from pdanon.registry import algorithm, of_lists
 from pdanon.result import Anonymized
+from pdanon.workers import processes
 
 __all__ = ["compare"]
 
@@ -270,14 +270,11 @@ def _run(comparison: _Comparison, numbers: list[int], n_jobs: int) -> Iterator[t
         for number in numbers:
             yield number, *comparison.row(number)
         return
-    pool = ProcessPoolExecutor(n_jobs, get_context("spawn"), _receive, (_sent(comparison),))
-    try:
+    with processes(n_jobs, _receive, (_sent(comparison),)) as pool:
         running = {pool.submit(_row, number): number for number in numbers}
         for done in as_completed(running):
             error = done.exception()
             yield running[done], *(({"reason": type(error).__name__}, False) if error else done.result())
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _sent(comparison: _Comparison) -> bytes:

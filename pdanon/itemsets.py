@@ -159,6 +159,18 @@ class Itemsets:
         texts: list[str] = self.vocabulary.cast(pa.large_string()).to_pylist()
         return texts
 
+    def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the occurrences of some rows are among all, row after row."""
+        starts, ends = self.offsets[rows], self.offsets[rows + 1]
+        before = np.cumsum(ends - starts) - (ends - starts)
+        return np.arange((ends - starts).sum()) + np.repeat(starts - before, ends - starts)
+
+    def take(self, rows: NDArray[np.int64]) -> Itemsets:
+        """Some of the rows, with the vocabulary of all: an item of it may not occur in them."""
+        weights = None if self.weights is None else self.weights[rows]
+        offsets = _offsets(self.offsets[rows + 1] - self.offsets[rows])
+        return Itemsets(self.codes[self.places(rows)], offsets, self.vocabulary, self.nulls[rows], weights)
+
     def lookup(self, items: Iterable[Any]) -> Codes:
         """Codes of some items.
 

@@ -69,10 +69,11 @@ def check_known(name: Any, known: Collection[str], what: str, *, where: str | No
     raise ParameterError(f"there is no such {what}", where=where, got=got, hint=hint)
 
 
-def check_count(value: Any, name: str, *, least: int) -> int:
+def check_count(value: Any, name: str, *, least: int, hint: str | None = None) -> int:
     """Check a number of things: an integer of at least so many."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ParameterError(f"{name} must be an integer of at least {least}", got=_scalar(value))
+        problem = f"{name} must be an integer of at least {least}"
+        raise ParameterError(problem, where=name, got=_scalar(value), hint=hint)
     return int(value)
 
 

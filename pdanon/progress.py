@@ -11,7 +11,16 @@ from typing import TypeAlias
 
 from pdanon.errors import ParameterError
 
-__all__ = ["Report", "TimeLimitError", "check_time", "is_over", "limited", "progress_bar", "time_is_up"]
+__all__ = [
+    "Report",
+    "TimeLimitError",
+    "check_time",
+    "is_over",
+    "limited",
+    "progress_bar",
+    "quietly",
+    "time_is_up",
+]
 
 Report: TypeAlias = Callable[[int], object]
 
@@ -52,6 +61,10 @@ def check_time() -> None:
     """Stop work whose time is over."""
     if time_is_up():
         raise TimeLimitError
+
+
+def quietly(done: int) -> None:
+    """Report nothing: who asked is told of larger steps, or in another process."""
 
 
 @contextmanager

@@ -29,6 +29,8 @@ class Column:
         present = sorted({value for value in values if value is not None})
         self.missing = None in values
         self.values = present + [None] * self.missing  # in order
+        if kind == "range" and self.missing and len(present) == 1:
+            self.kind = kind = "set"  # a range of one number does not say whether there is one
         if isinstance(kind, dict):
             paths = {path[-1]: path for path in tree_paths(kind)}
             self.leaves = [*paths.values()]
@@ -103,9 +105,10 @@ class Column:
             return cover and cover[-1]
         if self.kind == "range":
             return cover
-        if len(cover) == 1:
-            return next(iter(cover))
-        return "(" + ",".join([*sorted(cover - {None}), *["<NA>"] * (None in cover)]) + ")"
+        if cover == {None}:
+            return None
+        texts = [*map(str, sorted(cover - {None})), *["<NA>"] * (None in cover)]
+        return texts[0] if len(cover) == 1 else "(" + ",".join(texts) + ")"
 
     def node_text(self, node):
         if isinstance(self.kind, dict):

@@ -69,7 +69,7 @@ COLUMNS = {
     "categories": (pd.Categorical(TEXTS, categories=[*sorted(set(TEXTS)), SECRET]), "str"),
     "numbers as categories": (pd.Categorical([4, 1, None, 4, 4, 7, 2]), "str"),
     "one number": ([3] * 7, "int64"),
-    "one number or none": ([3.0, None, 3, 3, 3, 3, 3], "float64"),
+    "one number or none": ([3.0, None, 3, 3, 3, 3, 3], "str"),
     "nothing": ([None] * 7, "str"),
     "no numbers": ([np.nan] * 7, "float64"),
 }

@@ -175,6 +175,15 @@ def test_the_least_that_can_be_reached_is_told(name, measure, merge):
     refused(name, InfeasibleError, delta=least - 2e-6, merge=merge, random_state=0)
 
 
+def test_one_number_beside_missing_values_keeps_the_bound():
+    """What mixes both is told from what does not, so that each class loses what its cluster did."""
+    rows = frame(age=[3, None, 3, 3, 3, 3], city=list("ppqqrr"))
+    result = run("rum_bound", rows, delta=1 / 6, random_state=0)
+    assert result.frame["age"].tolist() == ["(3,<NA>)"] * 2 + ["3"] * 4
+    assert result.loss["NCP_relational"] == pytest.approx(1 / 6)  # one of two columns of two of six rows
+    refused("rum_bound", InfeasibleError, rows, delta=0.16, random_state=0)
+
+
 @algorithms
 def test_a_quasi_identifier_without_values(name):
     for values in ([None] * 6, [np.nan] * 6):

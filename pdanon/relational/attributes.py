@@ -89,7 +89,8 @@ class Ranges:
 
     Notes
     -----
-    Together with numbers, a missing value is covered by the whole range only.
+    Together with numbers, a missing value is covered by the whole range only, which says nothing. One number
+    has no such range: beside missing values it is one of `Sets`.
     """
 
     codes: Codes
@@ -146,8 +147,6 @@ class Ranges:
         keys, numbers = np.unique(low * (n + 1) + high, return_inverse=True)
         low, high = np.divmod(keys, n + 1)
         penalties = self.between(low, high)
-        if self.missing:  # the whole range stands for a missing value too, also where it is one number
-            penalties[(low == 0) & (high == n - 1) & mixed.any()] = UNIT
         ends = self.ends.insert(n, None) if self.missing else self.ends
         values = pd.arrays.IntervalArray.from_arrays(ends.take(low), ends.take(high), closed="both")
         return Cells(numbers, penalties, values)

@@ -17,7 +17,7 @@ from pdanon.relational.quasi import Classes, QuasiTable
 from pdanon.relational.release import form
 from pdanon.result import Anonymized
 
-__all__ = ["cut_boxes", "mondrian"]
+__all__ = ["cut_boxes", "cut_evenly", "mondrian"]
 
 
 def mondrian(
@@ -104,10 +104,38 @@ def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Calla
     return Classes.of_members(table, groups)
 
 
+def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
+    """Cut the rows into as few blocks of at most so many as there can be, which are alike in size.
+
+    A block is cut in its widest column, in the order of the values: also between equal ones, so that no
+    block is ever too large or too small. Their rows are then those of either block, in their order.
+
+    Returns
+    -------
+    list of ndarray of int64
+        The rows of each block, ascending: at least ``(most + 1) // 2``, unless there is one block only.
+    """
+    waiting, blocks = [(np.arange(table.n_rows), -(-table.n_rows // most))], []
+    while waiting:
+        rows, parts = waiting.pop()
+        if parts <= 1:
+            blocks.append(np.sort(rows))
+            continue
+        rows = rows[np.argsort(table.codes[rows, _widest(table, rows)[0]], kind="stable")]
+        place = len(rows) * (parts // 2) // parts
+        waiting += [(rows[place:], parts - parts // 2), (rows[:place], parts // 2)]
+    return blocks
+
+
+def _widest(table: QuasiTable, rows: Numbers) -> list[int]:
+    """The columns, the one that is widest in some rows first."""
+    widths = [int(each.lost(each.codes[rows][np.newaxis])[0]) for each in table.attributes]
+    return sorted(range(len(widths)), key=lambda place: -widths[place])
+
+
 def _cut(table: QuasiTable, rows: Numbers, k: int) -> list[Numbers]:
     """The parts of the first allowed cut, widest column first; none if there is none."""
-    widths = [int(each.lost(each.codes[rows][np.newaxis])[0]) for each in table.attributes]
-    for place in sorted(range(len(widths)), key=lambda place: -widths[place]):
+    for place in _widest(table, rows):
         attribute = table.attributes[place]
         parts = attribute.split(attribute.codes[rows])
         if parts is not None and np.bincount(parts).min() >= k:

@@ -91,6 +91,11 @@ class QuasiTable:
             codes[:, number] = attribute.codes
         return cls(positions, attributes, codes)
 
+    def take(self, rows: Numbers) -> QuasiTable:
+        """Some of the rows; what a value loses is still a share of all values of the table."""
+        attributes = tuple(replace(each, codes=each.codes[rows]) for each in self.attributes)
+        return QuasiTable(self.positions, attributes, self.codes[rows])
+
     def check_feasible(self, k: int) -> None:
         """Check that the rows can hide in each other: there are 0 or at least k."""
         if 0 < self.n_rows < k:
@@ -255,6 +260,8 @@ def _attribute(column: pd.Series[Any], source: HierarchyLike | None) -> Attribut
             got=f"{int((~np.isfinite(numbers.astype(np.float64)))[values.codes].sum())} rows",
             hint="replace them, by missing values for example",
         )
+    if n == 1 and some_missing:  # its range would not tell who has it from who may
+        return Sets.of(codes, values.texts(), some_missing)
     return Ranges(codes, _ends(values.vocabulary, numbers), _positions(numbers), some_missing)
 
 

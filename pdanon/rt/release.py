@@ -16,13 +16,12 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, beside, find_column
 from pdanon.metrics.loss import information_loss
 from pdanon.parameters import quasi_labels
-from pdanon.progress import Report
 from pdanon.recoding import Recoding, demand, mapping_table, pass_through, with_column
-from pdanon.relational import FORMATIONS
-from pdanon.relational.attributes import UNIT, Numbers
+from pdanon.relational.attributes import Numbers
 from pdanon.relational.quasi import Classes, QuasiTable
 from pdanon.relational.release import class_table, with_classes
 from pdanon.result import Anonymized
+from pdanon.rt.blocks import Block
 from pdanon.rt.transactions import Transactions, by_cuts, by_diverse_cuts, by_sets, check_transaction
 
 __all__ = ["Dataset", "at_least", "check_choice"]
@@ -108,25 +107,9 @@ class Dataset:
         return cls(*data, by_cuts(transaction, *task, chosen, tree, leaves, len(sets) > 1), trees)
 
     @property
-    def most(self) -> int:
-        """The loss of all rows together, if nothing were known of their quasi-identifiers."""
-        return UNIT * len(self.table.attributes) * self.table.n_rows
-
-    def groups(self, cluster: str, random_state: Any, report: Report) -> Numbers:
-        """Small clusters of rows that are alike in their quasi-identifiers."""
-        rng = np.random.default_rng(random_state)
-        form = FORMATIONS[check_choice(cluster, "cluster", FORMATIONS)]
-        return form(self.table, self.guarantee.k, rng, report).of_row
-
-    def protect(self, groups: Numbers, report: Report) -> Codes:
-        """What each occurrence becomes, cluster of rows by cluster of rows."""
-        numbers = np.full(len(self.transactions.itemsets.codes), -1, np.int32)
-        order = np.argsort(groups, kind="stable")
-        for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
-            places, own = self.transactions.protect(rows)
-            numbers[places] = own
-            report(1)
-        return numbers
+    def whole(self) -> Block:
+        """All rows, without the frame."""
+        return Block(self.guarantee.k, self.table, self.transactions)
 
     def release(self, groups: Numbers, numbers: Codes, asked: Mapping[str, Any]) -> Anonymized:
         """Publish clusters of rows, each occurrence as what it becomes, and audit that from scratch.

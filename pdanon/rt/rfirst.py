@@ -14,8 +14,9 @@ import pandas as pd
 
 from pdanon.hierarchy import HierarchyLike
 from pdanon.progress import progress_bar
+from pdanon.relational import FORMATIONS
 from pdanon.result import Anonymized
-from pdanon.rt.release import Dataset
+from pdanon.rt.release import Dataset, check_choice
 
 __all__ = ["rfirst"]
 
@@ -123,9 +124,10 @@ def rfirst(
     task: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
     task |= {"columns": columns, "sensitive": sensitive, "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options}
+    check_choice(cluster, "cluster", FORMATIONS)
     data = Dataset.of(frame, column, **task)
     with progress_bar(progress, "rfirst", "steps") as report:
-        groups = data.groups(cluster, random_state, report)
-        numbers = data.protect(groups, report)
+        groups = data.whole.groups(cluster, np.random.default_rng(random_state), report)
+        numbers = data.whole.protect(groups, report)
     asked = {"algorithm": "rfirst", **task, "cluster": cluster, "random_state": random_state}
     return data.release(groups, numbers, asked)

@@ -7,6 +7,9 @@ Attributes", ECML PKDD 2013.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +17,17 @@ import pandas as pd
 
 from pdanon.errors import InfeasibleError
 from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets import Codes
 from pdanon.parameters import check_share
-from pdanon.progress import progress_bar
+from pdanon.progress import Report, progress_bar
+from pdanon.relational import FORMATIONS
+from pdanon.relational.attributes import Numbers
 from pdanon.result import Anonymized
+from pdanon.rt.blocks import Block
 from pdanon.rt.merging import Merging, candidates, distances
 from pdanon.rt.release import Dataset, at_least, check_choice
 from pdanon.rt.transactions import Transactions
+from pdanon.workers import check_jobs, sharing
 
 __all__ = ["rum_bound"]
 
@@ -44,6 +52,8 @@ def rum_bound(
     order: str = "btd",
     tum: str = "ncp",
     random_state: int | np.random.Generator | None = None,
+    block_rows: int | None = None,
+    n_jobs: int | Executor = 1,
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items; what the quasi-identifiers lose is bounded.
@@ -93,6 +103,12 @@ def rum_bound(
         rows.
     random_state : int, Generator or None
         Where the first clusters come from, if they are random.
+    block_rows : int, optional
+        Most rows that are anonymized together; at least 2k. A larger table is cut into blocks of rows that
+        are alike in their quasi-identifiers. By default it is not cut.
+    n_jobs : int or Executor
+        How many processes work on the blocks at the same time; or a ``concurrent.futures.Executor`` whose
+        workers do, such as ``client.get_executor()`` of Dask. The release is the same, whoever works.
     progress : bool
         Show a progress bar.
 
@@ -120,11 +136,20 @@ def rum_bound(
     more of the quasi-identifiers and less of the items, which are anonymized cluster by cluster at last. In
     a cluster with items in fewer than k rows they are suppressed.
 
-    The bound is counted cluster by cluster. Only in a column of one single number and missing values, where
-    that number, once it covers both, says nothing in any cluster, may ``loss["NCP_relational"]`` exceed it.
+    Blocks come of cutting the rows in two, and the parts again, in the column that is widest in them: there
+    are as few as can be, which differ by one row at most in size. Each has its own clusters, and no cluster
+    is in two. It may lose what its first clusters do, and its share of what is left by the bound of the
+    table; a block that is a single cluster does not use that up. What has this guarantee is the table:
+    all blocks are audited as one.
+
+    Several processes pay where there are many large blocks: each takes seconds to start. As always with
+    them, a script must begin its work below ``if __name__ == "__main__":``. If one is killed,
+    ``BrokenProcessPool`` is raised.
 
     Cost: that of the first clusters; a step for each merge that compares one cluster with all others;
-    that of anonymizing the transactions.
+    that of anonymizing the transactions. Both of the former grow with the square of the rows; in blocks, with
+    the rows times those of a block. Memory: a few numbers a row and an occurrence, and as much again for
+    blocks.
 
     References
     ----------
@@ -150,30 +175,60 @@ def rum_bound(
     2  [19, 40]        ['cold']
     3  [19, 40]  ['cold' 'flu']
     """
-    bound = check_share(delta, "delta")
+    bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
     check_choice(merge, "merge", ("R", "T", "RT"))
     check_choice(order, "order", ("btd", "tum"))
+    check_choice(cluster, "cluster", FORMATIONS)
     task: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
     task |= {"columns": columns, "sensitive": sensitive, "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
     data = Dataset.of(frame, column, **task)
-    with progress_bar(progress, "rum_bound", "steps") as report:
-        first = data.groups(cluster, random_state, report)
-        merging = Merging(data.table, first, data.transactions.itemsets)
-        most = int(bound * data.most)
-        if merging.total > most:
-            raise InfeasibleError(
-                "the first clusters lose more of the quasi-identifiers than they may",
-                where="delta",
-                got=f"delta={float(bound):g}, they lose {at_least(merging.total / data.most)}",
-                hint="choose delta at least as large, or another algorithm for the first clusters",
-            )
-        while _merge(merging, most, merge, data.transactions if order == "tum" else None):
-            report(1)
-        numbers = data.protect(merging.groups, report)
+    whole = data.whole
+    blocks = whole.cut(block_rows)
+    several, rng = len(blocks) > 1, np.random.default_rng(random_state)
+    parts = [whole.take(rows) for rows in blocks]
+    rngs = rng.spawn(len(parts)) if several else [rng]
+    with (
+        progress_bar(progress, "rum_bound", "steps") as report,
+        sharing(jobs if several else 1, report) as share,
+    ):
+        first = share(partial(_form, cluster), parts, rngs)
+        most = _allowed([total for _, total in first], [part.most for part in parts], bound)
+        groups, numbers = whole.joined(
+            blocks, share(partial(_anonymize, merge, order), parts, [groups for groups, _ in first], most)
+        )
     asked = {"algorithm": "rum_bound", **task, "delta": delta, "merge": merge, "cluster": cluster}
-    asked |= {"order": order, "random_state": random_state}
-    return data.release(merging.groups, numbers, asked)
+    asked |= {"order": order, "random_state": random_state, "block_rows": block_rows}
+    return data.release(groups, numbers, asked)
+
+
+def _form(cluster: str, block: Block, rng: np.random.Generator, report: Report) -> tuple[Numbers, int]:
+    """The first clusters of a block, and what its quasi-identifiers lose by them."""
+    groups = block.groups(cluster, rng, report)
+    return groups, Merging(block.table, groups, block.transactions.itemsets).total
+
+
+def _allowed(totals: list[int], most: list[int], bound: Fraction) -> list[int]:
+    """What each block may lose: what its first clusters do, and its share of what is left by the bound."""
+    left = int(bound * sum(most)) - sum(totals)
+    if left < 0:
+        raise InfeasibleError(
+            "the first clusters lose more of the quasi-identifiers than they may",
+            where="delta",
+            got=f"delta={float(bound):g}, they lose {at_least(sum(totals) / sum(most))}",
+            hint="choose delta at least as large, or another algorithm for the first clusters",
+        )
+    return [total + left * own // max(sum(most), 1) for total, own in zip(totals, most, strict=True)]
+
+
+def _anonymize(
+    merge: str, order: str, block: Block, groups: Numbers, most: int, report: Report
+) -> tuple[Numbers, Codes]:
+    """Merge the first clusters of a block; return the clusters, and what each occurrence becomes."""
+    merging = Merging(block.table, groups, block.transactions.itemsets)
+    while _merge(merging, most, merge, block.transactions if order == "tum" else None):
+        report(1)
+    return merging.groups, block.protect(merging.groups, report)
 
 
 def _merge(merging: Merging, most: int, merge: str, transactions: Transactions | None) -> bool:

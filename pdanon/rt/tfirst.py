@@ -127,5 +127,5 @@ def tfirst(
     with progress_bar(progress, "tfirst", "steps") as report:
         index = SupportIndex.of(data.transactions.itemsets)
         groups = alike_blocks(index, parts, data.guarantee.k).astype(np.int64)
-        numbers = data.protect(groups, report)
+        numbers = data.whole.protect(groups, report)
     return data.release(groups, numbers, {"algorithm": "tfirst", **task, "parts": parts})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Itemsets
 from pdanon.parameters import check_share
+from pdanon.progress import quietly
 from pdanon.relational.attributes import Numbers
 from pdanon.support import SupportIndex
 from pdanon.utility import item_blocks, partition
@@ -105,11 +108,9 @@ class Transactions:
             What each becomes, as `decide` says. All are suppressed if fewer than k rows hold an item: no
             release of them could be k^m-anonymous.
         """
-        starts, ends = self.itemsets.offsets[rows], self.itemsets.offsets[rows + 1]
-        offsets = np.concatenate(([0], np.cumsum(ends - starts)))
-        places = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], ends - starts)
-        items, codes = np.unique(self.itemsets.codes[places], return_inverse=True)
-        index = SupportIndex(codes.astype(np.int32), offsets, len(items))
+        own, places = self.itemsets.take(rows), self.itemsets.places(rows)
+        items, codes = np.unique(own.codes, return_inverse=True)
+        index = SupportIndex(codes.astype(np.int32), own.offsets, len(items))
         if index.n_non_empty < self.k:
             return places, np.full(len(places), -1, np.int32)
         return places, self.decide(index, items)
@@ -196,30 +197,8 @@ def by_cuts(
     joint: bool,
 ) -> Transactions:
     """Transactions that are published as nodes of a hierarchy; below the root, if that joins columns."""
-
-    def nodes_of_one_column(index: SupportIndex, items: Codes) -> Codes:
-        nodes = nodes_of_any(index, items)
-        return np.where(nodes == 0, -1, nodes)  # then all items are: nothing is left to be rare
-
-    def nodes_of_any(index: SupportIndex, items: Codes) -> Codes:
-        task = index, tree, leaves[items], k, m
-        if name == "lra":
-            return lra(*task, _quietly, options["parts"])[0]
-        if name == "vpa":
-            return vpa(*task, _quietly, options["parts"])[index.codes]
-        if name == "optimal":
-            return optimal(*task, _quietly, options["time_limit"])[0].nodes[index.codes]
-        if name == "mhghs":
-            *_, scenario = rounds(index, tree, leaves[items], k=k, m=m)
-            return scenario.nodes_of(leaves[items])[index.codes]
-        if name == "apriori":
-            cut = Cut(*task[:3])
-            cut.protect(k, m, _quietly)
-            return cut.nodes[index.codes]
-        return (direct if name == "direct" else hghs)(*task, _quietly)[index.codes]
-
-    nodes = nodes_of_one_column if joint else nodes_of_any
-    return Transactions(itemsets, k, m, nodes, tree.leaves.astype(np.int64), tree.n_leaves, measure)
+    decide = partial(_nodes, name, k, m, options, tree, leaves, joint)
+    return Transactions(itemsets, k, m, decide, tree.leaves.astype(np.int64), tree.n_leaves, measure)
 
 
 def by_diverse_cuts(
@@ -233,23 +212,8 @@ def by_diverse_cuts(
     diversity: int,
 ) -> Transactions:
     """Transactions whose known items are published as nodes, and do not give a sensitive one away."""
-
-    def nodes(index: SupportIndex, items: Codes) -> Codes:
-        secret = hidden[items]
-        known, secrets = index.holding_only(~secret), index.holding_only(secret)
-        result = np.where(secret, leaves[items], -1).astype(np.int32)
-        # Who knows the class alone, or that a row holds any known item, must not be surer than one in l.
-        filled = secrets.within(np.diff(known.offsets) > 0)
-        sure = (secrets.singles * diversity > index.n_rows) | (filled.singles * diversity > filled.n_rows)
-        result[sure] = -1
-        secrets = secrets.holding_only(~sure)
-        if known.n_non_empty >= k:
-            cut = Cut(known, tree, leaves[items], secrets=secrets, diversity=diversity)
-            cut.protect(k, m, _quietly)
-            result[~secret] = cut.nodes[~secret]
-        return result[index.codes]
-
-    return Transactions(itemsets, 0, m, nodes, tree.leaves.astype(np.int64), tree.n_leaves, measure)
+    decide = partial(_diverse_nodes, k, m, tree, leaves, hidden, diversity)
+    return Transactions(itemsets, 0, m, decide, tree.leaves.astype(np.int64), tree.n_leaves, measure)
 
 
 def by_sets(
@@ -265,18 +229,81 @@ def by_sets(
     utility = options.get("utility")
     blocks = item_blocks(None if utility is None else partition(utility), itemsets)
     share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
-    if column_of is not None:
-        blocks = blocks * (int(column_of.max(initial=0)) + 1) + column_of
-
-    def clusters(index: SupportIndex, items: Codes) -> Codes:
-        # Sets of one column may not suffice: what is rare after that can only be suppressed.
-        spare = index.n_items if column_of is not None else int(share * index.n_items)
-        state = Clusters(index, None, blocks[items], spare=spare, least_first=name == "coat")
-        state.satisfy_km(k, m, report=_quietly)
-        return state.labels[index.codes]
-
-    return Transactions(itemsets, k, m, clusters, None, itemsets.n_items, measure)
+    if column_of is not None:  # sets of one column may not suffice: what is rare then can only be suppressed
+        blocks, share = blocks * (int(column_of.max(initial=0)) + 1) + column_of, Fraction(1)
+    decide = partial(_sets, k, m, blocks, share, name == "coat")
+    return Transactions(itemsets, k, m, decide, None, itemsets.n_items, measure)
 
 
-def _quietly(done: int) -> None:
-    """Progress is told cluster by cluster, not step by step."""
+# --- The decisions: what they are asked, then rows and their items. Other processes can be sent them.
+
+
+def _nodes(
+    name: str,
+    k: int,
+    m: int | None,
+    options: Mapping[str, Any],
+    tree: Hierarchy,
+    leaves: Codes,
+    joint: bool,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    task = index, tree, leaves[items], k, m
+    if name == "lra":
+        nodes = lra(*task, quietly, options["parts"])[0]
+    elif name == "vpa":
+        nodes = vpa(*task, quietly, options["parts"])[index.codes]
+    elif name == "optimal":
+        nodes = optimal(*task, quietly, options["time_limit"])[0].nodes[index.codes]
+    elif name == "mhghs":
+        *_, scenario = rounds(index, tree, leaves[items], k=k, m=m)
+        nodes = scenario.nodes_of(leaves[items])[index.codes]
+    elif name == "apriori":
+        cut = Cut(*task[:3])
+        cut.protect(k, m, quietly)
+        nodes = cut.nodes[index.codes]
+    else:
+        nodes = (direct if name == "direct" else hghs)(*task, quietly)[index.codes]
+    # What is joined at the root is suppressed: then all items are, and nothing is left to be rare.
+    return np.where(nodes == 0, -1, nodes) if joint else nodes
+
+
+def _diverse_nodes(
+    k: int,
+    m: int | None,
+    tree: Hierarchy,
+    leaves: Codes,
+    hidden: NDArray[np.bool_],
+    diversity: int,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    secret = hidden[items]
+    known, secrets = index.holding_only(~secret), index.holding_only(secret)
+    result = np.where(secret, leaves[items], -1).astype(np.int32)
+    # Who knows the class alone, or that a row holds any known item, must not be surer than one in l.
+    filled = secrets.within(np.diff(known.offsets) > 0)
+    sure = (secrets.singles * diversity > index.n_rows) | (filled.singles * diversity > filled.n_rows)
+    result[sure] = -1
+    secrets = secrets.holding_only(~sure)
+    if known.n_non_empty >= k:
+        cut = Cut(known, tree, leaves[items], secrets=secrets, diversity=diversity)
+        cut.protect(k, m, quietly)
+        result[~secret] = cut.nodes[~secret]
+    return result[index.codes]
+
+
+def _sets(
+    k: int,
+    m: int | None,
+    blocks: Numbers,
+    share: Fraction,
+    least_first: bool,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    spare = int(share * index.n_items)
+    state = Clusters(index, None, blocks[items], spare=spare, least_first=least_first)
+    state.satisfy_km(k, m, report=quietly)
+    return state.labels[index.codes]

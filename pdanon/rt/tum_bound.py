@@ -18,6 +18,7 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets import Codes
 from pdanon.parameters import check_share
 from pdanon.progress import Report, progress_bar
+from pdanon.relational import FORMATIONS
 from pdanon.result import Anonymized
 from pdanon.rt.merging import Merging, candidates, distances
 from pdanon.rt.release import Dataset, at_least, check_choice
@@ -153,12 +154,13 @@ def tum_bound(
     bound = check_share(delta, "delta")
     check_choice(merge, "merge", ("R", "T", "RT"))
     check_choice(order, "order", ("btd", "tum"))
+    check_choice(cluster, "cluster", FORMATIONS)
     task: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
     task |= {"columns": columns, "sensitive": sensitive, "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
     data = Dataset.of(frame, column, **task)
     with progress_bar(progress, "tum_bound", "steps") as report:
-        first = data.groups(cluster, random_state, report)
+        first = data.whole.groups(cluster, np.random.default_rng(random_state), report)
         merging = Merging(data.table, first, data.transactions.itemsets)
         numbers = _merge_until(bound, merging, data.transactions, merge, order, report)
     asked = {"algorithm": "tum_bound", **task, "delta": delta, "merge": merge, "cluster": cluster}

@@ -1,0 +1,88 @@
+"""Work that processes share: what comes back is in order, and what fails is told as in one process."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
+from threading import Event
+
+import pytest
+
+from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.workers import check_jobs, sharing
+
+
+def divided(number, by, report):
+    if not by:
+        raise InfeasibleError("nothing is left", where="by", got=number)
+    report(3)
+    return number // by
+
+
+class LastFirst(Executor):
+    """Begins only when it is asked for a result, and with the last thing that it was given."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def submit(self, function, *given):
+        future = Late(self.waiting)
+        self.waiting.append((future, partial(function, *given)))
+        return future
+
+
+class Late(Future):
+    def __init__(self, waiting):
+        super().__init__()
+        self.waiting = waiting
+
+    def result(self):
+        while self.waiting:
+            future, work = self.waiting.pop()
+            future.set_result(work())
+        return super().result()
+
+
+@pytest.mark.parametrize(
+    "jobs", [1, 2, LastFirst(), ThreadPoolExecutor(2)], ids=["1", "2", "late", "threads"]
+)
+def test_results_are_in_order(jobs):
+    told = []
+    with sharing(jobs, told.append) as share:
+        assert share(divided, [10, 21, 30, 41], [5, 3, 5, 2]) == [2, 7, 6, 20]
+        assert share(divided, [], []) == []
+    assert told == ([3] * 4 if jobs == 1 else [1] * 4)
+
+
+@pytest.mark.parametrize("jobs", [1, 2, ThreadPoolExecutor(1)], ids=["1", "2", "threads"])
+def test_the_first_error_is_that_of_one_process(jobs):
+    with pytest.raises(InfeasibleError) as caught, sharing(jobs, lambda done: None) as share:
+        share(divided, [1, 2, 3], [1, 0, 0])
+    assert str(caught.value) == "nothing is left\n  where: by\n  got:   2"
+    assert caught.value.partial is None
+
+
+def test_what_has_not_begun_when_one_fails_is_given_up():
+    begun, told = [], Event()
+
+    def work(number, report):
+        begun.append(number)
+        if number:
+            told.wait(60)
+        raise InfeasibleError("nothing is left")
+
+    with ThreadPoolExecutor(1) as pool:
+        begun_by_others = pool.submit(sum, [1, 2])
+        with pytest.raises(InfeasibleError), sharing(pool, lambda done: None) as share:
+            share(work, range(1000))
+        told.set()
+        assert begun_by_others.result() == 3
+        assert pool.submit(sum, [3, 4]).result() == 7  # whose executor it is decides when it ends
+        assert begun in ([0], [0, 1])  # the thread may have gone on to the next
+
+
+@pytest.mark.parametrize("jobs", [0, -1, 1.5, True, None, "2", ThreadPoolExecutor])
+def test_refusals(jobs):
+    with pytest.raises(ParameterError, match="n_jobs must be an integer of at least 1") as caught:
+        check_jobs(jobs)
+    assert "hint:  how many processes" in str(caught.value)
