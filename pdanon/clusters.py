@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
-from pdanon.itemsets import Codes, canonical_rows
+from pdanon.itemsets import Codes
 from pdanon.progress import Report
 from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 
@@ -30,6 +30,8 @@ class Clusters:
         Only clusters of items of one block are merged. By default all items are in one.
     spare : int
         How many items may be suppressed.
+    sizes : ndarray of int64, shape (items,), optional
+        How many items each of the index stands for, if these are clusters already; 0: it stands for none.
     least_first : bool
         Merge always the cluster of least support of an itemset (COAT), instead of the one whose merge
         costs least.
@@ -51,6 +53,7 @@ class Clusters:
         blocks: NDArray[np.int64] | None = None,
         *,
         spare: int = 0,
+        sizes: NDArray[np.int64] | None = None,
         least_first: bool = False,
     ) -> None:
         n = index.n_items
@@ -59,18 +62,20 @@ class Clusters:
         together = np.zeros((n, n), np.int32)
         together[first, partners] = supports
         together[partners, first] = supports
+        sizes = np.ones(n, np.int64) if sizes is None else sizes
+        active = np.flatnonzero(sizes)
         self._index = index
         self._rows = (index.codes, index.offsets, index.weights, *index.transpose[:2])
         self._state = (
-            np.arange(n),
+            np.where(sizes > 0, np.arange(n), -1),
             np.full(n, -1),
             np.arange(n),
-            np.ones(n, np.int64),
+            sizes,
             index.singles.copy(),
             np.ones(n, np.int64) if weights is None else weights.copy(),
             together,
-            np.arange(n),
-            np.array([n]),
+            np.append(active, np.zeros(n - len(active), np.int64)),
+            np.array([len(active)]),
             np.zeros(n, np.int64) if blocks is None else blocks,
             np.array([spare, -1]),
         )
@@ -202,10 +207,4 @@ class Clusters:
 
     def index(self) -> SupportIndex:
         """The rows as sets of clusters, equal rows collapsed; a cluster's code is its label."""
-        index = self._index
-        labels = self.labels[index.codes]
-        rows = np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))[labels >= 0]
-        lengths = np.bincount(rows, minlength=len(index.weights))
-        codes, lengths = canonical_rows(labels[labels >= 0], lengths, index.n_items)
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        return SupportIndex(codes, offsets, index.n_items, index.weights).distinct()
+        return self._index.relabelled(self.labels)

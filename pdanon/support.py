@@ -189,6 +189,14 @@ class SupportIndex:
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))[self.offsets]
         return SupportIndex(self.codes[kept], offsets, self.n_items, self.weights)
 
+    def relabelled(self, labels: NDArray[Any]) -> SupportIndex:
+        """The rows as sets of other codes, equal rows collapsed; a label below 0 is left out."""
+        codes = labels[self.codes]
+        lengths = np.bincount(self._rows[codes >= 0], minlength=len(self.weights))
+        codes, lengths = canonical_rows(codes[codes >= 0], lengths, self.n_items)
+        offsets = np.concatenate(([0], np.cumsum(lengths)))
+        return SupportIndex(codes, offsets, self.n_items, self.weights).distinct()
+
     def rare_rows(self, k: int) -> ItemsetTable:
         """Distinct non-empty rows that fewer than k transactions contain, by size, then by codes.
 

@@ -58,7 +58,6 @@ def pcta(
         Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
     refine : bool
         Move items between the sets afterwards, as `pdanon.refine` does, so that the release loses less NCP.
-        Not with ``constraints``.
     progress : bool
         Show a progress bar.
 
@@ -133,7 +132,7 @@ def pcta(
     if not refine:
         recoding = Recoding.of_clusters(clusters.labels, itemsets)
         return release(frame, position, itemsets, recoding, guarantee, asked)
-    search = Refinement(index, clusters.labels, guarantee)
+    search = Refinement(itemsets, clusters.labels, guarantee)
     search.descend()
     recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
     return replace(release(frame, position, itemsets, recoding, guarantee, asked), trace=search.trace)

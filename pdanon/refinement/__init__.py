@@ -7,7 +7,7 @@ for each kind of recoding that can be refined.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ import pandas as pd
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, TransactionalK
 from pdanon.original import recoded_column
-from pdanon.parameters import check_known, check_seconds
-from pdanon.refinement.clusters import LOSSES, Refinement, check_refinable, refined_sets
+from pdanon.parameters import check_seconds
+from pdanon.refinement.clusters import Refinement, check_loss, check_refinable, refined_sets
 from pdanon.refinement.cuts import refined_cuts
 from pdanon.refinement.groups import refined_groups
 from pdanon.result import Anonymized
@@ -29,7 +29,7 @@ def refine(
     original: pd.DataFrame,
     result: Anonymized,
     *,
-    loss: str = "ncp",
+    loss: str | Mapping[Any, float] | pd.Series[float] = "ncp",
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> Anonymized:
@@ -37,7 +37,7 @@ def refine(
 
     What is changed depends on what the release is made of:
 
-    - sets of items (`pcta`, `coat`, `upcta`): items move between the sets;
+    - sets of items (`pcta`, `coat`, `upcta`): items move between the sets, and sets are parted;
     - a cut of a hierarchy (`apriori`, `direct`, `vpa`, `optimal`, `hghs`, `mhghs`), or one for each block
       of rows (`lra`): nodes are replaced by their children, and suppressed items are published;
     - groups of rows that are published alike (`partition`, `clump`): rows move between groups, or swap;
@@ -50,10 +50,13 @@ def refine(
         What the release was made from. It is not modified.
     result : Anonymized
         A result of one of these algorithms with the guarantee ``KmAnonymity``, ``TransactionalK`` or
-        ``KKm``; of one list column.
-    loss : {"ncp", "lm"}
-        What is to fall: each occurrence costs the number of items, or leaves, that it is published as, over
-        that of all; or both less one. A single item costs 0, a suppressed one 1.
+        ``KKm``, or of sets with ``PrivacyConstraints``; of one list column.
+    loss : {"ncp", "lm", "ul"}, mapping or Series
+        What is to fall. ``"ncp"``: each occurrence costs the number of items, or leaves, that it is published
+        as, over that of all; ``"lm"``: both less one; in both a single item costs 0, a suppressed one 1.
+        Of sets also ``"ul"``: the utility loss as in ``result.loss``; or weights in [0, 1] by item, 1 where
+        not given: the sum of the NCP of all occurrences, each times the weight of its item, over the sum of
+        these weights. A weight is rounded to steps of 1/65535.
     time_limit : float, optional
         Seconds, above 0. When no move is left, sets are merged, or nodes raised, at random and the search
         goes on, until the time is over; the best is kept. Without a limit this is not done. Groups of rows
@@ -65,7 +68,7 @@ def refine(
     -------
     Anonymized
         A release of the same kind with the same guarantee and never more of this loss. ``trace`` has the
-        loss over time: columns ``seconds`` and ``loss``.
+        loss over time, which never rises: columns ``seconds`` and ``loss``.
 
     Raises
     ------
@@ -78,16 +81,19 @@ def refine(
     Guarantee: that of the result. The release is audited. What comes out is a local optimum, not the least
     loss, except that no cut that `optimal` has proven to lose least loses less.
 
-    Sets: with m up to 2, each move leaves every set and every pair of sets with a support of 0 or at least k.
-    With a larger m, the sets that hold a rare larger itemset are merged in the end, as `pcta` does, and what
-    came in is returned if that loses more.
+    Sets: with m up to 3, no step leaves a set, a pair of sets, or with m=3 three sets, with a support in
+    (0, k); with constraints, none of their images. With a larger m, the sets that hold a rare larger itemset
+    are merged in the end, as `pcta` does, and what came in is returned if that loses more; so it is with m=3
+    and more than 640 sets.
 
     A move takes an item to another set, or to one of its own; a suppressed item may come back. Sets stay
-    within the blocks of ``utility``. Items take turns, the most frequent first (then: the last in item order
+    within the blocks of ``utility``. Items take turns, the dearest first (then: the last in item order
     first), each to where it gains most (then: the set with the lowest number, the new one last): first
-    the 8 most frequent until a round gains no more than 1/10,000 of the loss, then half
-    as many more, and so on; all items until none moves. In the end no single move is both
-    safe and a gain.
+    the 8 dearest until a round gains no more than 1/4,000 of the loss, then half as many more, and so on. An
+    item without a move is passed over until its set changes. After each of these stages it is tried to part
+    sets in two: half of what a set holds leaves at once, and items change sides until both halves are safe.
+    The end comes when no set was parted, and a round in which no item is passed over gains no more than
+    1/4,000. So no move that gains more than this is left.
 
     Cuts and blocks: a node is replaced by its children, in one block of rows or in all that publish it, if
     each itemset of up to m labels with one of the children is in no row or in k, counted over all blocks.
@@ -106,11 +112,12 @@ def refine(
     without items stay so, and those of groups of more than 200 rows, and of 2k, stay where they are.
 
     With a time limit the outcome depends on the speed of the machine. The limit is looked at between rounds
-    over the items, between nodes, or every 1,000 rows.
+    over 256 items or 16 sets, between nodes, or every 1,000 rows.
 
-    Cost: of sets, items squared times 4 bytes of memory; each round takes time linear in the sum of the
-    squared lengths of the distinct rows, and in the items times the sets. Of cuts, memory of 4 bytes for
-    each item and block, and of 8m bytes for each row and each node; time for each node that is tried of the
+    Cost: of sets, items squared times 4 bytes of memory, with m=3 up to 174 MB more; each round takes time
+    linear in the sum of the squared (m=3: cubed) lengths of the distinct rows, and in the items times the
+    sets; with constraints also in these for each move that is tried. Of cuts, memory of 4 bytes for each
+    item and block, and of 8m bytes for each row and each node; time for each node that is tried of the
     rows that hold it, with m > 2 times their itemsets of up to m - 1 labels, with ``m=None`` squared. Of
     groups, time for each row of 40 groups of up to 200 rows.
 
@@ -125,7 +132,7 @@ def refine(
     True
     """
     started = time.perf_counter()
-    check_known(loss, LOSSES, "loss", where="loss")
+    check_loss(loss)
     limit = None if time_limit is None else check_seconds(time_limit, "time_limit")
     refined = _room_of(result)
     position = recoded_column(original, result)

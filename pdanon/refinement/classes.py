@@ -121,17 +121,22 @@ def _check(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) ->
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Class:
-    """The number of a class, the codes and the supports of its items, and the search within it."""
+    """A class: its number, its rows, with the items that they hold, and the codes of these items."""
 
     number: int
+    rows: Itemsets
     items: Codes
-    singles: NDArray[np.int64]
-    search: Refinement | CutRefinement
 
     @property
-    def best(self) -> NDArray[Any]:
-        """What each of its items became."""
-        return self.search.best.reshape(-1)
+    def singles(self) -> NDArray[np.int64]:
+        """Support of each item within the class."""
+        return SupportIndex.of(self.rows).singles
+
+
+def _class(number: int, rows: Itemsets) -> _Class:
+    items, codes = np.unique(rows.codes, return_inverse=True)
+    vocabulary = rows.vocabulary.take(pa.array(items))
+    return _Class(number, replace(rows, codes=codes.astype(np.int32), vocabulary=vocabulary), items)
 
 
 class ClassRefinement:
@@ -175,32 +180,28 @@ class ClassRefinement:
         self._domain = itemsets.n_items if cover is None else cover[0].n_leaves
         self._most = max(self._domain - base, 1) * len(itemsets.codes)
         self.best = became.copy()
-        index, order = SupportIndex.of(itemsets), np.argsort(groups, kind="stable")
+        order = np.argsort(groups, kind="stable")
         bounds = np.flatnonzero(np.diff(groups[order])) + 1
         found = (
-            self._class(int(groups[rows[0]]), index.within(rows))
-            for rows in np.split(order, bounds)
-            if len(rows)
+            _class(int(groups[rows[0]]), itemsets.take(rows)) for rows in np.split(order, bounds) if len(rows)
         )
         costs = [(each, self._cost(each, self.best[each.number, each.items])) for each in found]
         self._classes = [each for each, cost in costs if cost]
         self._least = sum(cost for _, cost in costs)
         self._curve = [(time.perf_counter() - started, self._least)]
 
-    def _class(self, number: int, index: SupportIndex) -> _Class:
-        items, codes = np.unique(index.codes, return_inverse=True)
-        index = SupportIndex(codes.astype(np.int32), index.offsets, len(items))
-        became = self.best[number, items]
-        search: Refinement | CutRefinement
+    def _search(self, each: _Class) -> Refinement | CutRefinement:
+        """A search that begins with the best so far."""
+        became = self.best[each.number, each.items]
         if self._cover is None:
-            blocks = None if self._blocks is None else self._blocks[items]
-            search = Refinement(index, became, self._guarantee, blocks, self._base, self._started)
-        else:
-            tree, leaves = self._cover
-            one = np.zeros(index.n_rows, np.int32)
-            task = self._guarantee, self._base, self._started
-            search = CutRefinement(index, one, tree, leaves[items], became[None], *task)
-        return _Class(number, items, index.singles, search)
+            blocks = None if self._blocks is None else self._blocks[each.items]
+            loss = "lm" if self._base else "ncp"
+            return Refinement(each.rows, became, self._guarantee, blocks, loss, self._started)
+        tree, leaves = self._cover
+        index = SupportIndex.of(each.rows)
+        one = np.zeros(len(index.weights), np.int32)
+        task = self._guarantee, self._base, self._started
+        return CutRefinement(index, one, tree, leaves[each.items], became[None], *task)
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -212,19 +213,20 @@ class ClassRefinement:
         """Make moves in each class until none gains, or the limit in seconds is reached."""
         for each in self._classes:
             if not is_over(self._started, limit):
-                each.search.descend(limit)
-                self._keep(each)
+                search = self._search(each)
+                search.descend(limit)
+                self._keep(each, search.best.reshape(-1))
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
         """Search on in each class for an equal share of what is left of the time."""
         for done, each in enumerate(self._classes):
             passed = time.perf_counter() - self._started
-            each.search.restart(passed + (limit - passed) / (len(self._classes) - done), rng)
-            self._keep(each)
+            search = self._search(each)
+            search.restart(passed + (limit - passed) / (len(self._classes) - done), rng)
+            self._keep(each, search.best.reshape(-1))
 
-    def _keep(self, each: _Class) -> None:
+    def _keep(self, each: _Class, numbers: NDArray[Any]) -> None:
         before = self.best[each.number, each.items]
-        numbers = each.best
         if self._cover is None:  # one of the items says which set
             kept = numbers >= 0
             _, first, of_item = np.unique(numbers[kept], return_index=True, return_inverse=True)

@@ -1,7 +1,7 @@
-"""Items move between the sets of a release.
+"""Items move between the sets of a release, and sets are parted.
 
-The algorithms that merge items into sets never part what they have merged. Here items move between the sets
-of a release, one by one, as long as that loses less and the guarantee stays.
+The algorithms that merge items into sets never part what they have merged. Here that is tried, as long as it
+loses less and the guarantee stays.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from math import comb, log2
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,25 @@ from numpy.typing import NDArray
 
 from pdanon.clusters import Clusters
 from pdanon.errors import InfeasibleError, ParameterError
-from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.itemsets import Itemsets
 from pdanon.original import labels_of
-from pdanon.progress import is_over
+from pdanon.parameters import check_known, constraint_table, item_weights
+from pdanon.progress import is_over, quietly
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized, Guarantee
-from pdanon.support import SupportIndex
+from pdanon.support import ItemsetTable, SupportIndex
 from pdanon.utility import check_release, item_blocks
 
-__all__ = ["KINDS", "LOSSES", "Refinement", "check_refinable", "refined_sets"]
+__all__ = ["KINDS", "Refinement", "check_loss", "check_refinable", "refined_sets"]
 
-LOSSES = {"ncp": 0, "lm": 1}
+LOSSES = {"ncp": 0, "lm": 1, "ul": 2}
+KINDS = "the results of pcta, coat and upcta can be refined"
 _FIRST = 8  # items of the first stage
-_ENOUGH = 10_000  # a stage ends when a round gains less than this part of the loss
-KINDS = "the results of pcta, coat and upcta can be refined, without constraints="
+_ENOUGH = 4_000  # a stage ends when a round gains less than this part of the loss
+_BATCH = 256  # items that take turns between two looks at the clock
+_BATCH_OF_SPLITS = 16
+_MOST_IN_CUBE = 640  # clusters of which all triples are counted: 174 MB
 
 
 def refined_sets(
@@ -64,8 +69,7 @@ def refined_sets(
     labels = _clusters_of(result, itemsets)
     utility = result.parameters.get("utility")
     blocks = item_blocks(utility, itemsets)
-    index, base = SupportIndex.of(itemsets), LOSSES[asked["loss"]]
-    search = Refinement(index, labels, result.guarantee, blocks, base, started)
+    search = Refinement(itemsets, labels, result.guarantee, blocks, asked["loss"], started)
     search.descend(limit)
     if limit is not None:
         search.restart(limit, np.random.default_rng(asked["random_state"]))
@@ -77,20 +81,20 @@ def refined_sets(
 
 
 class Refinement:
-    """Clusters of items that single items leave for others, and the best that were found so far.
+    """Clusters of items that move and part as long as less is lost, and the best that were found so far.
 
     Parameters
     ----------
-    index : SupportIndex
-        Rows and supports of the items.
+    itemsets : Itemsets
+        The original column.
     labels : ndarray of int, shape (items,)
         Cluster of each item, -1 if it is suppressed; they have the guarantee.
-    guarantee : KmAnonymity
+    guarantee : KmAnonymity or PrivacyConstraints
         What is to be kept.
     blocks : ndarray of int64, shape (items,), optional
         Only items of one block share a cluster.
-    base : int
-        0 for NCP, 1 for LM.
+    loss : str or mapping
+        As the parameter of `pdanon.refine`.
     started : float, optional
         Since when seconds are counted; a value of ``time.perf_counter()``.
 
@@ -102,77 +106,100 @@ class Refinement:
 
     def __init__(
         self,
-        index: SupportIndex,
+        itemsets: Itemsets,
         labels: NDArray[Any],
         guarantee: Guarantee,
         blocks: NDArray[np.int64] | None = None,
-        base: int = 0,
+        loss: Any = "ncp",
         started: float | None = None,
     ) -> None:
-        from pdanon._kernels import refine as kernels
+        from pdanon._kernels import refine_state as kernels
 
         self._guarantee = check_refinable(guarantee)
         self._started = time.perf_counter() if started is None else started
-        self._index = index = index.distinct()
-        self._base = base
-        n = index.n_items
-        kept = np.flatnonzero(labels >= 0)
-        found, numbers = np.unique(labels[kept], return_inverse=True)
-        cluster = np.full(n, -1)
-        cluster[kept] = numbers
-        held = np.bincount(numbers, index.singles[kept], minlength=n).astype(np.int64)
-        self._blocks = np.zeros(n, np.int64) if blocks is None else blocks
-        home = np.zeros(n, np.int64)
-        home[numbers] = self._blocks[kept]
-        self._state = (
-            cluster,
-            np.bincount(numbers, minlength=n),
-            held,
-            np.zeros(n, np.int64),
-            np.zeros((n, n), np.int32),
-            index.singles,
-            self._blocks,
-            home,
-            np.array([len(found)]),
+        self._index = index = SupportIndex.of(itemsets).distinct()
+        self._rows = kernels.Rows(index.codes, index.offsets, index.weights, *index.transpose[:2])
+        n, kept = index.n_items, np.flatnonzero(labels >= 0)
+        _, cluster = np.unique(np.where(labels < 0, -1, labels), return_inverse=True)
+        cluster = cluster - int(len(kept) < n)
+        n_clusters = int(cluster.max(initial=-1)) + 1
+        self._loss, worth = _priced(loss, itemsets, index.singles)
+        largest = _largest(self._guarantee, n_clusters)
+        slots = min(n, _MOST_IN_CUBE) if largest == 3 else n
+        table = _constraints(self._guarantee, itemsets)
+        blocks = np.zeros(n, np.int64) if blocks is None else blocks
+        home = np.zeros(slots, np.int64)
+        home[cluster[kept]] = blocks[kept]
+        words = (len(index.weights) + 63) // 64 if largest == 0 else 0
+        self._state = kernels.State(
+            asked=np.array([self._guarantee.k, largest, self._loss]),
+            label=cluster,
+            size=np.bincount(cluster[kept], minlength=slots),
+            held=_sums(cluster[kept], worth[kept], slots),
+            support=np.zeros(slots, np.int64),
+            co=np.zeros((slots, slots) if largest >= 2 else (0, 0), np.int32),
+            cube=np.zeros(comb(slots, 3) if largest == 3 else 0, np.int32),
+            singles=index.singles,
+            worth=worth,
+            block=blocks,
+            home=home,
+            top=np.array([n_clusters]),
+            asleep=np.zeros(n, np.bool_),
+            tried=np.zeros(slots, np.bool_),
+            short=np.zeros(1, np.int64),
+            itemsets=table.codes,
+            bounds=table.offsets,
+            met=np.zeros(len(table), np.int64),
+            bits=np.zeros((slots if words else 0, words), np.uint64),
         )
-        self._rows = (index.codes, index.offsets, index.weights, *index.transpose[:2])
-        beside, alone, touched, stamp, near = np.zeros((5, n), np.int64)
-        self._space = beside, alone, touched, stamp, near, np.zeros(1, np.int64)
-        kernels.co_supports(self._state, self._rows, self._space)
-        self._check_start()
-        self._order = np.argsort(index.singles, kind="stable")[::-1].copy()
+        self._space = _work_space(n, slots, largest)
+        kernels.count(self._state, self._rows, self._space)
+        if self._state.short[0]:
+            raise ParameterError(
+                "the clusters of the result are not safe in this frame",
+                where="result",
+                hint="give the frame that the result was made from",
+            )
+        m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
+        self._is_exact = largest == 0 or m == largest
+        self._order = np.argsort(worth, kind="stable")[::-1].copy()
         self.best = cluster.copy()
-        self._least = self._cost(cluster)
+        self._least = self._cost()
         self._curve = [(time.perf_counter() - self._started, self._least)]
 
     @property
     def trace(self) -> pd.DataFrame:
         """The least loss over time: columns ``seconds`` and ``loss``."""
-        most = (self._index.n_items - self._base) * int(self._index.singles.sum())
-        curve = [(seconds, cost / most if most else 0.0) for seconds, cost in self._curve]
+        curve = [(seconds, self._share(cost)) for seconds, cost in self._curve]
         return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
 
     def descend(self, limit: float | None = None) -> None:
-        """Move items until no move gains, or the limit in seconds is reached; keep the best."""
-        from pdanon._kernels import refine as kernels
-
-        k, m, n = self._guarantee.k, self._guarantee.m, self._index.n_items
-        asked = k, m != 1, self._base
-        stage, cost = min(_FIRST, n), self._cost(self._state[0])
+        """Move items and part clusters until nothing gains, or the limit is reached; keep the best."""
+        n = self._index.n_items
+        stage, cost, all_awake = min(_FIRST, n), self._cost(), False
         while not is_over(self._started, limit):
-            gained = kernels.descend(*asked, self._order[:stage], self._state, self._rows, self._space)
-            if gained and m in (1, 2):
-                self._keep(self._state[0])
-            if not gained and stage == n:
-                break
-            cost -= gained
-            if gained * _ENOUGH <= cost:
+            self._move(self._order[:stage], limit)
+            before, cost = cost, self._cost()
+            if (before - cost) * _ENOUGH > cost:
+                all_awake = False
+            else:
+                parted = self._split(limit)
+                if stage == n and not parted and all_awake:
+                    break
+                all_awake = stage == n and not parted
+                if all_awake:
+                    self._state.asleep[:] = False
+                    self._state.tried[:] = False
                 stage = min(stage + (stage + 1) // 2, n)
-        if m not in (1, 2):
-            self._keep(self._repaired())
+                cost = self._cost()
+            self._keep()
+        if not self._is_exact:
+            self._repair()
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
         """Merge clusters of the best at random and descend again, until the limit in seconds is reached."""
+        from pdanon._kernels import refine_state as kernels
+
         while not is_over(self._started, limit):
             labels = self.best.copy()
             n_clusters = len(np.unique(labels[labels >= 0]))
@@ -180,63 +207,142 @@ class Refinement:
                 return
             for _ in range(rng.integers(1, 2 + n_clusters // 4)):
                 one, other = rng.choice(np.flatnonzero(labels >= 0), 2)
-                if self._blocks[one] == self._blocks[other]:
+                if self._state.block[one] == self._state.block[other]:
                     labels[labels == labels[other]] = labels[one]
-            self._move(labels)
-            self.descend(limit)
+            kernels.relocate(labels, self._state, self._rows, self._space)
+            if not self._state.short[0]:  # a merge can bring the items of a constraint together
+                self.descend(limit)
 
-    def _keep(self, labels: NDArray[np.int64]) -> None:
-        cost = self._cost(labels)
-        if cost < self._least:
-            self._least, self.best = cost, labels.copy()
-            self._curve.append((time.perf_counter() - self._started, cost))
-
-    def _cost(self, labels: NDArray[np.int64]) -> int:
-        n, singles, kept = self._index.n_items, self._index.singles, labels >= 0
-        sizes = np.bincount(labels[kept], minlength=n)[labels[kept]]
-        each = np.full(n, n - self._base)
-        each[kept] = np.where(sizes > 1, sizes - self._base, 0)
-        return int(each @ singles)
-
-    def _move(self, labels: NDArray[np.int64]) -> None:
-        """Move every item to where the labels say."""
+    def _move(self, order: NDArray[np.int64], limit: float | None) -> None:
+        """Give each item its best move."""
         from pdanon._kernels import refine as kernels
 
-        for item in np.flatnonzero(labels != self._state[0]).tolist():
-            kernels.move_to(item, labels[item], self._state, self._rows, self._space)
+        for first in range(0, len(order), _BATCH):
+            if is_over(self._started, limit):
+                break
+            batch = order[first : first + _BATCH]
+            kernels.descend(batch, self._state, self._rows, self._space)
 
-    def _repaired(self) -> NDArray[np.int64]:
-        """The clusters after the merges that make larger itemsets safe, or the best, if there are none."""
-        clusters = Clusters(self._index, None, self._blocks)
-        labels = self._state[0]
-        first = {int(label): int(item) for item, label in list(enumerate(labels))[::-1]}
-        for item, label in enumerate(labels.tolist()):
-            if label < 0:
-                clusters.drop(item)
-            elif first[label] != item:
-                clusters.merge(first[label], item)
+    def _split(self, limit: float | None) -> int:
+        """Part clusters, the dearest first, where that is safe and gains; return how many were.
+
+        With triples an attempt takes long: there it ends with the first batch in vain.
+        """
+        from pdanon._kernels import refine_splits as kernels
+
+        done, clusters = 0, np.argsort(-self._state.size * self._state.held, kind="stable")
+        clusters = clusters[(self._state.size[clusters] > 1) & ~self._state.tried[clusters]]
+        for first in range(0, len(clusters), _BATCH_OF_SPLITS):
+            if is_over(self._started, limit):
+                break
+            batch = clusters[first : first + _BATCH_OF_SPLITS]
+            parted = kernels.split_each(batch, self._order, self._state, self._rows, self._space)
+            done += parted
+            if not parted and self._state.asked[1] == 3:
+                break
+        return done
+
+    def _keep(self, *, repaired: bool = False) -> None:
+        """Keep the clusters, if they have the guarantee and lose less than all before."""
+        cost = self._cost()
+        if cost < self._least and (self._is_exact or repaired) and not self._state.short[0]:
+            self._least, self.best = cost, self._state.label.copy()
+            self._curve.append((time.perf_counter() - self._started, cost))
+
+    def _cost(self) -> int:
+        """The loss as an exact integer."""
+        state, n = self._state, self._index.n_items
+        gone = state.label < 0
+        if self._loss == LOSSES["ul"]:
+            sizes, where = np.unique(state.size, return_inverse=True)
+            supports = _sums(where, state.support, len(sizes))
+            pairs = [
+                (n, int(state.singles[gone].sum())),
+                *zip(sizes.tolist(), supports.tolist(), strict=True),
+            ]
+            return sum(((1 << size) - 1) * support for size, support in pairs)
+        each = np.where(state.size > 1, state.size - self._loss, 0)
+        return int(each @ state.held) + (n - self._loss) * int(state.worth[gone].sum())
+
+    def _share(self, cost: int) -> float:
+        """The loss as it is told, of the integer."""
+        n = self._index.n_items
+        if self._loss == LOSSES["ul"]:
+            return log2(cost) - log2((1 << n) - 1) - log2(self._index.n_rows) if cost else -np.inf
+        most = (n - self._loss) * int(self._state.worth.sum())
+        return cost / most if most else 0.0
+
+    def _repair(self) -> None:
+        """Merge what makes larger itemsets safe, and keep that, if it is possible and loses less."""
+        from pdanon._kernels import refine_state as kernels
+
+        index, labels, n = self._index, self._state.label, self._index.n_items
+        kept = np.flatnonzero(labels >= 0)
+        _, first, number = np.unique(labels[kept], return_index=True, return_inverse=True)
+        stands_in = np.full(n, -1)
+        stands_in[kept] = kept[first][number]
+        rows = index.relabelled(stands_in)
+        sizes = np.bincount(stands_in[kept], minlength=n)
+        clusters = Clusters(rows, None, self._state.block, sizes=sizes)
         try:
-            clusters.satisfy_km(self._guarantee.k, self._guarantee.m, report=lambda steps: None)
+            clusters.satisfy_km(self._guarantee.k, self._guarantee.m, report=quietly)  # type: ignore[union-attr]
         except InfeasibleError:
-            return self.best
-        return clusters.labels.astype(np.int64)
-
-    def _check_start(self) -> None:
-        k, support, together = self._guarantee.k, self._state[3], self._state[4]
-        rare = bool(((support > 0) & (support < k)).any())
-        if self._guarantee.m != 1:
-            rare |= bool(((together > 0) & (together < k)).any())
-        if rare:
-            raise ParameterError(
-                "the clusters of the result are not safe in this frame",
-                where="result",
-                hint="give the frame that the result was made from",
-            )
+            return
+        merged = np.full(n, -1)
+        merged[kept] = labels[clusters.labels[stands_in[kept]]]
+        kernels.relocate(merged, self._state, self._rows, self._space)
+        self._keep(repaired=True)
 
 
-def check_refinable(guarantee: Guarantee) -> KmAnonymity:
+def _sums(where: NDArray[Any], values: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Sums of integers by number, exact."""
+    total = np.zeros(n, np.int64)
+    np.add.at(total, where, values)
+    return total
+
+
+def _priced(loss: Any, itemsets: Itemsets, singles: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+    """The number of a loss, and what each item is worth in it."""
+    if isinstance(loss, str):
+        return LOSSES[loss], singles
+    weights = item_weights(loss, itemsets)
+    return LOSSES["ncp"], singles if weights is None else singles * weights
+
+
+def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:
+    """The largest itemsets that are counted all the time; 0 for constraints."""
+    if isinstance(guarantee, PrivacyConstraints):
+        return 0
+    largest = 3 if guarantee.m is None else min(guarantee.m, 3)
+    return 2 if largest == 3 and n_clusters > _MOST_IN_CUBE else largest
+
+
+def _constraints(guarantee: KmAnonymity | PrivacyConstraints, itemsets: Itemsets) -> ItemsetTable:
+    if isinstance(guarantee, PrivacyConstraints):
+        return constraint_table(guarantee.constraints, itemsets)
+    return ItemsetTable(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int64))
+
+
+def _work_space(n: int, slots: int, largest: int) -> Any:
+    from pdanon._kernels.refine_state import Space
+
+    beside, alone, touched, place, stamp, near = np.zeros((6, slots), np.int64)
+    side = slots if largest == 3 else 0
+    joint, lone = np.zeros((2, side, side), np.int32)
+    pairs, broken = np.zeros((2, side * (side - 1) // 2, 2), np.int32)
+    token, members = np.zeros(1, np.int64), np.zeros(n, np.int64)
+    return Space(beside, alone, touched, place, stamp, near, token, joint, lone, pairs, broken, members)
+
+
+def check_loss(loss: Any) -> None:
+    """Check that a loss is one that can be lowered: a name, or weights of items."""
+    if not isinstance(loss, (Mapping, pd.Series)):
+        check_known(loss, LOSSES, "loss", where="loss")
+
+
+def check_refinable(guarantee: Guarantee) -> KmAnonymity | PrivacyConstraints:
     """Check that a guarantee is one that refinement can keep."""
-    if not isinstance(guarantee, KmAnonymity):
+    if not isinstance(guarantee, (KmAnonymity, PrivacyConstraints)):
         got = type(guarantee).__name__
         raise ParameterError(
             "a release with this guarantee cannot be refined", where="result", got=got, hint=KINDS

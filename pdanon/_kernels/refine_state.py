@@ -1,0 +1,237 @@
+"""The state of a refinement: clusters, what they are counted in, and how one item moves.
+
+Clusters have numbers below the number of slots; some are empty. A state is safe if nothing that it counts is
+rare, that is, has a support in (0, k). How much is lacking is kept current, ``short``: so several moves can
+be made one after the other, of which only the last has to lead to a safe state.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["Rows", "Space", "State", "changed", "count", "move_to", "relocate", "spot"]
+
+Array = NDArray[Any]
+
+
+class Rows(NamedTuple):
+    """Distinct transactions."""
+
+    codes: Array  # items, row after row
+    offsets: Array  # where each row begins
+    weights: Array  # transactions that a row stands for
+    starts: Array  # where each item's rows begin
+    tids: Array  # rows, item after item
+
+
+class State(NamedTuple):
+    """Clusters and supports; what is not counted has no entries."""
+
+    asked: Array  # k; what must not be rare: sets of up to 1, 2 or 3 clusters, or 0 for constraints; the loss
+    label: Array  # cluster of each item, -1 if it is suppressed
+    size: Array  # members of each cluster
+    held: Array  # sum of the worth of the members of each cluster
+    support: Array  # transactions that hold a member
+    co: Array  # dense matrix: transactions that hold members of both clusters; 0 on the diagonal
+    cube: Array  # transactions that hold members of three clusters, by `spot`
+    singles: Array  # support of each item
+    worth: Array  # what each item costs for each member of its cluster
+    block: Array  # block of each item; a cluster has items of one block
+    home: Array  # block of each cluster that is not empty
+    top: Array  # one number: clusters from here on are empty
+    asleep: Array  # which items found no move, and are in clusters that have not changed since
+    tried: Array  # which clusters could not be parted, and have not changed since
+    short: Array  # one number: what supports in (0, k) lack to k
+    itemsets: Array  # items of the constraints, one constraint after the other
+    bounds: Array  # where each constraint begins
+    met: Array  # support of the image of each constraint, or k if it is more
+    bits: Array  # for each cluster the rows that hold it, one bit a row
+
+
+class Space(NamedTuple):
+    """Work space. Arrays over clusters are 0 between two steps, but for ``stamp`` and ``near``."""
+
+    beside: Array  # transactions that hold the item in hand and another item of the cluster
+    alone: Array  # those of them without another item of its own cluster
+    touched: Array  # the clusters for which these are not 0
+    place: Array  # where in ``touched`` a cluster is, plus 1
+    stamp: Array  # the last row in which a cluster was seen, as a value of ``token``
+    near: Array  # the clusters that a row holds, or those that few rows hold beside the item
+    token: Array  # one number
+    joint: Array  # by places: as ``beside``, of two clusters
+    lone: Array  # by places: as ``alone``, of two clusters
+    pairs: Array  # two clusters a row: those that few rows hold beside the item
+    broken: Array  # two clusters a row: those that get rare with its own cluster when the item leaves
+    members: Array  # items in hand
+
+
+@njit(cache=True)
+def spot(a: int, b: int, c: int) -> int:
+    """Where in ``cube`` three different clusters are."""
+    low, high = min(a, b), max(a, b)
+    if c < low:
+        low, middle = c, low
+    elif c < high:
+        middle = c
+    else:
+        middle, high = high, c
+    return high * (high - 1) * (high - 2) // 6 + middle * (middle - 1) // 2 + low
+
+
+@njit(cache=True)
+def clusters_beside(x: int, row: int, label: Array, rows: Rows, space: Space) -> int:
+    """List in ``near`` the clusters of the other items of a row, and return their number."""
+    stamp, near, token = space.stamp, space.near, space.token
+    token[0] += 1
+    n = 0
+    for position in range(rows.offsets[row], rows.offsets[row + 1]):
+        item = rows.codes[position]
+        cluster = label[item]
+        if item != x and cluster >= 0 and stamp[cluster] != token[0]:
+            stamp[cluster] = token[0]
+            near[n] = cluster
+            n += 1
+    return n
+
+
+@njit(cache=True)
+def _lack(support: int, k: int) -> int:
+    return k - support if 0 < support < k else 0
+
+
+@njit(cache=True)
+def _count(c: int, weight: int, n: int, near: Array, state: State) -> None:
+    """Add transactions to what a cluster is counted in together with n others."""
+    k, largest = state.asked[0], state.asked[1]
+    short = 0
+    if largest:
+        short = _lack(state.support[c] + weight, k) - _lack(state.support[c], k)
+    state.support[c] += weight
+    if largest >= 2:
+        co = state.co
+        for i in range(n):
+            old = co[c, near[i]]
+            short += _lack(old + weight, k) - _lack(old, k)
+            co[c, near[i]] = co[near[i], c] = old + weight
+    if largest == 3:
+        cube = state.cube
+        for i in range(n):
+            for j in range(i):
+                at = spot(c, near[i], near[j])
+                old = cube[at]
+                short += _lack(old + weight, k) - _lack(old, k)
+                cube[at] = old + weight
+    state.short[0] += short
+
+
+@njit(cache=True)
+def _flip(cluster: int, row: int, bits: Array) -> None:
+    bits[cluster, row >> 6] ^= np.uint64(1) << np.uint64(row & 63)
+
+
+@njit(cache=True)
+def _recount(constraint: int, state: State, rows: Rows) -> None:
+    """Count the support of the image of a constraint again, up to k."""
+    k, label, bits = state.asked[0], state.label, state.bits
+    image = state.itemsets[state.bounds[constraint] : state.bounds[constraint + 1]]
+    published = False
+    for item in image:
+        published |= label[item] >= 0
+    total = 0
+    for i in range(bits.shape[1] if published else 0):
+        word = ~np.uint64(0)
+        for item in image:
+            if label[item] >= 0:
+                word &= bits[label[item], i]
+        bit = 64 * i
+        while word and total < k:
+            if word & np.uint64(1):
+                total += rows.weights[bit]
+            word >>= np.uint64(1)
+            bit += 1
+        if total >= k:
+            break
+    total = min(total, k)
+    state.short[0] += _lack(total, k) - _lack(state.met[constraint], k)
+    state.met[constraint] = total
+
+
+@njit(cache=True)
+def _recount_touched(x: int, a: int, b: int, state: State, rows: Rows) -> None:
+    """Count again the constraints that hold an item, or that two clusters stand for."""
+    for constraint in range(len(state.met)):
+        for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
+            item = state.itemsets[position]
+            cluster = state.label[item]
+            if item == x or (cluster >= 0 and cluster in (a, b)):
+                _recount(constraint, state, rows)
+                break
+
+
+@njit(cache=True)
+def move_to(x: int, b: int, state: State, rows: Rows, space: Space) -> None:
+    """Move an item to cluster b, which may be empty; -1 suppresses it."""
+    stamp, near, token = space.stamp, space.near, space.token
+    constrained = state.asked[1] == 0
+    a = state.label[x]
+    for slot in range(rows.starts[x], rows.starts[x + 1]):
+        row = rows.tids[slot]
+        n = clusters_beside(x, row, state.label, rows, space)
+        if a >= 0 and stamp[a] != token[0]:
+            _count(a, -rows.weights[row], n, near, state)
+            if constrained:
+                _flip(a, row, state.bits)
+        if b >= 0 and stamp[b] != token[0]:
+            _count(b, rows.weights[row], n, near, state)
+            if constrained:
+                _flip(b, row, state.bits)
+    if a >= 0:
+        state.size[a] -= 1
+        state.held[a] -= state.worth[x]
+    if b >= 0:
+        state.size[b] += 1
+        state.held[b] += state.worth[x]
+        state.home[b] = state.block[x]
+        state.top[0] = max(state.top[0], b + 1)
+    state.label[x] = b
+    if constrained:
+        _recount_touched(x, a, b, state, rows)
+
+
+@njit(cache=True)
+def changed(cluster: int, state: State) -> None:
+    """Wake the members of a cluster, so that they are looked at again."""
+    if cluster >= 0:
+        state.tried[cluster] = False
+        for x in range(len(state.label)):
+            if state.label[x] == cluster:
+                state.asleep[x] = False
+
+
+@njit(cache=True)
+def relocate(labels: Array, state: State, rows: Rows, space: Space) -> None:
+    """Move every item to where the labels say."""
+    for x in range(len(labels)):
+        if labels[x] != state.label[x]:
+            move_to(x, labels[x], state, rows, space)
+    state.asleep[:] = False
+    state.tried[:] = False
+
+
+@njit(cache=True)
+def count(state: State, rows: Rows, space: Space) -> None:
+    """Count all supports from nothing; labels, sizes and what clusters hold are there."""
+    near = space.near
+    for row in range(len(rows.weights)):
+        n = clusters_beside(-1, row, state.label, rows, space)
+        # Each cluster counts with those before it, so that every pair and every triple counts once.
+        for i in range(n):
+            _count(near[i], rows.weights[row], i, near, state)
+            if state.asked[1] == 0:
+                _flip(near[i], row, state.bits)
+    for constraint in range(len(state.met)):
+        _recount(constraint, state, rows)
