@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.itemsets import Codes, Itemsets, Offsets, arrow_lists, canonical_rows, compact, encode
+from pdanon.itemsets import Codes, Itemsets, Offsets, arrow_lists, encode, relabelled_rows
 
 __all__ = ["Bags"]
 
@@ -39,31 +39,23 @@ class Bags:
     @classmethod
     def from_series(cls, series: pd.Series[Any]) -> Bags:
         """Encode a pandas Series of lists; as `Itemsets.from_series`, but repeated items stay."""
-        codes, lengths, vocabulary, nulls = encode(arrow_lists(series))
-        return cls._sorted(codes, lengths, vocabulary, nulls)
+        codes, offsets, values, nulls = encode(arrow_lists(series))
+        return cls(*relabelled_rows(codes, offsets, np.arange(len(values)), values, repeats=True), nulls)
 
     @classmethod
     def relabelled(cls, itemsets: Itemsets, occurrences: Codes, vocabulary: pa.Array) -> Bags:
         """Replace each occurrence on its own, -1 removes it; as `Itemsets.relabel`, but repeats stay."""
-        kept = occurrences >= 0
-        lengths = np.bincount(itemsets.rows[kept], minlength=itemsets.n_rows)
-        codes, vocabulary = compact(occurrences[kept], vocabulary)
-        return cls._sorted(codes, lengths, vocabulary, itemsets.nulls.copy())
-
-    @classmethod
-    def _sorted(
-        cls, codes: Codes, lengths: NDArray[np.int64], vocabulary: pa.Array, nulls: NDArray[np.bool_]
-    ) -> Bags:
-        codes, lengths = canonical_rows(codes, lengths, len(vocabulary), repeats=True)
-        return cls(codes, np.concatenate(([0], np.cumsum(lengths))), vocabulary, nulls)
+        same = np.arange(len(vocabulary))
+        rows = relabelled_rows(occurrences, itemsets.offsets, same, vocabulary, repeats=True)
+        return cls(*rows, itemsets.nulls.copy())
 
     def take(self, rows: NDArray[np.int64]) -> Bags:
         """Some of the rows, none of them missing."""
+        from pdanon._kernels.rows import gather
+
         lengths = np.diff(self.offsets)[rows]
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
-        codes = self.codes[np.repeat(self.offsets[rows], lengths) + within]
-        return Bags(codes, offsets, self.vocabulary, np.zeros(len(rows), np.bool_))
+        codes = gather(self.codes, self.offsets[rows], lengths)
+        return Bags(codes, np.append(0, np.cumsum(lengths)), self.vocabulary, np.zeros(len(rows), np.bool_))
 
     def to_pandas(self) -> pd.api.extensions.ExtensionArray:
         """Build the column as a pandas array of Arrow list dtype."""

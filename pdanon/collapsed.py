@@ -13,9 +13,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from pdanon.distinct import DistinctRows
 from pdanon.itemsets import Codes, Itemsets, Offsets, compact, find_column
-from pdanon.support import ItemsetTable, SupportIndex, concatenated
+from pdanon.support import SupportIndex
 
 __all__ = ["Collapsed", "collapse", "collapse_columns", "encoded"]
 
@@ -69,7 +71,8 @@ def collapse(batches: Iterable[Itemsets]) -> Collapsed:
 
     Notes
     -----
-    Memory: twice the distinct rows (4 bytes an occurrence and 16 bytes a row), and one batch.
+    Memory: twice the distinct rows (4 bytes an occurrence and 16 bytes a row), 24 bytes for each of them, and
+    one batch.
     """
     return collapse_columns(((batch,) for batch in batches), 1)
 
@@ -82,33 +85,31 @@ def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> C
 def _collected(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> Iterator[Itemsets]:
     """The distinct rows of some columns, column by column."""
     items: list[pa.Array | None] = [None] * n_columns
-    rows, new, waiting = _no_rows(), [], 0
+    rows = DistinctRows()
     for batch in batches:
         numbers = []
         for which, column in enumerate(batch):
             items[which], number = _numbered(column.vocabulary, items[which])
             # The columns take turns, so that their numbers differ however many items are to come.
-            numbers.append(number[column.codes] * np.int32(n_columns) + np.int32(which))
+            numbers.append((number * np.int32(n_columns) + np.int32(which))[column.codes])
         # Items keep the order within a row that their vocabulary has: equal rows have equal numbers.
-        new.append(_distinct([_side_by_side(batch, numbers)]))
-        waiting += len(new[-1]) + len(new[-1].codes)
-        if waiting >= len(rows) + len(rows.codes):  # so that all merges together take linear time
-            rows, new, waiting = _distinct([rows, *new]), [], 0
-    rows = _distinct([rows, *new])
+        rows.add(*_side_by_side(batch, numbers))
     for which, vocabulary in enumerate(items):
         yield _column(rows, which, n_columns, pa.array([], pa.string()) if vocabulary is None else vocabulary)
 
 
-def _side_by_side(batch: Sequence[Itemsets], numbers: list[Codes]) -> ItemsetTable:
+def _side_by_side(
+    batch: Sequence[Itemsets], numbers: list[Codes]
+) -> tuple[Codes, Offsets, NDArray[np.int64]]:
     """The rows of a batch, each with the items of one column after those of the other."""
     if len(batch) == 1:
-        return ItemsetTable(numbers[0], batch[0].offsets, _weights(batch[0]))
+        return numbers[0], batch[0].offsets, _weights(batch[0])
     order = np.argsort(np.concatenate([column.rows for column in batch]), kind="stable")
     offsets: Offsets = np.sum([column.offsets for column in batch], axis=0)
-    return ItemsetTable(np.concatenate(numbers)[order], offsets, _weights(batch[0]))
+    return np.concatenate(numbers)[order], offsets, _weights(batch[0])
 
 
-def _column(rows: ItemsetTable, which: int, n_columns: int, items: pa.Array) -> Itemsets:
+def _column(rows: DistinctRows, which: int, n_columns: int, items: pa.Array) -> Itemsets:
     """One of the columns that have been collected."""
     if n_columns == 1:
         numbers, offsets = rows.codes, rows.offsets
@@ -117,7 +118,7 @@ def _column(rows: ItemsetTable, which: int, n_columns: int, items: pa.Array) -> 
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(own)))[rows.offsets]
         numbers = rows.codes[own] // n_columns
     codes, vocabulary = compact(numbers, items)
-    return Itemsets(codes, offsets, vocabulary, np.zeros(len(rows), np.bool_), rows.supports)
+    return Itemsets(codes, offsets, vocabulary, np.zeros(len(rows.weights), np.bool_), rows.weights)
 
 
 def _numbered(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, Codes]:
@@ -129,16 +130,5 @@ def _numbered(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, C
     return items, pc.index_in(vocabulary, value_set=items).to_numpy(zero_copy_only=False).astype(np.int32)
 
 
-def _distinct(tables: list[ItemsetTable]) -> ItemsetTable:
-    """The distinct rows of some tables with their joint numbers."""
-    table = concatenated(tables)
-    rows = SupportIndex(table.codes, table.offsets, 0, table.supports).distinct()
-    return ItemsetTable(rows.codes, rows.offsets, rows.weights)
-
-
-def _weights(batch: Itemsets) -> np.ndarray:
+def _weights(batch: Itemsets) -> NDArray[np.int64]:
     return np.ones(batch.n_rows, np.int64) if batch.weights is None else batch.weights
-
-
-def _no_rows() -> ItemsetTable:
-    return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))

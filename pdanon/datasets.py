@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets import Codes, Itemsets, as_itemsets, canonical_rows
+from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
 
 __all__ = ["make_baskets"]
 
@@ -65,7 +65,7 @@ def make_baskets(
     of incomplete patterns, so that a pattern may run over into the next basket; an item that a basket already
     has is replaced by one drawn evenly from all items.
 
-    Takes about a second and 0.3 GB for a million baskets of 6 out of 2,000 items.
+    Takes about half a second and 0.3 GB for a million baskets of 6 out of 2,000 items.
 
     References
     ----------
@@ -88,10 +88,10 @@ def make_baskets(
     _check_mean(mean_length, len(vocabulary))
     rng = np.random.default_rng(random_state)
     lengths = np.minimum(1 + rng.poisson(mean_length - 1, rows), len(vocabulary))
-    offsets = np.concatenate(([0], np.cumsum(lengths)))
+    offsets = np.append(0, np.cumsum(lengths))
     copies = _incomplete(*_patterns(patterns, len(vocabulary), rng), len(vocabulary), rng)
     stream = _stream(*copies, int(offsets[-1]), rng)
-    codes = _distinct(stream, lengths, len(vocabulary), rng)
+    codes = _distinct(stream, offsets, len(vocabulary), rng)
     baskets = Itemsets(codes, offsets, vocabulary, np.zeros(rows, np.bool_))
     stores = pa.array(_STORES).take(pa.array(rng.integers(len(_STORES), size=rows)))
     return pd.DataFrame({"store": pd.array(stores, dtype="str"), "items": baskets.to_pandas()})
@@ -114,25 +114,29 @@ def _vocabulary(items: int | Sequence[str]) -> pa.Array:
 
 def _patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.int64]]:
     """Items of each pattern, pattern after pattern, and their number; an item may be there twice."""
+    from pdanon._kernels.rows import gather
+
     popularity = rng.permutation(np.arange(1.0, n_items + 1) ** -0.8)
     sizes = 1 + rng.poisson(_MEAN_PATTERN - 1, count)
     # Patterns are windows on one sequence of items; what two windows share, the patterns have in common.
     shared = (sizes * np.minimum(rng.exponential(0.5, count), 1)).astype(np.int64)
     starts = np.concatenate(([0], np.cumsum(sizes[:-1] - np.minimum(shared[1:], sizes[:-1]))))
     sequence = rng.choice(n_items, int((starts + sizes).max()), p=popularity / popularity.sum())
-    return sequence[_ranges(starts, sizes)].astype(np.int32), sizes
+    return gather(sequence.astype(np.int32), starts, sizes), sizes
 
 
 def _incomplete(
     codes: Codes, sizes: NDArray[np.int64], n_items: int, rng: np.random.Generator
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Copies of the patterns in proportion to their weights, each with some of its items lost."""
+    from pdanon._kernels.rows import gather
+
     weights = rng.exponential(size=len(sizes))
     loss = np.clip(rng.normal(0.5, 0.1**0.5, len(sizes)), 0, 0.9)
     slots = (np.arange(_SLOTS) + 0.5) / _SLOTS
     pattern = np.searchsorted(np.cumsum(weights) / weights.sum(), slots)
     starts = np.cumsum(sizes) - sizes
-    items = codes[_ranges(starts[pattern], sizes[pattern])]
+    items = gather(codes, starts[pattern], sizes[pattern])
     copy = np.repeat(np.arange(_SLOTS), sizes[pattern])
     kept = rng.random(len(items)) >= loss[pattern[copy]]
     lengths = np.bincount(copy[kept], minlength=_SLOTS)
@@ -141,36 +145,28 @@ def _incomplete(
 
 def _stream(codes: Codes, lengths: NDArray[np.int64], total: int, rng: np.random.Generator) -> Codes:
     """Copies drawn one after the other, as many items as asked for."""
+    from pdanon._kernels.rows import gather
+
     starts = np.cumsum(lengths) - lengths
     parts: list[Codes] = []
     while total > 0:
         drawn = rng.integers(len(lengths), size=int(total / lengths.mean()) + 1)
-        parts.append(codes[_ranges(starts[drawn], lengths[drawn])][:total])
+        parts.append(gather(codes, starts[drawn], lengths[drawn])[:total])
         total -= len(parts[-1])
     return np.concatenate([np.empty(0, np.int32), *parts])
 
 
-def _distinct(codes: Codes, lengths: NDArray[Any], n_items: int, rng: np.random.Generator) -> Codes:
-    """Sort each row, after drawing other items in place of those that a row has already."""
-    bits = n_items.bit_length()
-    key = (np.repeat(np.arange(len(lengths)), lengths) << bits) | codes
-    where = np.arange(len(key))
-    while len(where):
-        part = np.sort(key[where], kind="stable")
-        again = np.flatnonzero(part[1:] == part[:-1]) + 1
-        row = part[again] >> bits
-        part[again] = (row << bits) | rng.integers(n_items, size=len(again))
-        key[where] = part
-        unsorted = np.zeros(len(lengths), np.bool_)
-        unsorted[row] = True
-        where = where[unsorted[part >> bits]]
-    return (key & ((1 << bits) - 1)).astype(np.int32)
+def _distinct(codes: Codes, offsets: Offsets, n_items: int, rng: np.random.Generator) -> Codes:
+    """Sort each row, in place, after drawing other items in place of those that it has already."""
+    from pdanon._kernels.rows import sort_rows
 
-
-def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The numbers of each range from a start, range after range."""
-    ends = np.cumsum(lengths)
-    return np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    while len(starts):
+        again = sort_rows(codes, starts, lengths)
+        codes[again] = rng.integers(n_items, size=len(again))
+        unsorted = np.flatnonzero(np.bincount(np.searchsorted(offsets, again, side="right") - 1))
+        starts, lengths = offsets[unsorted], offsets[unsorted + 1] - offsets[unsorted]
+    return codes
 
 
 def _check_count(value: Any, name: str, least: int) -> None:

@@ -34,6 +34,7 @@ __all__ = [
     "find_column",
     "is_list_column",
     "is_list_type",
+    "relabelled_rows",
 ]
 
 Codes: TypeAlias = NDArray[np.int32]
@@ -98,15 +99,14 @@ class Itemsets:
         ItemsetDtypeError
             If the array is not a list array, its items have no order or no text, or an item is null.
         """
-        column = cls.as_they_come(lists)
-        codes, lengths = canonical_rows(column.codes, column.lengths, column.n_items)
-        return replace(column, codes=codes, offsets=_offsets(lengths))
+        codes, offsets, values, nulls = encode(lists)
+        codes, offsets, vocabulary = relabelled_rows(codes, offsets, np.arange(len(values)), values)
+        return cls(codes, offsets, vocabulary, nulls)
 
     @classmethod
     def as_they_come(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
-        """As `from_arrow`, but rows are neither sorted nor distinct: to be relabelled at once."""
-        codes, lengths, vocabulary, nulls = encode(lists)
-        return cls(codes, _offsets(lengths), vocabulary, nulls)
+        """As `from_arrow`, but rows and vocabulary are in any order, with repeats: to be recoded at once."""
+        return cls(*encode(lists))
 
     @classmethod
     def from_series(cls, series: pd.Series[Any]) -> Itemsets:
@@ -199,12 +199,12 @@ class Itemsets:
             return np.full(len(wanted), -1, np.int32)
         return np.concatenate([self.lookup(wanted.slice(i, 1)) for i in range(len(wanted))])
 
-    def recode(self, targets: Codes, vocabulary: pa.Array) -> Itemsets:
+    def recode(self, targets: NDArray[Any], vocabulary: pa.Array) -> Itemsets:
         """Replace each item by another, or remove it.
 
         Parameters
         ----------
-        targets : ndarray of int32, shape (items,)
+        targets : ndarray of int, shape (items,)
             New code of each item; -1 removes it.
         vocabulary : pyarrow.Array
             What the new codes stand for. Entries that end up unused are dropped.
@@ -214,18 +214,13 @@ class Itemsets:
         Itemsets
             Duplicates within a row are collapsed. Shares no buffer with this object.
         """
-        return self.relabel(targets[self.codes], vocabulary)
+        return Itemsets(
+            *relabelled_rows(self.codes, self.offsets, targets, vocabulary), self.nulls.copy(), self.weights
+        )
 
     def relabel(self, occurrences: Codes, vocabulary: pa.Array) -> Itemsets:
         """Replace each occurrence on its own; as ``recode``, with a new code for each occurrence."""
-        kept = occurrences >= 0
-        lengths = self.lengths
-        if not kept.all():
-            lengths = np.bincount(self.rows[kept], minlength=self.n_rows)
-            occurrences = occurrences[kept]
-        codes, vocabulary = compact(occurrences, vocabulary)
-        codes, lengths = canonical_rows(codes, lengths, len(vocabulary))
-        return Itemsets(codes, _offsets(lengths), vocabulary, self.nulls.copy(), self.weights)
+        return replace(self, codes=occurrences).recode(np.arange(len(vocabulary)), vocabulary)
 
     def to_arrow(self, *, dictionary: bool = False) -> pa.Array:
         """Build the list array, from codes and vocabulary alone.
@@ -270,8 +265,8 @@ def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
     raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype}", hint=hint)
 
 
-def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, NDArray[np.int64], pa.Array, NDArray[np.bool_]]:
-    """Codes as they come, length of each row, sorted vocabulary, and which rows are missing."""
+def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array, NDArray[np.bool_]]:
+    """Codes as they come, offsets, values that they stand for, in any order, and which rows are missing."""
     chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
     if not is_list_type(lists.type):
         raise ItemsetDtypeError("the column does not hold lists", got=f"type {_kind(lists.type)}")
@@ -283,8 +278,8 @@ def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, NDArray[np.int64],
     if found is None:
         flat = pa.chunked_array([_plain(part, item_type) for part in parts], type=item_type)
         found = _dictionary(flat, lengths)
-    codes, vocabulary = found
-    return codes, lengths, vocabulary, nulls
+    codes, values = found
+    return codes, _offsets(lengths), values, nulls
 
 
 def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[Any]:
@@ -424,8 +419,10 @@ def _wide_enough(vocabulary: pa.Array, codes: Codes) -> pa.Array:
     # Labels of generalized items are long: their text, row after row, may exceed a string array.
     if not pa.types.is_string(vocabulary.type):
         return vocabulary
-    uses = np.bincount(codes, minlength=len(vocabulary))
-    too_long = uses @ _to_numpy(pc.binary_length(vocabulary)).astype(np.int64) > _OFFSET_LIMIT
+    lengths = _to_numpy(pc.binary_length(vocabulary)).astype(np.int64)
+    if len(codes) * int(lengths.max(initial=0)) <= _OFFSET_LIMIT:
+        return vocabulary
+    too_long = np.bincount(codes, minlength=len(vocabulary)) @ lengths > _OFFSET_LIMIT
     return vocabulary.cast(pa.large_string()) if too_long else vocabulary
 
 
@@ -461,17 +458,13 @@ def _plain(items: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _dictionary(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> tuple[NDArray[Any], pa.Array]:
-    """Codes into the sorted vocabulary of the items that occur."""
+    """Codes, and the values that they stand for."""
     _refuse_missing(flat, lengths)
     encoded = flat.dictionary_encode()
     if encoded.num_chunks == 0:
         return np.empty(0, np.int32), pa.array([], flat.type)
     dictionary = encoded.chunk(encoded.num_chunks - 1).dictionary
-    codes = _concatenate([_to_numpy(chunk.indices) for chunk in encoded.chunks], np.int32)
-    order = _to_numpy(pc.sort_indices(dictionary))
-    rank = np.empty(len(order), np.int32)
-    rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank[codes], dictionary.take(pa.array(order))
+    return _concatenate([_to_numpy(chunk.indices) for chunk in encoded.chunks], np.int32), dictionary
 
 
 def _from_dictionary(parts: Sequence[pa.Array], kind: pa.DataType) -> tuple[Codes, pa.Array] | None:
@@ -481,9 +474,7 @@ def _from_dictionary(parts: Sequence[pa.Array], kind: pa.DataType) -> tuple[Code
     values = _plain(parts[0].dictionary, kind)
     if pc.any(pc.is_null(values, nan_is_null=True)).as_py():
         return None
-    distinct = values.dictionary_encode()
-    number = _to_numpy(distinct.indices).astype(np.int32)
-    return compact(number[_to_numpy(parts[0].indices)], distinct.dictionary)
+    return _to_numpy(parts[0].indices).astype(np.int32), values
 
 
 def _refuse_missing(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> None:
@@ -498,22 +489,49 @@ def _refuse_missing(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> None:
         )
 
 
-def canonical_rows(
-    codes: Codes, lengths: NDArray[Any], n_items: int, *, repeats: bool = False
-) -> tuple[Codes, NDArray[np.int64]]:
-    """Sort each row and, unless it may have repeats, drop duplicates within it."""
-    bits = max(n_items - 1, 1).bit_length()
-    key = np.repeat(np.arange(len(lengths), dtype=np.int64) << bits, lengths)
-    key |= codes
-    if np.all(key[1:] >= key[:-1] if repeats else key[1:] > key[:-1]):
-        return codes.astype(np.int32, copy=False), lengths.astype(np.int64)
-    key.sort(kind="stable")  # the default sort is several times slower on keys that are nearly in order
-    if not repeats:
-        first = np.empty(len(key), np.bool_)
-        first[:1] = True
-        np.not_equal(key[1:], key[:-1], out=first[1:])
-        key = key[first]
-    return (key & ((1 << bits) - 1)).astype(np.int32), np.bincount(key >> bits, minlength=len(lengths))
+def canonical_rows(codes: Codes, lengths: NDArray[Any], n_items: int) -> tuple[Codes, NDArray[np.int64]]:
+    """Sort each row, and drop duplicates within it."""
+    from pdanon._kernels import rows
+
+    codes, offsets = codes.astype(np.int32, copy=False), _offsets(lengths)
+    same, is_used = np.arange(n_items, dtype=np.int32), np.empty(n_items, np.bool_)
+    codes, offsets = rows.canonical_rows(codes, offsets, same, is_used, False)
+    return codes, np.diff(offsets)
+
+
+def relabelled_rows(
+    codes: Codes, offsets: Offsets, targets: NDArray[Any], values: pa.Array, *, repeats: bool = False
+) -> tuple[Codes, Offsets, pa.Array]:
+    """Rows of other items, as codes into a sorted vocabulary of what is in them.
+
+    Parameters
+    ----------
+    codes : ndarray of int32
+        Codes, row after row, in any order; -1 for what is removed.
+    offsets : ndarray of int64, shape (rows + 1,)
+        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    targets : ndarray of int
+        What each code becomes; -1 removes it.
+    values : pyarrow.Array
+        What the targets stand for. A value may be there twice, or be that of no target.
+    repeats : bool
+        Whether an item may be in a row several times.
+    """
+    from pdanon._kernels import rows
+
+    encoded = values.dictionary_encode()
+    order = _to_numpy(pc.sort_indices(encoded.dictionary))
+    rank = np.empty(len(order) + 1, np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    rank[-1] = -1
+    number = np.append(_to_numpy(encoded.indices), -1)  # which is the target -1, counted from the end
+    is_used = np.zeros(len(order), np.bool_)
+    codes, offsets = rows.canonical_rows(
+        codes.astype(np.int32, copy=False), offsets, rank[number[targets]], is_used, repeats
+    )
+    if not is_used.all():
+        codes = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[codes]
+    return codes, offsets, encoded.dictionary.take(pa.array(order[is_used]))
 
 
 def compact(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:

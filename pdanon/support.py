@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon.distinct import DistinctRows
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets, canonical_rows
 
@@ -55,13 +56,11 @@ class ItemsetTable:
 
     def take(self, which: NDArray[Any]) -> ItemsetTable:
         """Some of the itemsets, by number or mask, in the given order."""
-        which = np.flatnonzero(which) if which.dtype == bool else which
+        from pdanon._kernels import rows
+
         sizes = np.diff(self.offsets)[which]
-        offsets = np.concatenate(([0], np.cumsum(sizes)))
-        within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], sizes)
-        return ItemsetTable(
-            self.codes[np.repeat(self.offsets[which], sizes) + within], offsets, self.supports[which]
-        )
+        codes = rows.gather(self.codes, self.offsets[:-1][which], sizes)
+        return ItemsetTable(codes, np.append(0, np.cumsum(sizes)), self.supports[which])
 
 
 class SupportIndex:
@@ -82,7 +81,7 @@ class SupportIndex:
 
     Notes
     -----
-    Memory: 20 bytes an occurrence, 16 bytes a row; pairs take 12 bytes for each pair that occurs.
+    Memory: 16 bytes an occurrence, 16 bytes a row; pairs take 12 bytes for each pair that occurs.
     """
 
     def __init__(
@@ -118,22 +117,27 @@ class SupportIndex:
     @cached_property
     def transpose(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """``starts, tids, positions``: where each item's rows begin; the rows; the places in ``codes``."""
-        places = np.arange(len(self.codes))
-        items = csr((places, self.codes, self.offsets), len(self.weights), self.n_items).tocsc()
-        return items.indptr.astype(np.int64), items.indices.astype(np.int32, copy=False), items.data
+        from pdanon._kernels import counting
+
+        starts = np.zeros(self.n_items + 1, np.int64)
+        tids, positions = np.empty(len(self.codes), np.int32), np.empty(len(self.codes), np.int64)
+        counting.transpose(self.codes, self.offsets, starts, tids, positions)
+        return starts, tids, positions
 
     @cached_property
     def singles(self) -> NDArray[np.int64]:
         """Support of each item, shape (items,)."""
-        # bincount sums in float64, which is exact below 2**53 rows.
-        weights = np.repeat(self.weights.astype(np.float64), np.diff(self.offsets))
-        return np.bincount(self.codes, weights, minlength=self.n_items).astype(np.int64)
+        from pdanon._kernels import counting
+
+        return counting.item_supports(self.codes, self.offsets, self.weights, self.n_items)
 
     @cached_property
     def pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
         from pdanon._kernels import counting
 
+        if self.n_items**2 <= len(self.codes):
+            return self._pairs_of_few_items()
         starts, tids, positions = self.transpose
         following = np.concatenate(([0], np.cumsum(self.offsets[tids + 1] - positions - 1)))
         most = np.minimum(np.diff(following[starts]), np.arange(self.n_items)[::-1]).sum()
@@ -142,6 +146,19 @@ class SupportIndex:
         rows = self.codes, self.offsets, self.weights
         counting.pair_supports(*rows, starts, tids, positions, bounds, partners, supports)
         return bounds, partners[: bounds[-1]], supports[: bounds[-1]]
+
+    def _pairs_of_few_items(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+        """As `pairs`, by way of a matrix of all pairs."""
+        from pdanon._kernels import counting
+
+        n = self.n_items
+        counts = np.empty(n * n, np.int32)
+        rows = np.arange(len(self.weights), dtype=np.int32)
+        node = (n, self.codes.view(np.uint32), self.offsets, len(rows), rows, rows)
+        counting.count_pairs(counts, node, self.weights)
+        cells = np.flatnonzero(counts)
+        starts = np.searchsorted(cells, np.arange(n + 1) * n)
+        return starts, (cells % max(n, 1)).astype(np.int32), counts[cells].astype(np.int64)
 
     def supports(self, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
         """Support of each given itemset.
@@ -160,23 +177,15 @@ class SupportIndex:
         starts, tids, _ = self.transpose
         return counting.itemset_supports(codes, offsets, self.codes, self.offsets, self.weights, starts, tids)
 
-    @cached_property
-    def _first_equal(self) -> NDArray[np.int64]:
-        """For each row the number of the first row that equals it."""
-        from pdanon._kernels import counting
-
-        return counting.distinct_rows(self.codes, self.offsets)
-
-    @property
-    def _is_first(self) -> NDArray[np.bool_]:
-        """Which rows equal none before them."""
-        return self._first_equal == np.arange(len(self.weights))
-
     def distinct(self) -> SupportIndex:
         """The same transactions with equal rows collapsed into one row of their joint weight."""
-        weights = np.bincount(self._first_equal, self.weights, minlength=len(self.weights)).astype(np.int64)
-        rows = ItemsetTable(self.codes, self.offsets, weights).take(self._is_first)
-        return SupportIndex(rows.codes, rows.offsets, self.n_items, rows.supports)
+        return self._numbered()[1]
+
+    def _numbered(self) -> tuple[Codes, SupportIndex]:
+        """For each row the number of the distinct row that it equals, and these."""
+        rows = DistinctRows()
+        numbers = rows.add(self.codes, self.offsets, self.weights)
+        return numbers, SupportIndex(rows.codes, rows.offsets, self.n_items, rows.weights)
 
     def within(self, rows: NDArray[Any]) -> SupportIndex:
         """Some of the rows only, by number or mask."""
@@ -241,12 +250,9 @@ class SupportIndex:
         from pdanon._kernels import counting
 
         if m is None:
-            first = self._first_equal
-            rows = self.distinct()
-            lengths = np.diff(rows.offsets)
-            sizes = np.zeros(len(first), np.int32)
-            sizes[self._is_first] = np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)
-            return sizes[first]
+            numbers, rows = self._numbered()
+            lengths = np.diff(rows.offsets).astype(np.int32)
+            return np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)[numbers]
         exposed = np.zeros(len(self.weights), np.int32)
         exposed[self._rows[(self.singles < k)[self.codes]]] = 1
         m = min(m, self.longest)

@@ -19,7 +19,7 @@ import pdanon
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints, apply_mapping
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
-from pdanon.recoding import Recoding, mapping_table
+from pdanon.recoding import Recoding, global_mapping, mapping_table, relabelled
 
 # Texts that look like labels, or like what labels are made of.
 AWKWARD = [
@@ -202,6 +202,30 @@ def test_union_with_later_rows_is_audited_anew():
     audit = union.txanon.audit(guarantee)
     assert audit.rows_at_risk == naive.rows_at_risk(rows_of(union), 2, 2) > 0
     assert not audit.holds
+
+
+@given(
+    st.lists(st.none() | st.lists(st.sampled_from("abcdef"), max_size=6), max_size=8),
+    st.lists(st.none() | st.sampled_from(["z", "(a,b)", "c"]), min_size=5, max_size=5),
+    st.booleans(),
+)
+def test_rows_as_they_come_are_recoded_as_in_a_frame(rows, labels, with_dictionary):
+    became = dict(zip("abcde", labels, strict=True))  # and no f: it is suppressed
+    mapping = pd.DataFrame(
+        {"group": 0, "item": list("abcde"), "generalized": pd.array(labels, "string[pyarrow]")}
+    )
+    mapping["item"] = mapping["item"].astype("string[pyarrow]")
+    lists = pa.array(rows, pa.list_(pa.string()))
+    if with_dictionary:  # in an order of its own, with items that do not occur and one that is there twice
+        entries = [*"gfedcba", "a"]
+        codes = pa.array([entries.index(item) for row in rows for item in row or ()], pa.int32())
+        items = pa.DictionaryArray.from_arrays(codes, pa.array(entries))
+        lists = pa.ListArray.from_arrays(lists.offsets, items, mask=lists.is_null())
+    found = relabelled(Itemsets.as_they_come(lists), *global_mapping(mapping))
+    expected = [None if row is None else sorted({became.get(item) for item in row} - {None}) for row in rows]
+    for dictionary in (True, False):
+        assert found.to_arrow(dictionary=dictionary).to_pylist() == expected
+    assert found.vocabulary.to_pylist() == sorted({label for row in expected for label in row or ()})
 
 
 def test_mapping_with_suppressed_items():

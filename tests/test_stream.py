@@ -19,6 +19,7 @@ from pyarrow import fs
 import pdanon
 from pdanon import parquet, stream
 from pdanon.collapsed import collapse
+from pdanon.decision import Decision
 from pdanon.errors import (
     ColumnError,
     FormatError,
@@ -29,6 +30,7 @@ from pdanon.errors import (
     ParameterError,
 )
 from pdanon.itemsets import Itemsets
+from pdanon.parquet import ParquetTree
 
 TREE = 3
 ALGORITHMS = {
@@ -299,6 +301,39 @@ def test_nothing_of_the_input_is_left_in_the_files(tmp_path):
     metadata = pq.ParquetFile(tmp_path / "out.parquet").schema_arrow
     assert "SECRET" not in str(metadata.metadata) + repr(result)
     assert read(tmp_path / "out.parquet")["items"].to_pylist()[2] == ["tea"]
+
+
+def test_dictionary_entries_that_no_row_has_are_neither_missed_nor_written(tmp_path):
+    codes = pa.array([0, 2, 2, 0, 0, 2], pa.int32())
+    items = pa.DictionaryArray.from_arrays(codes, pa.array(["tea", "SECRET", "rice"]))
+    table = pa.table({"items": pa.ListArray.from_arrays([0, 2, 4, 5, 6, 6], items)})
+    pq.write_table(table, tmp_path / "in.parquet", compression="none")
+    assert b"SECRET" in (tmp_path / "in.parquet").read_bytes()
+    stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2)
+    assert read(tmp_path / "out.parquet")["items"].to_pylist() == [["rice", "tea"]] * 2 + [
+        ["tea"],
+        ["rice"],
+        [],
+    ]
+    assert b"SECRET" not in (tmp_path / "out.parquet").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "suppressed", [[], ["a0"], [f"a{item}" for item in range(12)]], ids=["none", "one", "all"]
+)
+def test_recoding_alone_is_that_of_a_frame(suppressed, tmp_path):
+    table, target = table_of(seed=8), tmp_path / "out.parquet"
+    items = [f"a{item}" for item in range(12)]
+    labels = [None if item in suppressed else f"({item[:2]})" for item in items]  # a1, a10 and a11 are alike
+    mapping = pd.DataFrame({"group": 0, "item": items, "generalized": labels}).astype(
+        {"item": "string[pyarrow]", "generalized": "string[pyarrow]"}
+    )
+    tree = ParquetTree.find(one_file(table, tmp_path))
+    decision = Decision(mapping, pdanon.KmAnonymity(2, 2), pd.Series(dtype=float), 150, {"algorithm": "pcta"})
+    stream._recode(tree, target, (1,), decision)
+    expected = pdanon.apply_mapping(frame_in_memory(table), mapping)
+    assert read(target)["items"].to_pylist() == lists_of(expected)
+    assert None in lists_of(expected)
 
 
 def test_a_uri_is_read_as_a_path(tmp_path):

@@ -55,7 +55,14 @@ def test_counts_of_rows_items_and_pairs(sample):
     assert index.n_non_empty == sum(map(bool, written_out))
     assert index.longest == max(map(len, rows), default=0)
     assert index.singles.tolist() == [naive.support(written_out, {item}) for item in range(N_ITEMS)]
-    starts, partners, supports = index.pairs
+
+
+@pytest.mark.parametrize("copies", [1, 20], ids=["few rows", "many rows"])
+@given(sample=weighted_rows())
+def test_pairs(sample, copies):
+    rows, weights, written_out = sample
+    starts, partners, supports = index_of(rows * copies, weights * copies).pairs
+    written_out = written_out * copies
     found = {}
     for a in range(N_ITEMS):
         for slot in range(starts[a], starts[a + 1]):

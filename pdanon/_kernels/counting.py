@@ -14,12 +14,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 __all__ = [
-    "distinct_rows",
+    "count_pairs",
+    "item_supports",
     "itemset_supports",
     "mark_itemsets",
     "mark_pairs",
     "pair_supports",
     "rare_itemsets",
+    "transpose",
 ]
 
 Array = NDArray[Any]
@@ -29,6 +31,32 @@ Node = tuple[int, Array, Array, int, Array, Array]
 # One node of each depth: rows as local item numbers, their bounds, where they come from, how many; what the
 # local numbers stand for, how many; and the matrix of pair supports.
 Nodes = tuple[Array, Array, Array, Array, Array, Array, Array]
+
+
+@njit(cache=True)
+def item_supports(codes: Array, offsets: Array, weights: Array, n_items: int) -> Array:
+    """Support of each item."""
+    supports = np.zeros(n_items, np.int64)
+    for row in range(len(weights)):
+        for position in range(offsets[row], offsets[row + 1]):
+            supports[codes[position]] += weights[row]
+    return supports
+
+
+@njit(cache=True)
+def transpose(codes: Array, offsets: Array, starts: Array, tids: Array, positions: Array) -> None:
+    """Write the rows of each item, and where in ``codes`` it stands there, one item after the other."""
+    for code in codes:
+        starts[code + 1] += 1
+    for item in range(len(starts) - 1):
+        starts[item + 1] += starts[item]
+    free = starts.copy()
+    for row in range(len(offsets) - 1):
+        for position in range(offsets[row], offsets[row + 1]):
+            slot = free[codes[position]]
+            tids[slot] = row
+            positions[slot] = position
+            free[codes[position]] = slot + 1
 
 
 @njit(cache=True)
@@ -138,39 +166,6 @@ def _contains(codes: Array, start: int, stop: int, itemset: Array) -> bool:
 
 
 @njit(cache=True)
-def distinct_rows(codes: Array, offsets: Array) -> Array:
-    """For each row the number of the first row that equals it."""
-    n_rows = len(offsets) - 1
-    size = 16
-    while size < 2 * n_rows:
-        size *= 2
-    table = np.full(size, -1, np.int64)
-    first = np.empty(n_rows, np.int64)
-    for row in range(n_rows):
-        key = np.uint64(1469598103934665603)
-        for position in range(offsets[row], offsets[row + 1]):
-            key = (key ^ np.uint64(codes[position])) * np.uint64(1099511628211)
-        slot = np.int64((key ^ (key >> np.uint64(29))) & np.uint64(size - 1))
-        while table[slot] >= 0 and not _equal(codes, offsets, table[slot], row):
-            slot = (slot + 1) % size
-        if table[slot] < 0:
-            table[slot] = row
-        first[row] = table[slot]
-    return first
-
-
-@njit(cache=True)
-def _equal(codes: Array, offsets: Array, a: int, b: int) -> bool:
-    length = offsets[a + 1] - offsets[a]
-    if offsets[b + 1] - offsets[b] != length:
-        return False
-    for i in range(length):
-        if codes[offsets[a] + i] != codes[offsets[b] + i]:
-            return False
-    return True
-
-
-@njit(cache=True)
 def mark_pairs(codes: Array, offsets: Array, rare_starts: Array, rare_items: Array, exposed: Array) -> None:
     """Set ``exposed[row] = 2`` in rows that hold a rare pair and are not exposed yet.
 
@@ -253,7 +248,7 @@ def rare_itemsets(
                     arrived = False
                     continue
                 node = (d, items[depth], bounds[depth], n_rows[depth], sources[depth], names[depth])
-                _count_pairs(count, node, weights)
+                count_pairs(count, node, weights)
                 if not listing:
                     _expose(count, k, node, length, exposed)
                 else:
@@ -420,7 +415,7 @@ def _insert(array: Array, start: int, stop: int, value: int) -> None:
 
 
 @njit(cache=True)
-def _count_pairs(count: Array, node: Node, weights: Array) -> None:
+def count_pairs(count: Array, node: Node, weights: Array) -> None:
     """Count the pairs of local items of a node in the dense d x d matrix."""
     d, items, bounds, n_rows, sources, _ = node
     for i in range(d * d):

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pdanon._kernels.counting import Node, Nodes, Rows, _count_pairs, _fill_child
+from pdanon._kernels.counting import Node, Nodes, Rows, _fill_child, count_pairs
 
 __all__ = ["find_threats", "keep", "node_supports"]
 
@@ -243,7 +243,7 @@ def _descend(
         d = n_names[depth]
         if arrived:
             node = (d, items[depth], bounds[depth], n_rows[depth], sources[depth], names[depth])
-            _count_pairs(counts[depth], node, weights)
+            count_pairs(counts[depth], node, weights)
             _judge_pairs(depth + 1, k, prefix, counts[depth], node, found)
             cursor[depth] = 0
             arrived = False

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.distinct import DistinctRows
 from pdanon.errors import ParameterError
 from pdanon.groups import LeafRows, by_first_row, check_rows, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
@@ -177,9 +178,8 @@ def _order(rows: LeafRows) -> NDArray[np.int64]:
 
 def _seeds(rows: LeafRows, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The row that each group begins with, and the group of each row, -1 where that is open."""
-    from pdanon._kernels.counting import distinct_rows
-
-    first = distinct_rows(rows.leaves, rows.offsets)
+    number = DistinctRows().add(rows.leaves, rows.offsets, np.ones(len(rows.offsets) - 1, np.int64))
+    first = np.unique(number, return_index=True)[1][number]
     alike = np.bincount(first, minlength=len(first))[first] >= k
     rest = np.flatnonzero(~alike)
     seeds = np.sort(np.concatenate((np.unique(first[alike]), rest[: len(rest) // k * k : k])))

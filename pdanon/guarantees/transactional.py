@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.bags import Bags
+from pdanon.distinct import DistinctRows
 from pdanon.itemsets import find_column
 from pdanon.parameters import check_k
 from pdanon.result import Audit
@@ -76,19 +77,18 @@ class TransactionalK:
             ``threats`` are the distinct rows that occur fewer than k times, with repeated labels
             repeated; ``support`` is how often.
         """
-        from pdanon._kernels.counting import distinct_rows
-
         position = find_column(frame, column)
         bags = Bags.from_series(frame.iloc[:, position])
-        first = distinct_rows(bags.codes, bags.offsets)
-        times = np.bincount(first, minlength=len(first))
-        rare = np.flatnonzero((times > 0) & (times < self.k))
+        rows = DistinctRows()
+        number = rows.add(bags.codes, bags.offsets, np.ones(len(bags.nulls), np.int64))
+        first = np.unique(number, return_index=True)[1]
+        rare = np.flatnonzero(rows.weights < self.k)
 
         def list_threats() -> pd.DataFrame:
-            column = bags.take(rare).to_pandas()
-            return pd.DataFrame({"itemset": column, "support": times[rare], "why": "rare"})
+            column = bags.take(first[rare]).to_pandas()
+            return pd.DataFrame({"itemset": column, "support": rows.weights[rare], "why": "rare"})
 
-        return Audit(self, int(times[rare].sum()), list_threats)
+        return Audit(self, int(rows.weights[rare].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> TransactionalK:
         """Return the guarantee itself: it speaks of published labels only."""
