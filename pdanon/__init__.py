@@ -50,11 +50,11 @@ from pdanon.guarantees import (
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import read_csv, read_parquet, to_csv, to_parquet
 from pdanon.itemsets import as_itemsets
+from pdanon.mapping import apply_mapping
 from pdanon.metrics.attack import Attack, attack
 from pdanon.metrics.queries import Answers, Workload
 from pdanon.metrics.risk import risk
 from pdanon.policy import Policy
-from pdanon.recoding import apply_mapping
 from pdanon.refinement import refine
 from pdanon.relational.cluster import cluster
 from pdanon.relational.full_subtree import full_subtree
@@ -62,11 +62,12 @@ from pdanon.relational.incognito import incognito
 from pdanon.relational.k_member import k_member
 from pdanon.relational.mondrian import mondrian
 from pdanon.relational.top_down import top_down
-from pdanon.result import Anonymized, Audit
+from pdanon.result import Anonymized
 from pdanon.rt.rfirst import rfirst
 from pdanon.rt.rum_bound import rum_bound
 from pdanon.rt.tfirst import tfirst
 from pdanon.rt.tum_bound import tum_bound
+from pdanon.verdict import Audit
 
 __all__ = [
     "Anonymized",

@@ -16,13 +16,14 @@ import pyarrow as pa
 
 from pdanon.algorithms import ALGORITHMS
 from pdanon.choice import anonymize
+from pdanon.columns import find_column, is_list_column
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.groups import lcg
 from pdanon.guarantees import KmAnonymity, audit
-from pdanon.itemsets import Itemsets, find_column, is_list_column
+from pdanon.itemsets import Itemsets
+from pdanon.mapping import apply_mapping
 from pdanon.metrics.attack import attack
 from pdanon.metrics.risk import risk
-from pdanon.recoding import apply_mapping
 from pdanon.refinement import refine
 from pdanon.relational import RELATIONAL
 from pdanon.rt import RT

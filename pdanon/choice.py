@@ -30,9 +30,10 @@ from pdanon.parameters import check_known, check_seconds
 from pdanon.progress import TimeLimitError, limited, time_is_up
 from pdanon.refinement import refine
 from pdanon.registry import algorithm, of_lists, parameters_of
-from pdanon.result import Anonymized, Guarantee
+from pdanon.result import Anonymized
 from pdanon.summary import is_kept
 from pdanon.utility import partition
+from pdanon.verdict import Guarantee
 
 __all__ = ["anonymize"]
 

@@ -30,7 +30,7 @@ from pdanon.metrics.risk import risk
 from pdanon.parquet import ParquetTree
 from pdanon.policy import Policy
 from pdanon.registry import parameters_of
-from pdanon.result import Anonymized, Guarantee
+from pdanon.result import Anonymized
 from pdanon.summary import changed_items, losses
 from pdanon.tables import (
     check_distinct,
@@ -43,6 +43,7 @@ from pdanon.tables import (
     write_table,
     write_whole,
 )
+from pdanon.verdict import Guarantee
 
 __all__ = ["main"]
 

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon.columns import find_column
 from pdanon.distinct import DistinctRows
-from pdanon.itemsets import Codes, Itemsets, Offsets, compact, find_column
+from pdanon.itemsets import Codes, Itemsets, Offsets, compact
 from pdanon.support import SupportIndex
 
 __all__ = ["Collapsed", "collapse", "collapse_columns", "encoded"]

@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
+from pdanon.columns import find_column
 from pdanon.configurations import Task, list_tasks
 from pdanon.errors import FormatError, IdentifierWarning, ParameterError, PdanonError, one_line
 from pdanon.fingerprint import fingerprint
 from pdanon.io import read_parquet, to_parquet
-from pdanon.itemsets import find_column
 from pdanon.metrics.loss import LOSSES
 from pdanon.parameters import check_count, check_known
 from pdanon.progress import progress_bar

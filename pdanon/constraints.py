@@ -16,9 +16,10 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon.columns import find_column
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes, Itemsets
 from pdanon.parameters import check_count, check_k, check_m, check_share, constraint_list
 from pdanon.support import ItemsetTable, SupportIndex
 

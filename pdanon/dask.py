@@ -23,14 +23,17 @@ from dask.dataframe.extensions import register_dataframe_accessor, register_seri
 import pdanon
 from pdanon.accessors import supports
 from pdanon.collapsed import Collapsed, collapse_columns
+from pdanon.columns import find_column, is_list_column, with_column
 from pdanon.decision import SAMPLE, Decision, check_algorithm, decide
 from pdanon.division import names_column, two_columns
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
 from pdanon.guarantees import Coherence, KmAnonymity, LmDiversity, PrivacyConstraints, PublicK
-from pdanon.itemsets import Itemsets, find_column, is_list_column
-from pdanon.recoding import demand, pass_through, relabelled, with_column
+from pdanon.itemsets import Itemsets
+from pdanon.mapping import relabelled
+from pdanon.recoding import demand, pass_through
 from pdanon.registry import FAMILIES
-from pdanon.result import Anonymized, Audit, Guarantee
+from pdanon.result import Anonymized
+from pdanon.verdict import Audit, Guarantee
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
 

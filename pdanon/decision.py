@@ -21,9 +21,10 @@ from pdanon.algorithms.lra import Blocks
 from pdanon.collapsed import Collapsed
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Itemsets
-from pdanon.recoding import global_mapping
+from pdanon.mapping import global_mapping
 from pdanon.registry import algorithm as find_algorithm
-from pdanon.result import Anonymized, Guarantee
+from pdanon.result import Anonymized
+from pdanon.verdict import Guarantee
 
 __all__ = ["GLOBAL", "SAMPLE", "Decision", "check_algorithm", "decide"]
 

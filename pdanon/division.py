@@ -15,8 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.collapsed import Collapsed, encoded
+from pdanon.columns import find_column
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets, canonical_rows, find_column
+from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
 from pdanon.support import SupportIndex
 
 __all__ = ["Division", "known_items", "listed_items", "names_column", "private_items", "two_columns"]

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pdanon.columns import with_column
 from pdanon.errors import IdentifierWarning, ItemsetDtypeError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.km import threat_table
@@ -19,7 +20,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
 from pdanon.original import labels_of, recoded_column
 from pdanon.parameters import constraint_table
-from pdanon.recoding import Recoding, mapping_table, with_column
+from pdanon.recoding import Recoding, mapping_table
 from pdanon.refinement import refine
 from pdanon.registry import algorithm, parameters_of
 from pdanon.report.pieces import facts

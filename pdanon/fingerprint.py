@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.itemsets import Itemsets, is_list_column
+from pdanon.columns import is_list_column
+from pdanon.itemsets import Itemsets
 
 __all__ = ["fingerprint"]
 

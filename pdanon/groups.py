@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.columns import find_column
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, Offsets, find_column
+from pdanon.itemsets import Codes, Itemsets, Offsets
 from pdanon.parameters import check_feasible
 from pdanon.support import SupportIndex
 

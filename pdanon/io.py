@@ -24,8 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pdanon.columns import find_column, is_list_column, is_list_type
 from pdanon.errors import ColumnError, FormatError, ParameterError
-from pdanon.itemsets import Itemsets, find_column, is_list_column, is_list_type
+from pdanon.itemsets import Itemsets
 
 __all__ = [
     "list_dtype",

@@ -7,7 +7,7 @@ is true everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+from pdanon.columns import LISTS_HINT, ROW_TYPES, is_list_type, is_missing
+from pdanon.errors import ItemsetDtypeError
 
 __all__ = [
     "Codes",
@@ -31,16 +32,12 @@ __all__ = [
     "canonical_rows",
     "compact",
     "encode",
-    "find_column",
-    "is_list_column",
-    "is_list_type",
     "relabelled_rows",
 ]
 
 Codes: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
 
-_ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
 _OFFSET_LIMIT = 2**31 - 1  # of Arrow's list and string types; the large_ types have none
 _TIME_INDEXES = {
     "datetime": pd.DatetimeIndex,
@@ -49,7 +46,6 @@ _TIME_INDEXES = {
     "timedelta64": pd.TimedeltaIndex,
 }
 _ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
-_OBJECT_HINT = "build it with pdanon.as_itemsets(...); text that looks like a list is not parsed"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -347,69 +343,6 @@ def beside(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
     return itemsets, np.repeat(np.arange(len(columns), dtype=np.int32), counts)
 
 
-def is_list_column(series: pd.Series[Any]) -> bool:
-    """Tell whether a column holds lists, by its dtype and first non-missing value only."""
-    dtype = series.dtype
-    if isinstance(dtype, pd.ArrowDtype):
-        return is_list_type(dtype.pyarrow_dtype)
-    if not pd.api.types.is_object_dtype(dtype):
-        return False
-    first = next((row for row in series.array if not _is_missing(row)), None)
-    return isinstance(first, _ROW_TYPES)
-
-
-def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
-    """Find the list column of a frame.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Any frame.
-    column : hashable, optional
-        Its label. By default the only list-valued column.
-
-    Returns
-    -------
-    int
-        Position of the column.
-
-    Raises
-    ------
-    ColumnError
-        If the column does not exist or is there twice, or none was named and there is not exactly one
-        list-valued column.
-    """
-    if not isinstance(frame, pd.DataFrame):
-        raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
-    if column is not None:
-        positions = [i for i, label in enumerate(frame.columns) if label == column]
-        if len(positions) != 1:
-            problem = "is there more than once" if positions else "does not exist"
-            raise ColumnError(f"column {column!r} {problem}", got=f"columns {list(frame.columns)}")
-        return positions[0]
-    positions = [i for i in range(frame.shape[1]) if is_list_column(frame.iloc[:, i])]
-    if not positions:
-        types = {label: str(dtype) for label, dtype in zip(frame.columns, frame.dtypes, strict=True)}
-        raise ColumnError("the frame has no list-valued column", got=f"columns {types}", hint=_OBJECT_HINT)
-    if len(positions) > 1:
-        labels = [frame.columns[i] for i in positions]
-        raise ColumnError(
-            "the frame has several list-valued columns", got=labels, hint="name one: column=..."
-        )
-    return positions[0]
-
-
-def is_list_type(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type is one of the list types."""
-    return bool(
-        pa.types.is_list(kind)
-        or pa.types.is_large_list(kind)
-        or pa.types.is_fixed_size_list(kind)
-        or pa.types.is_list_view(kind)
-        or pa.types.is_large_list_view(kind)
-    )
-
-
 def _kind(kind: pa.DataType) -> str:
     # A dictionary or extension type may print more than its name; the first word never holds data.
     return str(kind).split("<")[0]
@@ -560,22 +493,18 @@ def _concatenate(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype)
 
 
-def _is_missing(row: Any) -> bool:
-    return row is None or row is pd.NA or row is pd.NaT or (isinstance(row, float) and row != row)
-
-
 def _objects_to_arrow(rows: Iterable[Any]) -> pa.Array:
     """Build an Arrow list array from Python list-likes, after checking what they are."""
-    lists: list[Any] = [None if _is_missing(row) else row for row in rows]
+    lists: list[Any] = [None if is_missing(row) else row for row in rows]
     for number, row in enumerate(lists):
         one_dimensional = not isinstance(row, np.ndarray) or row.ndim == 1
-        if row is not None and not (isinstance(row, _ROW_TYPES) and one_dimensional):
+        if row is not None and not (isinstance(row, ROW_TYPES) and one_dimensional):
             text = isinstance(row, str)
             raise ItemsetDtypeError(
                 "a row is not a list, tuple, set or one-dimensional array",
                 where=f"row {number}",
                 got=type(row).__name__,
-                hint="text that looks like a list is not parsed; split it first" if text else _OBJECT_HINT,
+                hint="text that looks like a list is not parsed; split it first" if text else LISTS_HINT,
             )
     lengths = np.array([0 if row is None else len(row) for row in lists], np.int64)
     items = _object_items(list(chain.from_iterable(row for row in lists if row is not None)))
@@ -587,7 +516,7 @@ def _object_items(items: list[Any]) -> pa.Array:
     """Build the Arrow array of Python items, all of one kind."""
     kind = pd.api.types.infer_dtype(items, skipna=True)
     if kind == "date" or kind.startswith("mixed"):
-        types = {type(item) for item in items if not _is_missing(item)}
+        types = {type(item) for item in items if not is_missing(item)}
         if kind != "date" or any(issubclass(each, datetime) for each in types):
             names = ", ".join(sorted(each.__name__ for each in types))
             raise ItemsetDtypeError("the items are not of one known type", got=names, hint=_ITEM_HINT)

@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pdanon.columns import is_list_column
 from pdanon.errors import ParameterError
-from pdanon.itemsets import Itemsets, is_list_column
-from pdanon.recoding import global_mapping
+from pdanon.itemsets import Itemsets
+from pdanon.mapping import global_mapping
 from pdanon.result import Anonymized
 
 __all__ = ["labels_of", "other_frame", "recoded_column"]

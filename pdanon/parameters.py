@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.columns import find_column, is_list_column
 from pdanon.errors import ColumnError, FormatError, InfeasibleError, ItemsetDtypeError, ParameterError
 from pdanon.io import read_parquet
-from pdanon.itemsets import Itemsets, as_itemsets, find_column, is_list_column
+from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.support import ItemsetTable, SupportIndex
 
 __all__ = [

@@ -20,10 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from pdanon.columns import find_column, is_list_type
 from pdanon.division import two_columns
 from pdanon.errors import FormatError, ItemsetDtypeError
 from pdanon.io import list_dtype, readable
-from pdanon.itemsets import Itemsets, find_column, is_list_type
+from pdanon.itemsets import Itemsets
 
 __all__ = ["ParquetTree", "is_text", "writing"]
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import pandas as pd
 
+from pdanon.columns import is_list_column
 from pdanon.comparison import compare
 from pdanon.configurations import list_tasks
 from pdanon.errors import ColumnError, FormatError, ParameterError
-from pdanon.itemsets import is_list_column
 from pdanon.parameters import check_known
 from pdanon.registry import algorithm, of_lists, parameters_of
 from pdanon.result import Anonymized

@@ -21,24 +21,21 @@ from numpy.typing import NDArray
 
 from pdanon.bags import Bags
 from pdanon.collapsed import Collapsed
-from pdanon.errors import GuaranteeError, IdentifierWarning, ParameterError
+from pdanon.columns import is_list_column, with_column
+from pdanon.errors import GuaranteeError, IdentifierWarning
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets import Codes, Itemsets, find_column, is_list_column
-from pdanon.result import Anonymized, Audit, Guarantee
+from pdanon.itemsets import Codes, Itemsets
+from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
+from pdanon.verdict import Audit, Guarantee
 
 __all__ = [
     "Changes",
     "Recoding",
-    "apply_mapping",
     "attempt",
-    "check_mapping",
     "demand",
-    "global_mapping",
     "mapping_table",
     "pass_through",
-    "relabelled",
-    "relabelled_by_groups",
     "release",
     "set_labels",
 ]
@@ -392,152 +389,3 @@ def _count_values(column: pd.Series[Any]) -> int:
         return column.nunique()
     except (TypeError, pa.ArrowNotImplementedError):  # values without equality are not looked at
         return 0
-
-
-def with_column(frame: pd.DataFrame, position: int, itemsets: Itemsets | Bags) -> pd.DataFrame:
-    """A copy of a frame with one column replaced; index, other columns and attrs as they were."""
-    copy = frame.copy(deep=False)
-    copy.isetitem(position, itemsets.to_pandas())
-    return copy
-
-
-def check_mapping(mapping: pd.DataFrame) -> None:
-    """Check that a frame has the columns of a mapping table."""
-    missing = {"group", "item", "generalized"} - set(mapping.columns)
-    if missing:
-        hint = "give the second part of a result: frame, mapping = df.txanon.pcta(...)"
-        raise ParameterError("the mapping lacks columns", where="mapping", got=sorted(missing), hint=hint)
-
-
-def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
-    """Read a mapping table of a global recoding.
-
-    Parameters
-    ----------
-    mapping : pandas.DataFrame
-        Columns ``group, item, generalized``.
-
-    Returns
-    -------
-    items : Itemsets
-        One row a row of the table, with its item.
-    labels : pyarrow.StringArray
-        What each became; null where suppressed.
-
-    Raises
-    ------
-    ParameterError
-        If columns are missing, there are several groups, or an item is there twice.
-    """
-    check_mapping(mapping)
-    if (mapping["group"] != 0).any():
-        hint = "a local recoding maps an item differently by group and cannot be applied to other rows"
-        raise ParameterError("the mapping is not global", where="mapping", hint=hint)
-    items = pa.array(pa.chunked_array(mapping["item"]).combine_chunks())
-    lists = pa.LargeListArray.from_arrays(np.arange(len(items) + 1), items)
-    itemsets = Itemsets.from_arrow(lists)
-    if itemsets.n_items != len(items):
-        doubles = len(items) - itemsets.n_items
-        raise ParameterError(
-            "an item is mapped more than once", where="mapping", got=f"{doubles} repeated items"
-        )
-    return itemsets, pa.chunked_array(mapping["generalized"]).combine_chunks().cast(pa.string())
-
-
-def apply_mapping(
-    frame: pd.DataFrame, mapping: pd.DataFrame, column: Hashable | None = None, *, unseen: str = "error"
-) -> pd.DataFrame:
-    """Recode new rows with the mapping table of an earlier release.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        New rows, with original items.
-    mapping : pandas.DataFrame
-        The mapping table of a global recoding.
-    column : hashable, optional
-        The list column. By default the only one.
-    unseen : {"error", "suppress"}
-        What to do with items that the mapping lacks.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The frame with recoded lists; everything else as it was.
-
-    Raises
-    ------
-    ParameterError
-        If the mapping is not a global one, or an item is not in it and ``unseen`` is ``"error"``.
-
-    Notes
-    -----
-    The result has no guarantee of its own: audit what will be published, which may be the union of this
-    frame and the earlier release.
-
-    Examples
-    --------
-    >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice"], ["salt"]]})
-    >>> frame, mapping = df.txanon.pcta(k=2, m=2)
-    >>> new = pd.DataFrame({"items": [["salt"], ["tea"]]})
-    >>> union = pd.concat([frame, pdanon.apply_mapping(new, mapping)], ignore_index=True)
-    >>> union.txanon.audit(pdanon.KmAnonymity(k=2, m=2)).holds
-    True
-    """
-    if unseen not in ("error", "suppress"):
-        raise ParameterError("unseen must be 'error' or 'suppress'", where="unseen", got=unseen)
-    position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
-    items, labels = global_mapping(mapping)
-    unknown = items.lookup(itemsets.vocabulary) < 0
-    if unseen == "error" and unknown.any():
-        rows = len(np.unique(itemsets.rows[unknown[itemsets.codes]]))
-        raise ParameterError(
-            "the frame holds items that the mapping lacks",
-            got=f"{int(unknown.sum())} items in {rows} rows",
-            hint="unseen='suppress' removes them",
-        )
-    return with_column(frame, position, relabelled(itemsets, items, labels))
-
-
-def relabelled(itemsets: Itemsets, items: Itemsets, labels: pa.Array) -> Itemsets:
-    """Recode a column with what `global_mapping` read; items that the mapping lacks are suppressed."""
-    known = items.lookup(itemsets.vocabulary)
-    label_of = np.empty(items.n_items, np.int64)
-    label_of[items.codes] = np.arange(items.n_items)
-    became = labels.take(pa.array(label_of[known], mask=known < 0))
-    encoded = became.dictionary_encode()
-    targets = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    return itemsets.recode(targets, encoded.dictionary)
-
-
-def relabelled_by_groups(
-    itemsets: Itemsets, groups: Codes, items: Itemsets, mapping: pd.DataFrame
-) -> Itemsets | None:
-    """Recode rows of several groups with a mapping table by group, then by item, in which none is suppressed.
-
-    Parameters
-    ----------
-    itemsets : Itemsets
-        The rows.
-    groups : ndarray of int32, shape (rows,)
-        The group of each row.
-    items : Itemsets
-        Whose vocabulary has all items that are mapped.
-    mapping : pandas.DataFrame
-        The mapping table of a local recoding.
-
-    Returns
-    -------
-    Itemsets or None
-        None if an item is not mapped in its group.
-    """
-    labels = pa.chunked_array(mapping["generalized"]).combine_chunks().dictionary_encode()
-    cells = mapping["group"].to_numpy() * items.n_items + items.lookup(pa.chunked_array(mapping["item"]))
-    known = items.lookup(itemsets.vocabulary)
-    wanted = groups[itemsets.rows].astype(np.int64) * items.n_items + known[itemsets.codes]
-    entries = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-    if (known < 0).any() or (cells[entries] != wanted).any():
-        return None
-    return itemsets.relabel(labels.indices.to_numpy()[entries], labels.dictionary)

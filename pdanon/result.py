@@ -1,12 +1,11 @@
-"""What comes back: the release with everything known about it, and the verdict of an audit."""
+"""What comes back: the release with everything known about it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -14,75 +13,12 @@ from pdanon.plotting import Plots
 from pdanon.report import write_report
 from pdanon.report.pieces import facts
 from pdanon.summary import headline
+from pdanon.verdict import Guarantee
 
 if TYPE_CHECKING:
     from pdanon.explain import Explanation
 
-__all__ = ["Anonymized", "Audit", "Guarantee"]
-
-
-class Audit:
-    """Verdict of an audit: whether a guarantee holds, and what breaks it.
-
-    Parameters
-    ----------
-    guarantee : Guarantee
-        What was audited.
-    rows_at_risk : int
-        Number of rows that hold a threat.
-    list_threats : callable
-        Lists the threats; called when they are first asked for.
-
-    Attributes
-    ----------
-    holds : bool
-        Whether the guarantee holds: there is no threat.
-    rows_at_risk : int
-        Number of rows that hold a threat.
-    threats : pandas.DataFrame
-        The minimal violating itemsets: ``itemset`` (published labels), ``support`` and ``why``.
-
-    Notes
-    -----
-    The verdict and the number of rows are counted at once; the table of threats, which can be larger than
-    the data, when it is first asked for.
-    """
-
-    def __init__(
-        self, guarantee: Guarantee, rows_at_risk: int, list_threats: Callable[[], pd.DataFrame]
-    ) -> None:
-        self.guarantee = guarantee
-        self.rows_at_risk = rows_at_risk
-        self._list_threats = list_threats
-
-    @property
-    def holds(self) -> bool:
-        """Whether the guarantee holds."""
-        return self.rows_at_risk == 0
-
-    @cached_property
-    def threats(self) -> pd.DataFrame:
-        """The minimal violating itemsets."""
-        return self._list_threats()
-
-    def _repr_html_(self) -> str:
-        verdict = "holds" if self.holds else "does not hold"
-        risk = f"{self.rows_at_risk} rows"
-        return facts("Audit", [("guarantee", repr(self.guarantee)), ("verdict", verdict), ("at risk", risk)])
-
-    def __repr__(self) -> str:
-        return f"Audit(holds={self.holds}, rows_at_risk={self.rows_at_risk}, guarantee={self.guarantee!r})"
-
-
-@runtime_checkable
-class Guarantee(Protocol):
-    """A privacy model that a released frame can be audited against."""
-
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a released frame from scratch."""
-
-    def with_mapping(self, mapping: pd.DataFrame) -> Guarantee:
-        """The same guarantee, knowing what the original items became, if it speaks of those."""
+__all__ = ["Anonymized"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -26,9 +26,10 @@ from pdanon.division import names_column
 from pdanon.errors import FormatError, ParameterError
 from pdanon.io import list_dtype
 from pdanon.itemsets import Itemsets
+from pdanon.mapping import relabelled, relabelled_by_groups
 from pdanon.parquet import ParquetTree, is_text, writing
-from pdanon.recoding import demand, pass_through, relabelled, relabelled_by_groups
-from pdanon.result import Guarantee
+from pdanon.recoding import demand, pass_through
+from pdanon.verdict import Guarantee
 
 __all__ = ["Streamed", "anonymize"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.columns import is_list_column
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets import is_list_column
 from pdanon.metrics.risk import risk
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from pdanon.columns import find_column
 from pdanon.errors import ColumnError, FormatError, ParameterError
 from pdanon.io import read_csv, read_parquet, replacing, replacing_all, to_csv, to_parquet
-from pdanon.itemsets import find_column
 
 __all__ = [
     "check_distinct",

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from pdanon.errors import GuaranteeError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Itemsets, as_itemsets
+from pdanon.mapping import global_mapping
 from pdanon.parameters import check_count
-from pdanon.recoding import global_mapping
 
 __all__ = ["by_level", "by_size", "check_release", "item_blocks", "partition"]
 

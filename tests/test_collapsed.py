@@ -17,7 +17,7 @@ import pdanon
 from pdanon.algorithms.lra import Blocks
 from pdanon.collapsed import collapse, collapse_columns
 from pdanon.itemsets import Itemsets
-from pdanon.recoding import relabelled_by_groups
+from pdanon.mapping import relabelled_by_groups
 
 PRIVATE = "XYZ"
 TREE = {"A": ["a", "b"], "B": ["c", "d"]}

@@ -26,7 +26,7 @@ import pdanon
 from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, TransactionalK
 from pdanon.accessors import TxanonAccessor
 from pdanon.algorithms import ALGORITHMS
-from pdanon.itemsets import find_column
+from pdanon.columns import find_column
 from pdanon.report import render
 
 
@@ -554,11 +554,14 @@ PACKAGE = Path(pdanon.__file__).parent
 
 
 def imports_of(module):
-    """The modules of the package that a module imports, in functions too."""
+    """The modules of the package that a module imports, in functions too, but not for types alone."""
     path = PACKAGE.parent.joinpath(*module.split("."))
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree, found = ast.parse(path.read_text(encoding="utf-8")), set()
+    for node in [*ast.walk(tree)]:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body.clear()
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

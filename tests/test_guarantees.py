@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import pdanon
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints
-from pdanon.result import Guarantee
+from pdanon.verdict import Guarantee
 
 
 def threats_of(audit):

@@ -19,8 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdanon import itemsets as module
+from pdanon.columns import find_column, is_list_column
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
-from pdanon.itemsets import Itemsets, as_itemsets, find_column, is_list_column
+from pdanon.itemsets import Itemsets, as_itemsets
 
 DAYS = st.dates(dt.date(1900, 1, 1), dt.date(2200, 1, 1))
 MOMENTS = st.datetimes(dt.datetime(1900, 1, 1), dt.datetime(2200, 1, 1))

@@ -16,7 +16,7 @@ from naive_cuts import hierarchy_of, subtrees, trees
 
 import pdanon
 from pdanon import InfeasibleError, KmAnonymity, LmDiversity, ParameterError
-from pdanon.result import Guarantee
+from pdanon.verdict import Guarantee
 
 SMALL = {"all": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
 

@@ -19,7 +19,8 @@ import pdanon
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints, apply_mapping
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
-from pdanon.recoding import Recoding, global_mapping, mapping_table, relabelled
+from pdanon.mapping import global_mapping, relabelled
+from pdanon.recoding import Recoding, mapping_table
 
 # Texts that look like labels, or like what labels are made of.
 AWKWARD = [

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.columns import with_column
 from pdanon.division import Division
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence
-from pdanon.recoding import Recoding, release, with_column
-from pdanon.result import Anonymized, Guarantee
+from pdanon.recoding import Recoding, release
+from pdanon.result import Anonymized
+from pdanon.verdict import Guarantee
 
 __all__ = ["check_coherent_without_public", "check_rows", "release_suppressed"]
 

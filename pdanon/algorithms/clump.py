@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.columns import find_column
 from pdanon.distinct import DistinctRows
 from pdanon.errors import ParameterError
 from pdanon.groups import LeafRows, by_first_row, check_rows, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes, Itemsets
 from pdanon.parameters import check_count
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release

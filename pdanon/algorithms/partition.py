@@ -10,10 +10,11 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
+from pdanon.columns import find_column
 from pdanon.groups import LeafRows, ancestors, by_first_row, check_rows, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, find_column
+from pdanon.itemsets import Codes, Itemsets
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized

@@ -16,7 +16,7 @@ from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.public import PublicK
 from pdanon.guarantees.relational import KAnonymity
 from pdanon.guarantees.transactional import TransactionalK
-from pdanon.result import Audit, Guarantee
+from pdanon.verdict import Audit, Guarantee
 
 __all__ = [
     "Coherence",

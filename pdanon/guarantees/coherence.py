@@ -19,8 +19,8 @@ from pdanon.breaches import minimal
 from pdanon.division import Division, private_items
 from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_count, check_k, check_share
-from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.verdict import Audit
 
 __all__ = ["Coherence"]
 

@@ -17,10 +17,10 @@ from pdanon.collapsed import encoded
 from pdanon.errors import ParameterError
 from pdanon.guarantees.km import threat_table
 from pdanon.itemsets import Itemsets, canonical_rows
+from pdanon.mapping import global_mapping
 from pdanon.parameters import check_k, constraint_list, constraint_table
-from pdanon.recoding import global_mapping
-from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.verdict import Audit
 
 __all__ = ["PrivacyConstraints"]
 

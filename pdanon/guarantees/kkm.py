@@ -15,13 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.breaches import breaches, minimal
+from pdanon.columns import find_column
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.lm import sensitive_texts
 from pdanon.guarantees.relational import equal_rows
-from pdanon.itemsets import Codes, Itemsets, beside, find_column
+from pdanon.itemsets import Codes, Itemsets, beside
 from pdanon.parameters import check_count, check_k, check_m, find_quasi, quasi_labels
-from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.verdict import Audit
 
 __all__ = ["KKm", "KLm"]
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from pdanon.collapsed import encoded
 from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_k, check_m
-from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.verdict import Audit
 
 __all__ = ["KmAnonymity", "threat_table"]
 

@@ -20,8 +20,8 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.km import threat_table
 from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.parameters import check_count, check_k, check_m
-from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.verdict import Audit
 
 __all__ = ["LmDiversity", "sensitive_texts"]
 

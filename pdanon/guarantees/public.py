@@ -16,8 +16,8 @@ from pdanon.collapsed import encoded
 from pdanon.division import listed_items
 from pdanon.guarantees.km import threat_table
 from pdanon.parameters import check_k
-from pdanon.result import Audit
 from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.verdict import Audit
 
 __all__ = ["PublicK"]
 

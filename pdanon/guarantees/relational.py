@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.parameters import check_k, find_quasi, quasi_labels
-from pdanon.result import Audit
+from pdanon.verdict import Audit
 
 __all__ = ["KAnonymity", "equal_rows"]
 

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from pdanon.bags import Bags
+from pdanon.columns import find_column
 from pdanon.distinct import DistinctRows
-from pdanon.itemsets import find_column
 from pdanon.parameters import check_k
-from pdanon.result import Audit
+from pdanon.verdict import Audit
 
 __all__ = ["TransactionalK"]
 

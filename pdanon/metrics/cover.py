@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon.columns import find_column
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, Offsets, find_column
-from pdanon.recoding import check_mapping
+from pdanon.itemsets import Codes, Itemsets, Offsets
+from pdanon.mapping import check_mapping
 from pdanon.result import Anonymized
 
 __all__ = ["Cover", "Release", "codes_of", "encode_release", "read_mapping"]

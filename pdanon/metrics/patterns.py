@@ -15,9 +15,10 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon.columns import find_column
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Itemsets, find_column
+from pdanon.itemsets import Itemsets
 from pdanon.metrics.cover import codes_of, read_mapping
 from pdanon.metrics.estimates import Mode
 from pdanon.metrics.queries import Workload

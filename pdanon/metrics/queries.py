@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.columns import find_column, is_list_column
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io import read_parquet, to_parquet
-from pdanon.itemsets import Itemsets, find_column, is_list_column
+from pdanon.itemsets import Itemsets
 from pdanon.metrics.conditions import Condition, draw_conditions
 from pdanon.metrics.cover import Cover, Release
 from pdanon.metrics.draws import draw_subsets

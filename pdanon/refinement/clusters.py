@@ -25,9 +25,10 @@ from pdanon.original import labels_of
 from pdanon.parameters import check_known, constraint_table, item_weights
 from pdanon.progress import is_over, quietly
 from pdanon.recoding import Recoding, release
-from pdanon.result import Anonymized, Guarantee
+from pdanon.result import Anonymized
 from pdanon.support import ItemsetTable, SupportIndex
 from pdanon.utility import check_release, item_blocks
+from pdanon.verdict import Guarantee
 
 __all__ = ["KINDS", "Refinement", "check_loss", "check_refinable", "refined_sets"]
 

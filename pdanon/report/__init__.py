@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from pdanon.columns import find_column
 from pdanon.errors import FormatError
 from pdanon.io import replacing
-from pdanon.itemsets import Itemsets, find_column
+from pdanon.itemsets import Itemsets
 from pdanon.plotting import SHARES, draw_risk
 from pdanon.report.drawing import svg
 from pdanon.report.pieces import Cell, count, facts, figure, paragraph, percent, section, table

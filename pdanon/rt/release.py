@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.apriori import covering
+from pdanon.columns import find_column, with_column
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets import Codes, Itemsets, beside, find_column
+from pdanon.itemsets import Codes, Itemsets, beside
 from pdanon.metrics.loss import information_loss
 from pdanon.parameters import quasi_labels
-from pdanon.recoding import Recoding, demand, mapping_table, pass_through, with_column
+from pdanon.recoding import Recoding, demand, mapping_table, pass_through
 from pdanon.relational.attributes import Numbers
 from pdanon.relational.quasi import Classes, QuasiTable
 from pdanon.relational.release import class_table, with_classes

@@ -1,0 +1,104 @@
+"""Columns of a frame: which hold lists, which one is meant, and a frame with another one in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pdanon.errors import ColumnError, ParameterError
+
+if TYPE_CHECKING:
+    from pdanon.bags import Bags
+    from pdanon.itemsets import Itemsets
+
+__all__ = [
+    "LISTS_HINT",
+    "ROW_TYPES",
+    "find_column",
+    "is_list_column",
+    "is_list_type",
+    "is_missing",
+    "with_column",
+]
+
+ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
+LISTS_HINT = "build it with pdanon.as_itemsets(...); text that looks like a list is not parsed"
+
+
+def is_list_type(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type is one of the list types."""
+    return bool(
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+        or pa.types.is_list_view(kind)
+        or pa.types.is_large_list_view(kind)
+    )
+
+
+def is_list_column(series: pd.Series[Any]) -> bool:
+    """Tell whether a column holds lists, by its dtype and first non-missing value only."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return is_list_type(dtype.pyarrow_dtype)
+    if not pd.api.types.is_object_dtype(dtype):
+        return False
+    first = next((row for row in series.array if not is_missing(row)), None)
+    return isinstance(first, ROW_TYPES)
+
+
+def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
+    """Find the list column of a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Any frame.
+    column : hashable, optional
+        Its label. By default the only list-valued column.
+
+    Returns
+    -------
+    int
+        Position of the column.
+
+    Raises
+    ------
+    ColumnError
+        If the column does not exist or is there twice, or none was named and there is not exactly one
+        list-valued column.
+    """
+    if not isinstance(frame, pd.DataFrame):
+        raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
+    if column is not None:
+        positions = [i for i, label in enumerate(frame.columns) if label == column]
+        if len(positions) != 1:
+            problem = "is there more than once" if positions else "does not exist"
+            raise ColumnError(f"column {column!r} {problem}", got=f"columns {list(frame.columns)}")
+        return positions[0]
+    positions = [i for i in range(frame.shape[1]) if is_list_column(frame.iloc[:, i])]
+    if not positions:
+        types = {label: str(dtype) for label, dtype in zip(frame.columns, frame.dtypes, strict=True)}
+        raise ColumnError("the frame has no list-valued column", got=f"columns {types}", hint=LISTS_HINT)
+    if len(positions) > 1:
+        labels = [frame.columns[i] for i in positions]
+        raise ColumnError(
+            "the frame has several list-valued columns", got=labels, hint="name one: column=..."
+        )
+    return positions[0]
+
+
+def with_column(frame: pd.DataFrame, position: int, itemsets: Itemsets | Bags) -> pd.DataFrame:
+    """A copy of a frame with one column replaced; index, other columns and attrs as they were."""
+    copy = frame.copy(deep=False)
+    copy.isetitem(position, itemsets.to_pandas())
+    return copy
+
+
+def is_missing(row: Any) -> bool:
+    """Tell whether a Python object stands for a missing row."""
+    return row is None or row is pd.NA or row is pd.NaT or (isinstance(row, float) and row != row)
