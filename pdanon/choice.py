@@ -112,10 +112,13 @@ CHOICES: dict[type[Guarantee], Choice] = {
             Way("mhghs", needs="hierarchy"),
             Way("optimal", needs="hierarchy"),
             Way("hghs", needs="hierarchy"),
+            Way("refine", needs="hierarchy"),
         ),
         _OF_ITEMS,
     ),
-    PrivacyConstraints: Choice((Way("pcta"), Way("upcta", needs="utility"), Way("coat")), _OF_ITEMS),
+    PrivacyConstraints: Choice(
+        (Way("pcta"), Way("upcta", needs="utility"), Way("coat"), Way("refine")), _OF_ITEMS
+    ),
     LmDiversity: Choice((Way("apriori", needs="hierarchy"),), _OF_ITEMS),
     Coherence: Choice(
         (
@@ -127,7 +130,11 @@ CHOICES: dict[type[Guarantee], Choice] = {
     ),
     PublicK: Choice((Way("suppress_to_k"),), _SUPPRESSED),
     TransactionalK: Choice(
-        (Way("partition", needs="hierarchy"), Way("clump", needs="hierarchy", endless=10)),
+        (
+            Way("partition", needs="hierarchy"),
+            Way("clump", needs="hierarchy", endless=10),
+            Way("refine", needs="hierarchy"),
+        ),
         {"ncp": _mean("NCP"), "lm": _mean("LM")},
     ),
     KAnonymity: Choice(
@@ -139,6 +146,7 @@ CHOICES: dict[type[Guarantee], Choice] = {
             Way("rfirst", {"cluster": "mondrian"}),
             Way("rfirst", {"cluster": "cluster"}),
             *(Way("rum_bound", each) for each in _BOUNDS),
+            Way("refine"),
         ),
         _OF_BOTH,
     ),
@@ -220,9 +228,10 @@ def anonymize(
 
     ``KmAnonymity``
         `pcta`, `coat`, and the better of them after `refine`; with a hierarchy also `apriori`, `direct`,
-        `mhghs`, `optimal` and `hghs`. With ``utility`` only `upcta`, `coat`, and `refine`.
+        `mhghs`, `optimal` and `hghs`, and `refine` of what is best then. With ``utility`` only `upcta`,
+        `coat`, and `refine`.
     ``PrivacyConstraints``
-        `pcta` and `coat`; with ``utility`` `upcta` and `coat`.
+        `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
     ``LmDiversity`` (with its k)
         `apriori`; needs a hierarchy.
     ``Coherence``
@@ -230,12 +239,13 @@ def anonymize(
     ``PublicK``
         `suppress_to_k`.
     ``TransactionalK``
-        `partition` and `clump`; needs a hierarchy.
+        `partition` and `clump`, then `refine`; needs a hierarchy.
     ``KAnonymity``
         `mondrian`, `cluster` and `k_member`.
     ``KKm``, ``KLm``
-        `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1, 0.25 and 0.5.
-        The items become sets; those of ``KLm`` become nodes, and it needs a hierarchy.
+        `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1, 0.25 and 0.5;
+        for ``KKm`` of one list column then `refine`. The items become sets; those of ``KLm`` become nodes,
+        and it needs a hierarchy.
 
     Sets and nodes are compared by one quantity: what a label stands for is counted in items that occur, so
     ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. An item that is kept
@@ -295,7 +305,7 @@ def _choice(guarantee: Guarantee, given: Mapping[str, Any]) -> Choice:
         hint = "diversity alone does not hide a row: LmDiversity(l, m, sensitive, k=5)"
         raise ParameterError("no algorithm gives LmDiversity without k", where="guarantee", hint=hint)
     for parameter in given:
-        if not any(_uses(way, parameter) for way in choice.ways):
+        if not any(_uses(way, parameter) for way in choice.ways if way.algorithm != "refine"):
             hint = f"leave it out, or call an algorithm that takes {parameter}= yourself"
             raise ParameterError(f"no algorithm for {name} uses {parameter}", where=parameter, hint=hint)
     needed = {way.needs for way in choice.ways}
@@ -365,14 +375,24 @@ class _Trials:
         """Why a way is not tried, if it is not."""
         if way.needs and way.needs not in self.asked:
             return f"needs {way.needs}"
-        if way.algorithm == "refine" and self.best is None:
-            return "there is no release to refine"
+        if way.algorithm == "refine" and (reason := self._not_refined()):
+            return reason
         if "utility" in self.asked and not _uses(way, "utility"):
             return "does not keep to utility"
         if left <= 0:
             return "no time left: not started"
         if self.first is not None and way.endless * self.first > left:
             return "no time left: not started, as it could not be stopped"
+        return None
+
+    def _not_refined(self) -> str | None:
+        """Why the best release so far is not refined, if it is not."""
+        if self.best is None:
+            return "there is no release to refine"
+        if self.best.trace is not None:
+            return "it is refined"
+        if self.asked.get("columns") is not None:
+            return "has several list columns"
         return None
 
     def _run(self, way: Way, left: float) -> Anonymized:
@@ -393,10 +413,11 @@ class _Trials:
     def outcome(self) -> Anonymized:
         """The best release with the table of what was tried."""
         if self.best is None:
-            ran = [row for row in self.rows if "seconds" in row]
+            algorithms = [row for row in self.rows if row["algorithm"] != "refine"]
+            ran = [row for row in algorithms if "seconds" in row]
             raise InfeasibleError(
                 "no algorithm found a release",
-                got=f"{len(ran)} of {len(self.rows)} algorithms tried, "
+                got=f"{len(ran)} of {len(algorithms)} algorithms tried, "
                 f"{len(self.failures)} of them found that there is none",
                 hint=f"{ran[0]['algorithm']}: {ran[0]['reason']}",
                 partial=next((each.partial for each in self.failures if each.partial is not None), None),

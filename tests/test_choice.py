@@ -127,7 +127,7 @@ def test_nothing_that_was_tried_loses_less(rows, k, m, nodes, loss):
     best = None
     for row in result.tried.itertuples():
         if pd.isna(row.loss):
-            assert row.reason in ("needs utility", *([] if nodes else ["needs hierarchy"]))
+            assert row.reason in ("needs utility", "it is refined" if nodes else "needs hierarchy")
             continue
         made = alone(row.algorithm, frame, best, loss, k=k, m=m, hierarchy=tree)
         cost = recounted(made.mapping, loss == "lm")
@@ -260,7 +260,7 @@ def test_no_release():
     frame = frame_of([[SECRET], [SECRET, "b"], []])
     with pytest.raises(InfeasibleError, match="no algorithm found a release") as caught:
         pdanon.anonymize(frame, KmAnonymity(3, 2), hierarchy=2)
-    assert "7 of 9 algorithms tried, 7 of them found that there is none" in str(caught.value)
+    assert "7 of 8 algorithms tried, 7 of them found that there is none" in str(caught.value)
     assert SECRET not in str(caught.value)
 
 
@@ -287,7 +287,7 @@ def test_without_memory_others_are_tried(monkeypatch):
     assert result.tried["reason"][0] == "not enough memory"
     assert result.parameters["algorithm"] == "coat"
     monkeypatch.setitem(ALGORITHMS, "coat", large)
-    with pytest.raises(InfeasibleError, match="2 of 9 algorithms tried, 0 of them found") as caught:
+    with pytest.raises(InfeasibleError, match="2 of 8 algorithms tried, 0 of them found") as caught:
         pdanon.anonymize(FRAME, KmAnonymity(3, 2))
     assert SECRET not in str(caught.value)
 
@@ -383,4 +383,7 @@ def test_real_baskets(data):
     frame = pdanon.read_parquet(data / "bms_webview1.parquet")
     result = pdanon.anonymize(frame, KmAnonymity(5, 2))
     assert result.holds
-    assert result.loss["NCP"] <= pdanon.pcta(frame, k=5, refine=True).loss["NCP"]
+    assert (
+        result.loss["NCP"]
+        <= min(pdanon.pcta(frame, k=5).loss["NCP"], pdanon.coat(frame, k=5).loss["NCP"]) / 2
+    )

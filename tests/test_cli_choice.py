@@ -71,7 +71,7 @@ def test_constraints(run):
     code, out, _ = run(*FILES, "-k", "2", "--constraints", "protect.parquet")
     assert code == 0
     assert "PrivacyConstraints(constraints=1, k=2), audited" in out
-    assert "refined" not in out
+    assert "pcta, refined" in out
 
 
 def test_csv(run):
