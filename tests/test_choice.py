@@ -383,5 +383,5 @@ def test_real_baskets(data):
     frame = pdanon.read_parquet(data / "bms_webview1.parquet")
     result = pdanon.anonymize(frame, KmAnonymity(5, 2))
     assert result.holds
-    others = [algorithm(frame, k=5).loss["NCP"] for algorithm in (pdanon.pcta, pdanon.coat)]
+    others = [each(frame, k=5).loss["NCP"] for each in (pdanon.pcta, pdanon.coat)]
     assert result.loss["NCP"] < min(others)
