@@ -145,11 +145,27 @@ class NaiveCut:
 
     def generalize(self, nodes, k):
         """Lift to the combination of ancestors that adds least loss, then affects fewest leaves."""
+        if len(nodes) > 3:
+            self.lift(self.stepwise(nodes, k))
+            return
         combinations = {self.uppermost(each) for each in product(*map(self.path, nodes))}
         enough = [each for each in combinations if self.support(each) >= k]
         self.lift(
             min(enough, key=lambda each: (self.added(each), sum(len(self.leaves[n]) for n in each), each))
         )
+
+    def stepwise(self, nodes, k):
+        """Ancestors reached one step at a time, up where it is cheapest, then back down where it can."""
+        at = list(nodes)
+        while self.support(at) < k:
+            ups = [place for place, node in enumerate(at) if node]
+            place = min(ups, key=lambda each: self.added([self.parent[at[each]]]) - self.added([at[each]]))
+            at[place] = self.parent[at[place]]
+        for place, node in enumerate(nodes):
+            others = at[:place] + at[place + 1 :]
+            enough = (each for each in self.path(node) if self.support([each, *others]) >= k)
+            at[place] = next(enough)
+        return self.uppermost(at)
 
     def satisfy(self, sets, k):
         for each in sets:
