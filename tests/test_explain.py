@@ -108,7 +108,7 @@ def results(draw):
 
 
 @given(results(), st.data())
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_what_is_said_is_so(problem, data):
     rows, k, m, name, arguments = problem
     frame = frame_of(rows)

@@ -99,7 +99,7 @@ def blocks_of(result):
     return [list(group) for _, group in table.groupby("block")["item"]]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(results(), st.sampled_from(["ncp", "lm"]))
 def test_refined_is_safe_and_never_worse(sample, loss):
     rows, result = sample
@@ -123,7 +123,7 @@ def test_refined_is_safe_and_never_worse(sample, loss):
     assert loss == "lm" or refined.loss["NCP"] == pytest.approx(curve.iloc[-1])
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(results((1, 2)), st.sampled_from([0, 1]))
 def test_no_single_move_is_left(sample, base):
     rows, result = sample
@@ -157,7 +157,7 @@ def priced(rows, became, loss):
 LOSSES = ["ncp", "lm", "ul", {}, {"a": 0, "b": 0.2, "d": 0.6}]
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(results(), st.sampled_from(LOSSES))
 def test_any_loss_falls_and_no_single_move_is_left(sample, loss):
     rows, result = sample
@@ -182,7 +182,7 @@ def test_any_loss_falls_and_no_single_move_is_left(sample, loss):
             )
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(results((1, 2, 3)), st.sampled_from(["ncp", "lm"]))
 def test_no_cluster_of_two_or_three_can_be_parted(sample, loss):
     """Parting so few is a single move."""
@@ -222,7 +222,7 @@ def keeps(rows, became, constraints, k):
     return True
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(constrained(), st.sampled_from(["ncp", "ul"]))
 def test_constraints_are_kept_and_no_single_move_is_left(sample, loss):
     rows, constraints, result = sample

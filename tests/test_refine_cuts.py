@@ -62,7 +62,7 @@ def check(sample, loss):
     return before, after
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(results(GLOBAL), st.sampled_from(["ncp", "lm"]))
 def test_cuts_are_safe_and_no_single_node_can_be_replaced(sample, loss):
     before, after = check(sample, loss)
@@ -70,7 +70,7 @@ def test_cuts_are_safe_and_no_single_node_can_be_replaced(sample, loss):
         assert None not in after.became.values()
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(results(["lra"]), st.sampled_from(["ncp", "lm"]))
 def test_blocks_are_safe_together(sample, loss):
     check(sample, loss)

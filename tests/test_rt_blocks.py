@@ -78,7 +78,7 @@ def evenly(table, rows, parts):
     return evenly(table, ordered[:place], half) + evenly(table, ordered[place:], parts - half)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(datasets(least=1, most=40), st.integers(1, 12))
 def test_blocks_are_few_and_alike_in_size(rows, most):
     table = QuasiTable.of(frame_with(rows), QUASI, {"region": WORLD})
@@ -102,7 +102,7 @@ def test_no_rows_are_one_block():
 # --- for any rows
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(
     datasets(least=4, most=16),
     st.integers(2, 3),

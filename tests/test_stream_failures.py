@@ -124,6 +124,7 @@ print("done", flush=True)
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_release_and_the_next_one_completes(tmp_path):
     (tmp_path / "in").mkdir()
     for seed in range(3):

@@ -18,7 +18,7 @@ def figures() -> Iterator[Figure]:
                 yield from _figures(name, k, m, bar)
 
 
-def _figures(name: str, k: int, m: int, bar: float) -> Iterator[Figure]:
+def _figures(name: str, k: int, m: int, most: float) -> Iterator[Figure]:
     baskets, results = frame(name), []
     before = seconds(lambda: results.append(pdanon.pcta(baskets, k=k, m=m)))
     taken = seconds(lambda: results.append(pdanon.refine(baskets, results[0])))
@@ -27,10 +27,11 @@ def _figures(name: str, k: int, m: int, bar: float) -> Iterator[Figure]:
     rises = bool((refined.trace["loss"].diff() > 0).any())
     work, reference = f"refine(pcta(k={k}, m={m})), {name}", f"pcta(k={k}, m={m})"
     text = f"{left:.3f}x its NCP"
-    yield Figure(work, reference, before, text, f"<= {bar:g}x, never rises", left <= bar and not rises)
+    yield Figure(work, reference, before, text, f"<= {most:g}x, never rises", left <= most and not rises)
     text, met = f"{taken / before:.1f}x ({taken:.2f} s)", taken <= min(20 * before, 10)
     yield Figure(work, reference, before, text, "<= 20x, < 10 s", met)
     workload = pdanon.Workload.itemsets(baskets, 1000, 5, random_state=0)
-    errors = [workload.are(baskets, result, mode="optimistic").are for result in (made, refined)]
-    text = f"AvgRE {errors[0]:.3f} -> {errors[1]:.3f}"
-    yield Figure(work, reference, before, text, "falls", errors[1] < errors[0])
+    for mode, bar in (("optimistic", "falls"), ("subset", "")):  # as with PCTA; and the default
+        errors = [workload.are(baskets, result, mode=mode).are for result in (made, refined)]
+        text = f"AvgRE, {mode}: {errors[0]:.3f} -> {errors[1]:.3f}"
+        yield Figure(work, reference, before, text, bar, errors[1] < errors[0] if bar else None)
