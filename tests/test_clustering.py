@@ -538,7 +538,7 @@ def test_bad_shared_parameters(algorithm, name, value):
 def test_real_data_within_blocks(data, algorithm):
     """BMS-WebView-1: pairs of labels counted one by one, and blocks looked up one by one."""
     frame = pdanon.read_parquet(data / "bms_webview1.parquet")
-    column = frame.columns[pdanon.itemsets.find_column(frame)]
+    column = frame.columns[pdanon.columns.find_column(frame)]
     items = list(frame[column].itemset.items)
     blocks = pdanon.utility.by_size(items, 25)
     result = getattr(frame.txanon, algorithm)(k=5, m=2, utility=blocks, max_suppressed=0.2)

@@ -109,7 +109,7 @@ def test_pgen_of_real_rows(data):
     result = frame.txanon.coat(k=5, constraints=listed)
     assert result.frame.txanon.audit(pdanon.KmAnonymity(5, m=None)).holds
     copies = Counter(
-        map(tuple, map(sorted, rows_of(frame, frame.columns[pdanon.itemsets.find_column(frame)])))
+        map(tuple, map(sorted, rows_of(frame, frame.columns[pdanon.columns.find_column(frame)])))
     )
     assert all(copies[each] < 5 for each in sets_of(listed))
 

@@ -18,7 +18,7 @@ def became_of(result):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(problem=problems())
 def test_cuts_are_those_of_the_naive_run(m, problem):
     tree, rows, k = problem
@@ -27,7 +27,7 @@ def test_cuts_are_those_of_the_naive_run(m, problem):
     assert became == {item: expected[item] for item in became}
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(problems(longest=8), st.sampled_from([2, 3, 4, None]))
 def test_safe_and_not_below_the_optimum(problem, m):
     tree, rows, k = problem

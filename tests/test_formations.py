@@ -54,7 +54,7 @@ def released(frame):
 
 
 @pytest.mark.parametrize("name", FORMATIONS)
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(table=tables(), k=st.integers(2, 4), seed=st.integers(0, 3))
 def test_the_same_as_a_literal_version(name, table, k, seed):
     kinds, rows = table
@@ -70,7 +70,7 @@ def test_the_same_as_a_literal_version(name, table, k, seed):
     assert naive.smallest(expected) >= k
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(tables(least=1), st.data())
 def test_penalties(table, data):
     kinds, rows = table

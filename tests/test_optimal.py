@@ -29,7 +29,7 @@ import pdanon
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(problem=problems())
 def test_no_safe_cut_loses_less(m, problem):
     tree, rows, k = problem
@@ -39,7 +39,7 @@ def test_no_safe_cut_loses_less(m, problem):
     assert not naive.km_threats(rows_of(result.frame), k, m)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(problems(longest=8, most=16, least=6), st.sampled_from([2, 3, 4, 5, None]))
 def test_no_safe_cut_of_longer_rows_loses_less(problem, m):
     tree, rows, k = problem
@@ -105,7 +105,7 @@ def test_optimum_of_the_program_with_a_variable_a_node(data, k):
 # --- without enough time, and with a solver that fails
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(problems(), st.sampled_from([1, 2, 3, None]))
 def test_without_time_the_cut_is_that_of_apriori(problem, m):
     tree, rows, k = problem
@@ -181,7 +181,7 @@ def suppressing(rows, tree, k, m, **options):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(problem=problems())
 def test_no_safe_choice_of_what_to_publish_loses_less(m, problem):
     tree, rows, k = problem
@@ -191,7 +191,7 @@ def test_no_safe_choice_of_what_to_publish_loses_less(m, problem):
     assert not naive.km_threats(rows_of(result.frame), k, m)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(problems(longest=7, most=16, least=6), st.sampled_from([2, 3, 4, None]))
 def test_no_safe_choice_for_longer_rows_loses_less(problem, m):
     tree, rows, k = problem
