@@ -20,6 +20,7 @@ from pdanon.parameters import check_seconds
 from pdanon.refinement.clusters import Refinement, check_loss, check_refinable, refined_sets
 from pdanon.refinement.cuts import refined_cuts
 from pdanon.refinement.groups import refined_groups
+from pdanon.refinement.task import Task
 from pdanon.result import Anonymized
 
 __all__ = ["Refinement", "check_refinable", "refine"]
@@ -137,10 +138,10 @@ def refine(
     refined = _room_of(result)
     position = recoded_column(original, result)
     asked = {"refine": True, "loss": loss, "time_limit": time_limit, "random_state": random_state}
-    return refined(original, position, result, asked, limit, started)
+    return refined(Task(original, position, result, asked, limit, started))
 
 
-def _room_of(result: Any) -> Callable[..., Anonymized]:
+def _room_of(result: Any) -> Callable[[Task], Anonymized]:
     """What refines a result of this kind."""
     if not isinstance(result, Anonymized):
         hint = "give what an algorithm returned"

@@ -7,7 +7,6 @@ are refined as those of a table are. The quasi-identifiers, and who is in which 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +23,7 @@ from pdanon.original import other_frame
 from pdanon.progress import is_over
 from pdanon.refinement.clusters import Refinement
 from pdanon.refinement.cuts import CutRefinement, base_of, cover_of, equal_mappings, published_nodes
+from pdanon.refinement.task import Task
 from pdanon.relational.attributes import Numbers
 from pdanon.result import Anonymized
 from pdanon.rt.release import Dataset
@@ -32,55 +32,41 @@ from pdanon.utility import item_blocks, partition
 
 __all__ = ["ClassRefinement", "refined_classes"]
 
-_TASK = ("k", "m", "quasi", "hierarchies", "columns", "sensitive", "l", "transaction", "hierarchy", "options")
+_ASKED = (
+    "k",
+    "m",
+    "quasi",
+    "hierarchies",
+    "columns",
+    "sensitive",
+    "l",
+    "transaction",
+    "hierarchy",
+    "options",
+)
 
 
-def refined_classes(
-    original: pd.DataFrame,
-    position: int,
-    result: Anonymized,
-    asked: Mapping[str, Any],
-    limit: float | None,
-    started: float,
-) -> Anonymized:
-    """Refine the transactions of a table with quasi-identifiers, class by class.
-
-    Parameters
-    ----------
-    original : pandas.DataFrame
-        What the release was made from.
-    position : int
-        Where its list column is.
-    result : Anonymized
-        A safe release of one list column with the guarantee ``KKm``, each item of a class recoded alike.
-    asked : mapping
-        ``loss`` and ``random_state``, and what else is for the record.
-    limit : float or None
-        Seconds.
-    started : float
-        Since when they are counted; a value of ``time.perf_counter()``.
-    """
-    task = {name: result.parameters[name] for name in _TASK}
-    data = Dataset.of(original, original.columns[position], **task)
+def refined_classes(task: Task) -> Anonymized:
+    """Refine the transactions of a table with quasi-identifiers, class by class."""
+    original, result = task.original, task.result
+    asked = {name: result.parameters[name] for name in _ASKED}
+    data = Dataset.of(original, original.columns[task.position], **asked)
     (itemsets,) = data.columns
     assert result.groups is not None  # it has classes
     groups = result.groups.to_numpy().astype(np.int64)
     blocks, cover = None, None
     if data.trees is None:
         became = _numbers(result, itemsets, groups)
-        utility = (task["options"] or {}).get("utility")
+        utility = (asked["options"] or {}).get("utility")
         blocks = item_blocks(None if utility is None else partition(utility), itemsets)
     else:
         cover = cover_of(result, itemsets)
         became = published_nodes(result, itemsets, *cover, groups)
     _check(result, data, groups, became)
-    km, base = KmAnonymity(data.guarantee.k, data.guarantee.m), base_of(asked)
-    search = ClassRefinement(itemsets, groups, became, km, base, started, cover=cover, blocks=blocks)
-    search.descend(limit)
-    if limit is not None:
-        search.restart(limit, np.random.default_rng(asked["random_state"]))
-    parameters = {**result.parameters, **asked}
-    refined = data.release(groups, _of_occurrences(search.best, itemsets, groups), parameters)
+    km, base = KmAnonymity(data.guarantee.k, data.guarantee.m), base_of(task)
+    search = ClassRefinement(itemsets, groups, became, km, base, task.started, cover=cover, blocks=blocks)
+    task.run(search)
+    refined = data.release(groups, _of_occurrences(search.best, itemsets, groups), task.parameters)
     return replace(refined, trace=search.trace)
 
 

@@ -25,6 +25,7 @@ from pdanon.original import labels_of
 from pdanon.parameters import check_known, constraint_table, item_weights
 from pdanon.progress import is_over, quietly
 from pdanon.recoding import Recoding, release
+from pdanon.refinement.task import Task
 from pdanon.result import Anonymized
 from pdanon.support import ItemsetTable, SupportIndex
 from pdanon.utility import check_release, item_blocks
@@ -41,42 +42,16 @@ _BATCH_OF_SPLITS = 16
 _MOST_IN_CUBE = 640  # clusters of which all triples are counted: 174 MB
 
 
-def refined_sets(
-    original: pd.DataFrame,
-    position: int,
-    result: Anonymized,
-    asked: Mapping[str, Any],
-    limit: float | None,
-    started: float,
-) -> Anonymized:
-    """Refine a global recoding to sets; parameters as those of `pdanon.refine`, checked.
-
-    Parameters
-    ----------
-    original : pandas.DataFrame
-        What the release was made from.
-    position : int
-        Which of its columns was recoded.
-    result : Anonymized
-        A safe release.
-    asked : mapping
-        ``loss`` and ``random_state``, and what else is for the record.
-    limit : float or None
-        Seconds.
-    started : float
-        Since when they are counted; a value of ``time.perf_counter()``.
-    """
-    itemsets = Itemsets.from_series(original.iloc[:, position])
+def refined_sets(task: Task) -> Anonymized:
+    """Refine a global recoding to sets; parameters as those of `pdanon.refine`, checked."""
+    itemsets, result = task.itemsets, task.result
     labels = _clusters_of(result, itemsets)
     utility = result.parameters.get("utility")
     blocks = item_blocks(utility, itemsets)
-    search = Refinement(itemsets, labels, result.guarantee, blocks, asked["loss"], started)
-    search.descend(limit)
-    if limit is not None:
-        search.restart(limit, np.random.default_rng(asked["random_state"]))
+    search = Refinement(itemsets, labels, result.guarantee, blocks, task.asked["loss"], task.started)
+    task.run(search)
     recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
-    parameters = {**result.parameters, **asked}
-    refined = release(original, position, itemsets, recoding, result.guarantee, parameters)
+    refined = release(task.original, task.position, itemsets, recoding, result.guarantee, task.parameters)
     check_release(refined.mapping, utility, int((labels < 0).sum()))
     return replace(refined, trace=search.trace)
 

@@ -7,7 +7,6 @@ children, and what is suppressed is published, as long as that loses less and th
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,6 +23,7 @@ from pdanon.original import other_frame
 from pdanon.parameters import check_known
 from pdanon.progress import is_over
 from pdanon.recoding import Recoding, mapping_table, release
+from pdanon.refinement.task import Task
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
 
@@ -43,51 +43,25 @@ _LOSSES = {"ncp": 0, "lm": 1}
 Move = tuple[NDArray[Any], int, Codes]  # blocks, the node that is replaced there, the nodes that replace it
 
 
-def refined_cuts(
-    original: pd.DataFrame,
-    position: int,
-    result: Anonymized,
-    asked: Mapping[str, Any],
-    limit: float | None,
-    started: float,
-) -> Anonymized:
-    """Refine a recoding to the nodes of one cut, or of one cut a block of rows.
-
-    Parameters
-    ----------
-    original : pandas.DataFrame
-        What the release was made from.
-    position : int
-        Which of its columns was recoded.
-    result : Anonymized
-        A safe release with the guarantee ``KmAnonymity``.
-    asked : mapping
-        ``loss`` and ``random_state``, and what else is for the record.
-    limit : float or None
-        Seconds.
-    started : float
-        Since when they are counted; a value of ``time.perf_counter()``.
-    """
-    itemsets = Itemsets.from_series(original.iloc[:, position])
+def refined_cuts(task: Task) -> Anonymized:
+    """Refine a recoding to the nodes of one cut, or of one cut a block of rows."""
+    itemsets, result = task.itemsets, task.result
     tree, leaves = cover_of(result, itemsets)
     groups = groups_of(result)
     of_row = np.zeros(itemsets.n_rows, np.int32) if groups is None else groups
     became = published_nodes(result, itemsets, tree, leaves, of_row)
-    index, base, km = SupportIndex.of(itemsets), base_of(asked), result.guarantee
+    index, base, km = SupportIndex.of(itemsets), base_of(task), result.guarantee
     assert isinstance(km, KmAnonymity)
-    search = CutRefinement(index, of_row, tree, leaves, became, km, base, started)
-    search.descend(limit)
-    if limit is not None:
-        search.restart(limit, np.random.default_rng(asked["random_state"]))
+    search = CutRefinement(index, of_row, tree, leaves, became, km, base, task.started)
+    task.run(search)
     recoding = _recoding(search.best, itemsets, tree, groups)
-    parameters = {**result.parameters, **asked}
-    refined = release(original, position, itemsets, recoding, result.guarantee, parameters)
+    refined = release(task.original, task.position, itemsets, recoding, km, task.parameters)
     return replace(refined, trace=search.trace)
 
 
-def base_of(asked: Mapping[str, Any]) -> int:
+def base_of(task: Task) -> int:
     """What is taken off a number of leaves, and off that of all, to have the loss: 0 for NCP, 1 for LM."""
-    return _LOSSES[check_known(asked["loss"], _LOSSES, "loss of such a release", where="loss")]
+    return _LOSSES[check_known(task.asked["loss"], _LOSSES, "loss of such a release", where="loss")]
 
 
 def cover_of(result: Anonymized, itemsets: Itemsets) -> tuple[Hierarchy, Codes]:

@@ -7,7 +7,6 @@ another group, or two rows swap theirs, as long as that loses less and no group 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +18,11 @@ from pdanon.errors import ParameterError
 from pdanon.groups import LeafRows, by_first_row, node_counts
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets import Codes, Itemsets
+from pdanon.itemsets import Codes
 from pdanon.progress import is_over
 from pdanon.recoding import Recoding, release
 from pdanon.refinement.cuts import base_of, check_mapping, cover_of, groups_of, published_occurrences
+from pdanon.refinement.task import Task
 from pdanon.result import Anonymized
 
 __all__ = ["GroupRefinement", "refined_groups"]
@@ -35,32 +35,9 @@ _TURNS = 1000  # rows that take turns before the time is looked at
 _ENOUGH = 1000  # the search ends when a round gains less than this part of the loss
 
 
-def refined_groups(
-    original: pd.DataFrame,
-    position: int,
-    result: Anonymized,
-    asked: Mapping[str, Any],
-    limit: float | None,
-    started: float,
-) -> Anonymized:
-    """Refine groups of rows that are published alike.
-
-    Parameters
-    ----------
-    original : pandas.DataFrame
-        What the release was made from.
-    position : int
-        Which of its columns was recoded.
-    result : Anonymized
-        A safe release with the guarantee ``TransactionalK``.
-    asked : mapping
-        ``loss``, and what else is for the record.
-    limit : float or None
-        Seconds.
-    started : float
-        Since when they are counted; a value of ``time.perf_counter()``.
-    """
-    itemsets = Itemsets.from_series(original.iloc[:, position])
+def refined_groups(task: Task) -> Anonymized:
+    """Refine groups of rows that are published alike."""
+    itemsets, result = task.itemsets, task.result
     tree, leaves = cover_of(result, itemsets)
     groups = groups_of(result)
     guarantee = result.guarantee
@@ -70,14 +47,13 @@ def refined_groups(
     rows = LeafRows.of(itemsets.codes, itemsets.offsets, leaves)
     silent = ~np.isin(groups, mapping["group"][mapping["generalized"].notna()])
     group_of = np.where(silent, -1, groups)
-    search = GroupRefinement(rows, tree, group_of, guarantee.k, bags, base_of(asked), started)
+    search = GroupRefinement(rows, tree, group_of, guarantee.k, bags, base_of(task), task.started)
     before = search.nodes if bags else published_occurrences(result, itemsets, tree, leaves, groups)
     check_mapping(result, itemsets, Recoding.of_cut(before, tree, groups, repeats=bags))
-    search.descend(limit)
+    search.descend(task.limit)
     of_row = by_first_row(search.group_of)
     recoding = Recoding.of_cut(search.nodes, tree, of_row, repeats=bags)
-    parameters = {**result.parameters, **asked}
-    refined = release(original, position, itemsets, recoding, guarantee, parameters)
+    refined = release(task.original, task.position, itemsets, recoding, guarantee, task.parameters)
     return replace(refined, trace=search.trace(before))
 
 

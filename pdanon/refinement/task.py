@@ -1,0 +1,69 @@
+"""What the refinement of a release begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from pdanon.itemsets import Itemsets
+from pdanon.result import Anonymized
+
+__all__ = ["Search", "Task"]
+
+
+class Search(Protocol):
+    """A search that goes on from a safe release."""
+
+    def descend(self, limit: float | None) -> None:
+        """Change what gains, until nothing does, or the limit in seconds is reached."""
+
+    def restart(self, limit: float, rng: np.random.Generator) -> None:
+        """Change something at random and descend again, until the limit in seconds is reached."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Task:
+    """A release that is to lose less: the parameters of `pdanon.refine`, checked.
+
+    Parameters
+    ----------
+    original : pandas.DataFrame
+        What the release was made from.
+    position : int
+        Which of its columns was recoded.
+    result : Anonymized
+        A safe release.
+    asked : mapping
+        ``loss`` and ``random_state``, and what else is for the record.
+    limit : float or None
+        Seconds.
+    started : float
+        Since when they are counted; a value of ``time.perf_counter()``.
+    """
+
+    original: pd.DataFrame
+    position: int
+    result: Anonymized
+    asked: Mapping[str, Any]
+    limit: float | None
+    started: float
+
+    @property
+    def itemsets(self) -> Itemsets:
+        """The column that was recoded, encoded anew."""
+        return Itemsets.from_series(self.original.iloc[:, self.position])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is recorded of the refined release."""
+        return {**self.result.parameters, **self.asked}
+
+    def run(self, search: Search) -> None:
+        """Search until nothing gains; with a limit go on at random until it is reached."""
+        search.descend(self.limit)
+        if self.limit is not None:
+            search.restart(self.limit, np.random.default_rng(self.asked["random_state"]))
