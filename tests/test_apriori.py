@@ -19,7 +19,7 @@ def apriori_of(rows, tree, **asked):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(problem=problems(longest=3))
 def test_cut_is_that_of_the_naive_run(m, problem):
     tree, rows, k = problem

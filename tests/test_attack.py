@@ -53,7 +53,7 @@ def images(row, known, result, group):
     return frozenset(became[group, item] for item in known) - {None}
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     row_lists(least=3),
     st.integers(2, 3),

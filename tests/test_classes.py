@@ -12,7 +12,7 @@ from pdanon import ColumnError, ParameterError
 from pdanon.metrics.classes import class_measures, class_sizes
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from("xy") | st.none()), min_size=1), st.integers(2, 5)
 )

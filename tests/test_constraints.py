@@ -79,7 +79,7 @@ def test_all_itemsets_of_no_size(m):
 # --- complete k-anonymity
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(row_lists(longest=6, most=12), st.integers(2, 5))
 def test_pgen_lists_the_largest_rare_rows(rows, k):
     listed = sets_of(constraints.pgen(frame_of(rows), k))
@@ -234,7 +234,7 @@ def test_random_itemsets_that_cannot_be(asked, told):
 # --- subsets
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.lists(st.frozensets(st.sampled_from("abcdef"), min_size=1), min_size=1, max_size=6))
 def test_subsets_are_added_once(listed):
     expected = {

@@ -639,7 +639,7 @@ CUTTING = [
 
 
 @pytest.mark.parametrize("name", CUTTING)
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(rows=row_lists(least=2), m=st.sampled_from([1, 2, None]))
 def test_no_cut_is_better_than_the_best_of_all_cuts(name, rows, m):
     assume(sum(map(bool, rows)) >= 2)

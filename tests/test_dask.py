@@ -323,7 +323,7 @@ def test_constraints_are_audited_with_the_mapping():
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):
     """Two worker processes, each with a nanny that starts it again when it is gone."""
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": ":0"}
     directory = tmp_path_factory.mktemp("workers")
     with (
         distributed.LocalCluster(**options, local_directory=str(directory)) as cluster,

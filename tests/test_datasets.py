@@ -42,7 +42,7 @@ def test_frame_has_a_list_column_and_an_ordinary_one():
     assert frame["store"].nunique() == 5
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(
     rows=st.integers(0, 40),
     n_items=st.integers(1, 30),

@@ -204,7 +204,7 @@ def test_rounds_of_the_example(example):
 # --- the results of a naive run
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(tasks(), st.sampled_from([1, 2, 3, 4, None]))
 def test_every_step_is_that_of_the_naive_run(task, m):
     tree, rows, k = task
@@ -215,7 +215,7 @@ def test_every_step_is_that_of_the_naive_run(task, m):
     assert given.learnt(descent) <= expected.threats
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(tasks(longest=8, most=16, least=6), st.sampled_from([2, 3, 4, 5, None]))
 def test_every_step_for_longer_rows_is_that_of_the_naive_run(task, m):
     tree, rows, k = task
@@ -226,7 +226,7 @@ def test_every_step_for_longer_rows_is_that_of_the_naive_run(task, m):
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(tasks(), st.sampled_from([1, 2, 3, None]), st.data())
 def test_any_cut_is_suppressed_as_in_the_naive_run(task, m, data):
     """One search for many cuts: what was learnt at one must not harm another."""
@@ -239,7 +239,7 @@ def test_any_cut_is_suppressed_as_in_the_naive_run(task, m, data):
         assert given.step(descent.scenario(given.mask(cut))) == (cut, *expected.evaluated(cut))
 
 
-@settings(max_examples=120)
+@settings(max_examples=70)
 @given(tasks(), st.sampled_from([1, 2, 3, 4, None]))
 def test_rounds_are_those_of_the_naive_run(task, m):
     """Rounds that the library leaves out would have changed nothing."""
@@ -253,7 +253,7 @@ def test_rounds_are_those_of_the_naive_run(task, m):
 
 
 @pytest.mark.parametrize("name", ["hghs", "mhghs"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(task=tasks(), m=st.sampled_from([1, 2, 3, 4, None]))
 def test_releases_are_those_of_the_naive_run(name, task, m):
     tree, rows, k = task

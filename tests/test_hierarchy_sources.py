@@ -20,14 +20,14 @@ def write(path, text):
     return path
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(trees(mixed=False))
 def test_dict_describes_the_same_tree(tree):
     hierarchy = Hierarchy.from_dict(naive_dict(tree))
     assert nodes_of(hierarchy) == naive_nodes(tree)
 
 
-@settings(max_examples=50)
+@settings(max_examples=40)
 @given(trees(), st.integers(0, 99))
 def test_edges_in_any_order(tree, seed):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))

@@ -314,7 +314,7 @@ def test_file_without_rows_has_no_rows(tmp_path):
 ITEM = st.text(st.characters(exclude_characters="|\r\0", exclude_categories=["Cs"]), min_size=1, max_size=4)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     rows=st.lists(st.lists(ITEM | st.sampled_from(["NA", "null", " ", '"', "a,b", "\n"]), max_size=3)),
     alone=st.booleans(),

@@ -171,7 +171,7 @@ def message_chain(error):
 # --- in and out again
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(arrow_columns())
 def test_arrow_lists_come_back_as_sorted_sets(lists):
     itemsets = Itemsets.from_arrow(lists)

@@ -34,7 +34,7 @@ def listed(threats):
     return dict(zip(keys, zip(threats["support"], threats["why"], strict=True), strict=True))
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(
     row_lists(items="abcd", longest=4, most=9),
     QUASI,
@@ -62,7 +62,7 @@ def test_the_same_as_counting_every_itemset(lists, quasi, k, m, missing):
         assert frame.txanon.audit(KmAnonymity(k, m)).holds
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(
     row_lists(items="abst", longest=4, most=9),
     QUASI,
@@ -78,7 +78,7 @@ def test_the_same_with_sensitive_items(lists, quasi, k, diversity, m):
     assert listed(audit.threats) == naive.minimal(broken)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(row_lists(items="abcdef", longest=5, most=9), QUASI, st.none() | st.integers(1, 3))
 def test_several_list_columns_are_one_transaction(lists, quasi, m):
     rows, frame = frame_with(lists, quasi)

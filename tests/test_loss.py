@@ -37,7 +37,7 @@ def edges(tree):
     return [edge for child in children or () for edge in [(child[0], name), *edges(child)]]
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(row_lists(), st.lists(st.integers(-1, 2), min_size=6, max_size=6))
 def test_loss_of_clusters(rows, clusters):
     itemsets = itemsets_of(rows)
@@ -52,7 +52,7 @@ def test_loss_of_clusters(rows, clusters):
     assert loss["suppressed"] == pytest.approx(float(naive.ncp(rows, gone)))
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(row_lists(), st.sampled_from(naive.cuts(TREE)), st.frozensets(st.sampled_from("abcdef")))
 def test_loss_of_cuts(rows, cut, suppressed):
     itemsets = itemsets_of(rows)

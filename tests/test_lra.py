@@ -21,7 +21,7 @@ from pdanon.support import SupportIndex
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(problem=problems(), parts=st.integers(1, 5))
 def test_blocks_and_rows_are_those_of_the_naive_run(m, problem, parts):
     tree, rows, k = problem
@@ -32,7 +32,7 @@ def test_blocks_and_rows_are_those_of_the_naive_run(m, problem, parts):
     assert not naive.km_threats(published, k, m)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(row_lists(longest=6, most=12))
 @example([frozenset("ab"), frozenset("a"), frozenset(), frozenset("ab"), frozenset("abc"), frozenset("b")])
 def test_order_is_that_of_the_gray_code(rows):
@@ -61,7 +61,7 @@ def test_one_block_is_apriori(rows, m, became, ncp):
     pd.testing.assert_series_equal(result.loss.drop("GGD"), whole.loss)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(problems(longest=8), st.integers(1, 4))
 def test_mapping_and_loss_are_those_of_the_rows(problem, parts):
     tree, rows, k = problem

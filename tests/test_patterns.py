@@ -38,7 +38,7 @@ def least_rows(share, n):
 
 
 @needs_miner
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(row_lists(least=1), SHARES, st.none() | st.integers(1, 3))
 def test_frequent_itemsets(rows, share, most):
     table = patterns.frequent_itemsets(frame_of(rows), min_support=share, max_size=most)
@@ -55,7 +55,7 @@ def test_a_share_is_compared_exactly():
 
 
 @needs_miner
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     row_lists(least=1),
     SHARES,
@@ -93,7 +93,7 @@ def test_ml2_by_hand():
 
 
 @needs_miner
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(row_lists(least=1), st.integers(1, 30), st.integers(2, 3))
 def test_tkd_by_definition(rows, top, k):
     frame = frame_of(rows)
@@ -120,7 +120,7 @@ def test_workload_of_frequent_itemsets():
 # --- supports of items and pairs; without a miner
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(row_lists(least=3), st.sampled_from(["subset", "uniform"]), st.integers(2, 3))
 def test_errors_of_items_and_pairs(rows, mode, k):
     frame = frame_of(rows)

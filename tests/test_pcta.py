@@ -56,14 +56,14 @@ def in_steps(weights, rows):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
-@settings(max_examples=80)
+@settings(max_examples=50)
 @given(sample=feasible_rows())
 def test_clusters_are_those_of_the_naive_run(m, sample):
     rows, k = sample
     assert pcta_of(rows, k=k, m=m) == naive.pcta(rows, k, m)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(feasible_rows(items="abcdefgh", longest=7, most=14), st.sampled_from([3, 4, 5, None]))
 def test_clusters_of_longer_rows_are_those_of_the_naive_run(sample, m):
     rows, k = sample
@@ -81,7 +81,7 @@ def test_clusters_of_many_items_are_those_of_the_naive_run(seed):
         assert pcta_of(rows, k=k, m=m) == naive.pcta(rows, k, m)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(feasible_rows(), weights, st.sampled_from([1, 2, 3, None]))
 def test_weighted_clusters_are_those_of_the_naive_run(sample, weights, m):
     rows, k = sample
@@ -91,7 +91,7 @@ def test_weighted_clusters_are_those_of_the_naive_run(sample, weights, m):
     assert pcta_of(rows, k=k, m=m, weights=pd.Series(weights, dtype="float64")) == expected
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(feasible_rows(), st.lists(st.frozensets(st.sampled_from("abcdef"), min_size=1), min_size=1), weights)
 def test_clusters_under_constraints_are_those_of_the_naive_run(sample, constraints, weights):
     rows, k = sample
@@ -245,7 +245,7 @@ def test_item_that_no_other_is_with_is_protected_too():
 # --- the guarantee, whatever the rows
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(feasible_rows(items="abcdefghij", longest=6, most=20), st.none() | st.integers(1, 5))
 @example(([frozenset("ab"), frozenset()], 2), 2)
 def test_released_rows_have_the_guarantee(sample, m):

@@ -60,7 +60,7 @@ def releases(draw, groups):
     return rows, became, group
 
 
-@settings(max_examples=150)
+@settings(max_examples=90)
 @given(
     releases(groups=1) | releases(groups=2) | releases(groups=3),
     st.sampled_from(MODES),
@@ -95,7 +95,7 @@ LEAVES = {"A": "ab", "B": "cdz", "X": "abcdz", "Y": "efg", "*": "abcdefgz"} | {
 }
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(row_lists(least=1), st.integers(2, 4), st.sampled_from(["apriori", "lra", "mhghs"]), st.data())
 def test_labels_of_a_hierarchy_stand_for_all_leaves(rows, k, algorithm, data):
     frame = frame_of(rows)
@@ -265,7 +265,7 @@ def test_values_and_items_together_by_hand(nodes):
     check(answers, [1, 3, 1, 1, 3, 1], estimates)
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(st.data())
 def test_conditions_by_definition(data):
     n = data.draw(st.integers(1, 7))
@@ -383,7 +383,7 @@ def test_many_queries_and_rows_are_counted_in_blocks(monkeypatch):
 # --- draws
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(row_lists(least=1), st.integers(1, 4), st.integers(1, 20), st.integers(0, 99))
 def test_drawn_itemsets_have_their_size_and_occur(rows, size, n, seed):
     frame = frame_of(rows)

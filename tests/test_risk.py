@@ -29,7 +29,7 @@ def naive_table(rows, k, m):
     return lines
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(row_lists(longest=6, least=1), st.integers(2, 6), st.integers(1, 5))
 def test_risk_is_the_naive_count(rows, k, m):
     table = pdanon.risk(frame_of(rows), k=k, m=m)

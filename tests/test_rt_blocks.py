@@ -234,7 +234,7 @@ def test_who_works_makes_no_difference(jobs):
 
 def test_workers_of_dask(tmp_path):
     distributed = pytest.importorskip("distributed")
-    options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": None}
+    options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": ":0"}
     frame = many_rows(120)
     alone = run(frame, delta=0.6, block_rows=30)
     with (

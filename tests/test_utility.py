@@ -35,7 +35,7 @@ def lists_of(blocks):
 # --- made from a hierarchy
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(tree=trees(), level=st.integers(0, 5))
 def test_blocks_of_a_level_are_the_leaves_below_its_nodes(tree, level):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))
@@ -129,7 +129,7 @@ def test_no_such_size(size):
 # --- reading
 
 
-@settings(max_examples=100)
+@settings(max_examples=60)
 @given(
     st.permutations([*"abcdefgh"]),
     st.lists(st.integers(0, 3), min_size=8, max_size=8),
