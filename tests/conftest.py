@@ -11,6 +11,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from pdanon import cli
+
 # The first example of a test may compile kernels, which takes seconds.
 settings.register_profile("pdanon", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pdanon")
@@ -25,6 +27,22 @@ def data() -> Path:
     if not directory.is_dir():
         pytest.skip("no PDANON_DATA")
     return directory
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command: exit code, stdout and stderr, in which no item ever is."""
+
+    def run(*arguments):
+        try:
+            code = cli.main(arguments)
+        except SystemExit as error:
+            code = error.code
+        out, err = capsys.readouterr()
+        assert SECRET not in out + err
+        return code, out, err
+
+    return run
 
 
 def row_lists(items: str = "abcdef", longest: int = 5, most: int = 10, least: int = 0):

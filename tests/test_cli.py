@@ -45,22 +45,6 @@ def here(tmp_path, monkeypatch):
     to_csv(frame, "in.csv", separator=" ")
 
 
-@pytest.fixture
-def run(capsys):
-    """Run a command: exit code, stdout and stderr, in which no item ever is."""
-
-    def run(*arguments):
-        try:
-            code = cli.main(arguments)
-        except SystemExit as error:
-            code = error.code
-        out, err = capsys.readouterr()
-        assert SECRET not in out + err
-        return code, out, err
-
-    return run
-
-
 def contents():
     return {path.name: path.read_bytes() for path in Path().iterdir()}
 

@@ -25,22 +25,6 @@ def here(tmp_path, monkeypatch):
     to_parquet(frame_of([{RICE, SALT}]), "protect.parquet")
 
 
-@pytest.fixture
-def run(capsys):
-    """Run a command: exit code, stdout and stderr, in which no item ever is."""
-
-    def run(*arguments):
-        try:
-            code = cli.main(arguments)
-        except SystemExit as error:
-            code = error.code
-        out, err = capsys.readouterr()
-        assert SECRET not in out + err
-        return code, out, err
-
-    return run
-
-
 def tried(out):
     """The first word of each line of the table."""
     lines = out.partition("Anonymized:")[0].splitlines()

@@ -34,22 +34,6 @@ def here(tmp_path, monkeypatch):
         to_parquet(frame[6 * number :][:6].reset_index(drop=True), part / "part.parquet")
 
 
-@pytest.fixture
-def run(capsys):
-    """Run a command: exit code, stdout and stderr, in which no item ever is."""
-
-    def run(*arguments):
-        try:
-            code = cli.main(arguments)
-        except SystemExit as error:
-            code = error.code
-        out, err = capsys.readouterr()
-        assert SECRET not in out + err
-        return code, out, err
-
-    return run
-
-
 def released(target):
     paths = [target] if target.is_file() else sorted(target.rglob("*.parquet"))
     return pd.concat([read_parquet(path) for path in paths], ignore_index=True)
