@@ -89,10 +89,12 @@ def check_share(value: Any, name: str) -> Fraction:
     return Fraction(float(value)).limit_denominator(10**9)
 
 
-def check_seconds(value: Any, name: str) -> float:
-    """Check a time limit: a number of seconds above 0."""
-    if isinstance(value, bool) or not isinstance(value, (Real, np.number)) or not float(value) > 0:
-        raise ParameterError(f"{name} must be a number of seconds above 0", where=name, got=_scalar(value))
+def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
+    """Check a time limit: a number of seconds above 0, or from 0 on."""
+    number = isinstance(value, (Real, np.number)) and not isinstance(value, bool)
+    if not number or not (float(value) >= 0 if zero else float(value) > 0):
+        least = "from 0 on" if zero else "above 0"
+        raise ParameterError(f"{name} must be a number of seconds {least}", where=name, got=_scalar(value))
     return float(value)
 
 

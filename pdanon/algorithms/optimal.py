@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import islice
-from numbers import Real
 from time import monotonic
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,12 +19,11 @@ from pdanon.algorithms.mhghs import rounds
 from pdanon.collapsed import encoded
 from pdanon.cuts import Cut
 from pdanon.descent import Descent, Mask, Scenario, mapped
-from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes
 from pdanon.packing import Packing
-from pdanon.parameters import check_feasible
+from pdanon.parameters import check_feasible, check_seconds
 from pdanon.programs import chosen
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
@@ -142,7 +139,7 @@ def optimal(
     ['A', 'A', 'b1', <NA>]
     """
     guarantee = KmAnonymity(k, m)
-    _check_time_limit(time_limit)
+    check_seconds(time_limit, "time_limit", zero=True)
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k)
@@ -160,13 +157,6 @@ def optimal(
     result = release(frame, position, itemsets, Recoding.of_cut(nodes, tree), guarantee, asked)
     result.loss["gap"] = (loss - bound) / loss if loss > bound else 0.0
     return result
-
-
-def _check_time_limit(time_limit: Any) -> None:
-    number = isinstance(time_limit, (Real, np.number)) and not isinstance(time_limit, bool)
-    if not number or not time_limit >= 0:
-        got = str(time_limit) if number else type(time_limit).__name__
-        raise ParameterError("time_limit must be a number of seconds, not negative", got=got)
 
 
 def decide(
