@@ -95,7 +95,7 @@ class Cut:
         """Raise the cut to some nodes, none of which is below it; where one is above another, to that."""
         from pdanon._kernels import cuts
 
-        cuts.lift_all(np.unique(nodes), self._state)
+        cuts.lift_all(np.unique(nodes).astype(np.int64), self._state)
 
     def protect(self, k: int, m: int | None, report: Report) -> None:
         """Raise the cut until every set of up to m nodes that is in a row is in k rows, and safe.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -18,6 +19,11 @@ settings.register_profile("pdanon", deadline=None, suppress_health_check=[Health
 settings.load_profile("pdanon")
 
 SECRET = "zebra-7731"
+
+
+def pytest_collection_finish():
+    """What was imported and collected stays until the end: it is not searched for garbage again and again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

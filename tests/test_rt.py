@@ -207,8 +207,8 @@ def test_all_combinations(cluster, transaction):
     if transaction in REST:
         assert_contract(frame, run("rfirst", frame, **asked), 4, 2)
         return
+    first = run("rfirst", frame, **asked)
     for bound, merge in itertools.product(["rum_bound", "tum_bound"], ["R", "T", "RT"]):
-        first = RT["rfirst"](frame, m=2, quasi=QUASI, hierarchies={"region": WORLD}, random_state=0, **asked)
         measure = "NCP_relational" if bound == "rum_bound" else "NCP"
         share = 0.5 + 0.5 * first.loss[measure] if bound == "rum_bound" else 0.6
         result = run(bound, frame, merge=merge, **(asked | {"delta": share}))

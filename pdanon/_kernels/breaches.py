@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
 
 __all__ = ["breaches"]
 
@@ -17,7 +18,7 @@ Array = NDArray[Any]
 Rows = tuple[Array, Array, int]  # codes, offsets, how many items
 
 
-@njit(cache=True)
+@kernel
 def breaches(
     k: int,
     p: int,
@@ -102,7 +103,7 @@ def breaches(
     return found[: bounds[n_found]], bounds[: n_found + 1], supports[:n_found]
 
 
-@njit(cache=True)
+@inner
 def _follow(
     chosen: Array,
     last: Array,
@@ -136,7 +137,7 @@ def _follow(
     return n
 
 
-@njit(cache=True)
+@inner
 def _most(chosen: Array, private: Rows, weights: Array, shared: Array) -> int:
     """In how many of the chosen rows the most frequent private item is."""
     codes, offsets, _ = private
@@ -151,7 +152,7 @@ def _most(chosen: Array, private: Rows, weights: Array, shared: Array) -> int:
     return most
 
 
-@njit(cache=True)
+@inner
 def _doubled(array: Array) -> Array:
     doubled = np.zeros(2 * len(array), array.dtype)
     for i in range(len(array)):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
 
 __all__ = ["farthest", "joined"]
 
@@ -15,7 +16,7 @@ Array = NDArray[Any]
 # most for pairs without common items, so that rows in descending order of size need few comparisons.
 
 
-@njit(cache=True)
+@inner
 def _common(codes: Array, start: int, end: int, other: int, last: int) -> int:
     count = 0
     while start < end and other < last:
@@ -30,7 +31,7 @@ def _common(codes: Array, start: int, end: int, other: int, last: int) -> int:
     return count
 
 
-@njit(cache=True)
+@kernel
 def farthest(rows: Array, others: Array, codes: Array, offsets: Array, best: float) -> float:
     """Largest distance of a row to one of others, or ``best``; both by descending size."""
     for row in rows:
@@ -51,7 +52,7 @@ def farthest(rows: Array, others: Array, codes: Array, offsets: Array, best: flo
     return best
 
 
-@njit(cache=True)
+@kernel
 def joined(
     rows: Array, members: Array, bounds: Array, own: float, codes: Array, offsets: Array, result: Array
 ) -> None:

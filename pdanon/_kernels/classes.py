@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import kernel
+from pdanon._kernels.rows import total
 
 __all__ = ["release_items"]
 
 Array = NDArray[Any]
 
 
-@njit(cache=True)
+@kernel
 def release_items(order: Array, starts: Array, tids: Array, weights: Array, k: int) -> Array:
     """Which items can be told of all rows, taken in order, if each class of rows that differ keeps k rows."""
     n_rows = len(weights)
     class_of = np.zeros(n_rows, np.int32)
     sizes = np.zeros(n_rows + 1, np.int64)  # no class is empty, but there is one if there are no rows
-    sizes[0] = weights.sum()
+    sizes[0] = total(weights)
     n_classes = 1
     holding = np.zeros(n_rows + 1, np.int64)
     split = np.full(n_rows + 1, -1, np.int32)  # the class that the rows with the last item became

@@ -9,15 +9,15 @@ so are the nodes between.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pdanon._kernels import inner, kernel
 from pdanon._kernels.counting import _contains, _grown, _rarest
 from pdanon._kernels.cuts import Array, Supports, _maximal, _reached, _slot
 
 __all__ = ["pair_clauses", "set_clauses"]
 
 
-@njit(cache=True)
+@kernel
 def pair_clauses(k: int, fit: Array, up: Array, size: Array, supports: Supports) -> Array:
     """Clauses of two paths for all rare pairs of fit nodes: the lower and the upper end of each.
 
@@ -58,7 +58,7 @@ def pair_clauses(k: int, fit: Array, up: Array, size: Array, supports: Supports)
     return ends[:n]
 
 
-@njit(cache=True)
+@inner
 def _rare_pairs(k: int, fit: Array, size: Array, supports: Supports) -> Array:
     """Which pairs are rare: of two fit nodes, neither above the other."""
     starts, partners, together = supports[1:4]
@@ -70,7 +70,7 @@ def _rare_pairs(k: int, fit: Array, size: Array, supports: Supports) -> Array:
     return rare
 
 
-@njit(cache=True)
+@inner
 def _rare_slot(a: int, b: int, rare: Array, supports: Supports) -> int:
     """Place of a rare pair, -1 if it is none."""
     if a < 0 or b < 0:
@@ -79,7 +79,7 @@ def _rare_slot(a: int, b: int, rare: Array, supports: Supports) -> int:
     return slot if slot >= 0 and rare[slot] else -1
 
 
-@njit(cache=True)
+@kernel
 def set_clauses(
     k: int, sets: Array, set_offsets: Array, fit: Array, up: Array, size: Array, supports: Supports
 ) -> tuple[Array, Array]:
@@ -115,7 +115,7 @@ def set_clauses(
     return ends[: bounds[n]], bounds[: n + 1]
 
 
-@njit(cache=True)
+@inner
 def _shrunk(nodes: Array, k: int, supports: Supports) -> Array:
     """Nodes of a rare set, ascending, that are rare without the others, and each of which that needs."""
     kept = nodes.astype(np.int64)
@@ -131,7 +131,7 @@ def _shrunk(nodes: Array, k: int, supports: Supports) -> Array:
     return kept
 
 
-@njit(cache=True)
+@inner
 def _rise(at: Array, image: Array, k: int, up: Array, size: Array, supports: Supports) -> None:
     """Raise one node of a rare set after the other while it stays rare; write the same set, ascending.
 
@@ -148,7 +148,7 @@ def _rise(at: Array, image: Array, k: int, up: Array, size: Array, supports: Sup
     _maximal(at, size, image)
 
 
-@njit(cache=True)
+@inner
 def _lowest(node: int, top: int, held: Array, fit: Array, size: Array) -> int:
     """A fit node that a row holds, below a node if it holds that, else below the top."""
     lowest = top

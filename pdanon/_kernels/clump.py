@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
 
 __all__ = ["assign", "clump"]
 
@@ -20,7 +21,7 @@ Rows = tuple[Array, Array, Array, Array]  # starts, nodes, counts, lengths
 Groups = tuple[Array, Array, Array, Array, Array]  # seeds, ends of the counts, size, length, saved
 
 
-@njit(cache=True)
+@kernel
 def clump(
     k: int,
     r: int,
@@ -52,8 +53,7 @@ def clump(
             open_after[group] = open_after[group + 1]
     filling = n_open > 0
     if not filling:
-        open_after[:] = np.arange(n_groups + 1)
-        n_open = n_groups
+        n_open = _open_all(open_after)
     after, before = _unplaced(group_of)
     n_rows = len(group_of)
     have = np.zeros(len(weight), np.int64)
@@ -78,12 +78,19 @@ def clump(
             n_open -= 1
             if n_open == 0:
                 filling = False
-                open_after[:] = np.arange(n_groups + 1)
-                n_open = n_groups
+                n_open = _open_all(open_after)
         row = after[n_rows]
 
 
-@njit(cache=True)
+@inner
+def _open_all(open_after: Array) -> int:
+    """Let all groups be examined; return how many there are."""
+    for group in range(len(open_after)):
+        open_after[group] = group
+    return len(open_after) - 1
+
+
+@inner
 def _unplaced(group_of: Array) -> tuple[Array, Array]:
     """Next and previous row without a group, as a ring closed by the number of rows."""
     n_rows = len(group_of)
@@ -99,20 +106,20 @@ def _unplaced(group_of: Array) -> tuple[Array, Array]:
     return after, before
 
 
-@njit(cache=True)
+@inner
 def _scatter(have: Array, row: int, rows: Rows) -> None:
     starts, nodes, counts, _ = rows
     for place in range(starts[row], starts[row + 1]):
         have[nodes[place]] = counts[place]
 
 
-@njit(cache=True)
+@inner
 def _clear(have: Array, row: int, rows: Rows) -> None:
     for place in range(rows[0][row], rows[0][row + 1]):
         have[rows[1][place]] = 0
 
 
-@njit(cache=True)
+@inner
 def _find(group: int, open_after: Array) -> int:
     """The first group from there on that may be examined; paths are halved on the way."""
     while open_after[group] != group:
@@ -121,7 +128,7 @@ def _find(group: int, open_after: Array) -> int:
     return group
 
 
-@njit(cache=True)
+@inner
 def _common(start: int, end: int, weight: Array, have: Array, rows: Rows) -> int:
     """What is saved by the nodes that both sides have."""
     total = 0
@@ -131,7 +138,7 @@ def _common(start: int, end: int, weight: Array, have: Array, rows: Rows) -> int
     return total
 
 
-@njit(cache=True)
+@inner
 def _nearest(
     near: int,
     examined: int,
@@ -151,7 +158,7 @@ def _nearest(
     for _ in range(examined):
         group = _find(group, open_after)
         if group == len(seeds):
-            group = _find(0, open_after)
+            group = _find(np.int64(0), open_after)
         common = _common(rows[0][seeds[group]], ends[group], weight, have, rows)
         score = scale * (length[group] + added) - (size[group] + 1) * common
         if increase:
@@ -162,7 +169,7 @@ def _nearest(
     return best
 
 
-@njit(cache=True)
+@inner
 def _best_row(
     row: int,
     ahead: int,
@@ -194,7 +201,7 @@ def _best_row(
     return best
 
 
-@njit(cache=True)
+@inner
 def _insert(row: int, group: int, weight: Array, have: Array, rows: Rows, groups: Groups) -> None:
     _, nodes, counts, lengths = rows
     seeds, ends, size, length, saved = groups
@@ -213,7 +220,7 @@ def _insert(row: int, group: int, weight: Array, have: Array, rows: Rows, groups
     length[group] += lengths[row]
 
 
-@njit(cache=True)
+@kernel
 def assign(
     group_of: Array, offsets: Array, leaves: Array, parent: Array, rows: Rows, groups: Groups
 ) -> Array:

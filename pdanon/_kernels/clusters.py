@@ -21,8 +21,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
 
 __all__ = ["bitmaps", "drop", "itemset_supports", "merge", "satisfy_itemsets", "satisfy_pairs"]
 
@@ -31,7 +32,7 @@ State = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Arr
 Rows = tuple[Array, Array, Array, Array, Array]  # codes, offsets, weights, starts, tids
 
 
-@njit(cache=True)
+@kernel
 def _compare_loss(size_1: int, rows_1: int, size_2: int, rows_2: int) -> int:
     """Sign of (2**size_1 - 1) * rows_1 - (2**size_2 - 1) * rows_2, exactly, for rows below 2**53."""
     if size_1 < size_2:
@@ -45,21 +46,23 @@ def _compare_loss(size_1: int, rows_1: int, size_2: int, rows_2: int) -> int:
     lead = rows_2 - (rows_1 << shift)
     rest = rows_2 - rows_1
     if size_2 >= 54:
-        return -1 if lead else int(rest > 0)
+        if lead:
+            return -1
+        return 1 if rest > 0 else 0
     quotient = rest >> size_2
     if lead != quotient:
         return -1 if lead > quotient else 1
-    return int((quotient << size_2) != rest)
+    return 1 if (quotient << size_2) != rest else 0
 
 
-@njit(cache=True)
+@inner
 def _cheapest_merge(image: Array, state: State) -> tuple[int, int]:
     """The merge of a cluster of the image with another of its block that costs least, or (-1, -1).
 
     Order: utility loss of the union, its size, then its members (which the two labels, sorted, decide).
     """
     _, _, _, size, support, weight, co, active, n_active, block, _ = state
-    best_x, best_y, best_size, best_rows = -1, -1, 0, 0
+    best_x, best_y, best_size, best_rows = -1, -1, np.int64(0), np.int64(0)
     for x in image:
         for i in range(n_active[0]):
             y = active[i]
@@ -81,7 +84,7 @@ def _cheapest_merge(image: Array, state: State) -> tuple[int, int]:
     return min(best_x, best_y), max(best_x, best_y)
 
 
-@njit(cache=True)
+@inner
 def _merge(a: int, b: int, state: State, rows: Rows, row_stamp: Array, stamp: Array) -> None:
     """Merge cluster b into a (a < b), correcting co-supports on the rows that hold both."""
     label, after, tail, size, support, weight, co, active, n_active, _, _ = state
@@ -133,7 +136,7 @@ def _merge(a: int, b: int, state: State, rows: Rows, row_stamp: Array, stamp: Ar
     n_active[0] = n
 
 
-@njit(cache=True)
+@kernel
 def merge(a: int, b: int, state: State, rows: Rows) -> None:
     """Merge two clusters; the result keeps the smaller label."""
     row_stamp = np.zeros(len(rows[1]) - 1, np.int8)
@@ -141,7 +144,7 @@ def merge(a: int, b: int, state: State, rows: Rows) -> None:
     _merge(min(a, b), max(a, b), state, rows, row_stamp, stamp)
 
 
-@njit(cache=True)
+@kernel
 def drop(a: int, state: State) -> None:
     """Suppress a cluster with all its members; supports of the others do not change."""
     label, after, active, n_active = state[0], state[1], state[7], state[8]
@@ -157,7 +160,7 @@ def drop(a: int, state: State) -> None:
     n_active[0] = n
 
 
-@njit(cache=True)
+@inner
 def _least_supported(image: Array, state: State) -> Array:
     """The cluster of an image with the least support, then the fewest members, then the least label."""
     size, support = state[3], state[4]
@@ -172,7 +175,7 @@ def _least_supported(image: Array, state: State) -> Array:
     return image[best : best + 1]
 
 
-@njit(cache=True)
+@inner
 def _coarsen(
     image: Array, least_first: bool, state: State, rows: Rows, row_stamp: Array, stamp: Array
 ) -> tuple[int, int]:
@@ -195,7 +198,7 @@ def _coarsen(
     return a, a
 
 
-@njit(cache=True)
+@kernel
 def satisfy_pairs(
     k: int,
     pairs: bool,
@@ -235,7 +238,7 @@ def satisfy_pairs(
     return steps
 
 
-@njit(cache=True)
+@inner
 def _largest_rare(k: int, pairs: bool, state: State, rarest: Array, partner: Array) -> tuple[int, int]:
     """The cluster, twice, or the pair of clusters with the largest support in (0, k), or (-1, -1)."""
     support, co, active, n_active = state[4], state[6], state[7], state[8]
@@ -254,7 +257,7 @@ def _largest_rare(k: int, pairs: bool, state: State, rarest: Array, partner: Arr
     return first, second
 
 
-@njit(cache=True)
+@inner
 def _refresh(a: int, b: int, k: int, state: State, rarest: Array, partner: Array) -> None:
     """Renew what is cached after b was merged into a, or a, which then is b, was suppressed."""
     label, co, active, n_active = state[0], state[6], state[7], state[8]
@@ -268,7 +271,7 @@ def _refresh(a: int, b: int, k: int, state: State, rarest: Array, partner: Array
     partner[a] = -2
 
 
-@njit(cache=True)
+@inner
 def _find_rarest(
     a: int, k: int, co: Array, active: Array, n_active: int, rarest: Array, partner: Array
 ) -> None:
@@ -279,7 +282,7 @@ def _find_rarest(
             rarest[a], partner[a] = co[a, r], r
 
 
-@njit(cache=True)
+@inner
 def _image(itemset: Array, label: Array, stamp: Array) -> Array:
     """The distinct clusters of an itemset; suppressed items (label -1) have none."""
     image = np.empty(len(itemset), np.int64)
@@ -295,7 +298,7 @@ def _image(itemset: Array, label: Array, stamp: Array) -> Array:
     return image[:n]
 
 
-@njit(cache=True)
+@kernel
 def bitmaps(codes: Array, offsets: Array, n_items: int) -> Array:
     """For each item the rows that hold it, one bit a row."""
     bits = np.zeros((n_items, (len(offsets) + 62) // 64), np.uint64)
@@ -305,7 +308,7 @@ def bitmaps(codes: Array, offsets: Array, n_items: int) -> Array:
     return bits
 
 
-@njit(cache=True)
+@inner
 def _image_support(image: Array, enough: int, bits: Array, weights: Array) -> int:
     """Transactions that hold all clusters of an image; counting stops when there are enough."""
     total = 0
@@ -324,7 +327,7 @@ def _image_support(image: Array, enough: int, bits: Array, weights: Array) -> in
     return total
 
 
-@njit(cache=True)
+@kernel
 def itemset_supports(
     sets: Array, set_offsets: Array, enough: int, label: Array, bits: Array, weights: Array
 ) -> Array:
@@ -337,7 +340,7 @@ def itemset_supports(
     return supports
 
 
-@njit(cache=True)
+@kernel
 def satisfy_itemsets(
     k: int,
     least_first: bool,

@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
+from pdanon._kernels.rows import total
 
 __all__ = [
     "count_pairs",
@@ -33,7 +35,7 @@ Node = tuple[int, Array, Array, int, Array, Array]
 Nodes = tuple[Array, Array, Array, Array, Array, Array, Array]
 
 
-@njit(cache=True)
+@kernel
 def item_supports(codes: Array, offsets: Array, weights: Array, n_items: int) -> Array:
     """Support of each item."""
     supports = np.zeros(n_items, np.int64)
@@ -43,7 +45,7 @@ def item_supports(codes: Array, offsets: Array, weights: Array, n_items: int) ->
     return supports
 
 
-@njit(cache=True)
+@kernel
 def transpose(codes: Array, offsets: Array, starts: Array, tids: Array, positions: Array) -> None:
     """Write the rows of each item, and where in ``codes`` it stands there, one item after the other."""
     for code in codes:
@@ -59,7 +61,7 @@ def transpose(codes: Array, offsets: Array, starts: Array, tids: Array, position
             free[codes[position]] = slot + 1
 
 
-@njit(cache=True)
+@kernel
 def pair_supports(
     codes: Array,
     offsets: Array,
@@ -96,7 +98,7 @@ def pair_supports(
         indptr[a + 1] = size
 
 
-@njit(cache=True)
+@inner
 def _grown(array: Array, size: int, capacity: int) -> Array:
     grown = np.empty(capacity, array.dtype)
     for i in range(size):  # assigning a slice takes seconds to compile
@@ -104,7 +106,7 @@ def _grown(array: Array, size: int, capacity: int) -> Array:
     return grown
 
 
-@njit(cache=True)
+@kernel
 def itemset_supports(
     sets: Array, set_offsets: Array, codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array
 ) -> Array:
@@ -116,10 +118,10 @@ def itemset_supports(
     return supports
 
 
-@njit(cache=True)
+@inner
 def _support(itemset: Array, codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array) -> int:
     if len(itemset) == 0:
-        return weights.sum()
+        return total(weights)
     rarest = _rarest(itemset, starts)
     support = 0
     for slot in range(starts[rarest], starts[rarest + 1]):
@@ -129,7 +131,7 @@ def _support(itemset: Array, codes: Array, offsets: Array, weights: Array, start
     return support
 
 
-@njit(cache=True)
+@kernel
 def mark_itemsets(
     sets: Array, set_offsets: Array, codes: Array, offsets: Array, starts: Array, tids: Array, held: Array
 ) -> None:
@@ -143,7 +145,7 @@ def mark_itemsets(
                 held[row] = _contains(codes, offsets[row], offsets[row + 1], itemset)
 
 
-@njit(cache=True)
+@inner
 def _rarest(itemset: Array, starts: Array) -> int:
     """The item that is in the fewest rows."""
     rarest = itemset[0]
@@ -153,7 +155,7 @@ def _rarest(itemset: Array, starts: Array) -> int:
     return rarest
 
 
-@njit(cache=True)
+@inner
 def _contains(codes: Array, start: int, stop: int, itemset: Array) -> bool:
     """Whether a sorted row holds all of a sorted itemset."""
     for item in itemset:
@@ -165,7 +167,7 @@ def _contains(codes: Array, start: int, stop: int, itemset: Array) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def mark_pairs(codes: Array, offsets: Array, rare_starts: Array, rare_items: Array, exposed: Array) -> None:
     """Set ``exposed[row] = 2`` in rows that hold a rare pair and are not exposed yet.
 
@@ -187,7 +189,7 @@ def mark_pairs(codes: Array, offsets: Array, rare_starts: Array, rare_items: Arr
                 break
 
 
-@njit(cache=True)
+@kernel
 def rare_itemsets(
     k: int,
     m: int,
@@ -224,8 +226,7 @@ def rare_itemsets(
     found = np.empty(256, np.int32)
     found_starts = np.zeros(128, np.int64)
     found_supports = np.empty(128, np.int64)
-    n_found = 0
-    size = 0
+    n_found, size = np.int64(0), np.int64(0)
     for a in range(n_items):
         if pair_starts[a + 1] - pair_starts[a] < 2:
             continue
@@ -235,7 +236,7 @@ def rare_itemsets(
                 wanted[item] = False
             _wanted(a, rows, pair_starts, pair_items, exposed, local, wanted)
         _fill_root(a, rows, pair_starts, pair_items, wanted, local, nodes)
-        depth = 0
+        depth = np.int64(0)
         arrived = True
         while depth >= 0:
             length = depth + 3
@@ -285,7 +286,7 @@ def rare_itemsets(
     return found[:size], found_starts[: n_found + 1], found_supports[:n_found]
 
 
-@njit(cache=True)
+@inner
 def _room_for_nodes(depths: int, rows: Rows, pair_starts: Array) -> Nodes:
     """Arrays for one node of each depth, large enough for any item as the first of its prefix."""
     _, offsets, _, starts, tids, positions = rows
@@ -308,7 +309,7 @@ def _room_for_nodes(depths: int, rows: Rows, pair_starts: Array) -> Nodes:
     )
 
 
-@njit(cache=True)
+@inner
 def _wanted(
     a: int, rows: Rows, pair_starts: Array, pair_items: Array, exposed: Array, local: Array, wanted: Array
 ) -> None:
@@ -332,7 +333,7 @@ def _wanted(
         local[pair_items[slot]] = -1
 
 
-@njit(cache=True)
+@inner
 def _fill_root(
     a: int, rows: Rows, pair_starts: Array, pair_items: Array, wanted: Array, local: Array, nodes: Nodes
 ) -> None:
@@ -365,7 +366,7 @@ def _fill_root(
         local[names[0, i]] = -1
 
 
-@njit(cache=True)
+@inner
 def _fill_child(depth: int, b: int, floor: int, keep: Array, nodes: Nodes) -> bool:
     """Write the child whose prefix is extended by local item b; tell whether it has rows worth a look."""
     items, bounds, sources, n_rows, names, n_names, counts = nodes
@@ -405,7 +406,7 @@ def _fill_child(depth: int, b: int, floor: int, keep: Array, nodes: Nodes) -> bo
     return n > 0
 
 
-@njit(cache=True)
+@inner
 def _insert(array: Array, start: int, stop: int, value: int) -> None:
     """Insert a value into the ascending ``array[start:stop]``."""
     while stop > start and array[stop - 1] > value:
@@ -414,7 +415,7 @@ def _insert(array: Array, start: int, stop: int, value: int) -> None:
     array[stop] = value
 
 
-@njit(cache=True)
+@kernel
 def count_pairs(count: Array, node: Node, weights: Array) -> None:
     """Count the pairs of local items of a node in the dense d x d matrix."""
     d, items, bounds, n_rows, sources, _ = node
@@ -428,7 +429,7 @@ def count_pairs(count: Array, node: Node, weights: Array) -> None:
                 count[line + items[q]] += weight
 
 
-@njit(cache=True)
+@inner
 def _rare_cells(
     count: Array, k: int, node: Node, local: Array, pair_starts: Array, pair_items: Array
 ) -> Array:
@@ -452,7 +453,7 @@ def _rare_cells(
     return cells[:n_rare]
 
 
-@njit(cache=True)
+@inner
 def _doubled(cells: Array) -> Array:
     doubled = np.empty((2 * len(cells), 2), cells.dtype)
     for i in range(len(cells)):
@@ -461,7 +462,7 @@ def _doubled(cells: Array) -> Array:
     return doubled
 
 
-@njit(cache=True)
+@inner
 def _any_open(exposed: Array, sources: Array, n_rows: int, length: int) -> bool:
     """Whether a rare itemset of this size would be the smallest known of some row."""
     for i in range(n_rows):
@@ -470,7 +471,7 @@ def _any_open(exposed: Array, sources: Array, n_rows: int, length: int) -> bool:
     return False
 
 
-@njit(cache=True)
+@inner
 def _expose(count: Array, k: int, node: Node, length: int, exposed: Array) -> None:
     """Note the size of the node's rare itemsets in the rows that hold one and no smaller one."""
     d, items, bounds, n_rows, sources, _ = node
@@ -481,7 +482,7 @@ def _expose(count: Array, k: int, node: Node, length: int, exposed: Array) -> No
                 exposed[row] = length
 
 
-@njit(cache=True)
+@inner
 def _holds_rare(count: Array, d: int, k: int, items: Array, start: int, stop: int) -> bool:
     for p in range(start, stop):
         line = np.uint64(items[p]) * np.uint64(d)
@@ -491,7 +492,7 @@ def _holds_rare(count: Array, d: int, k: int, items: Array, start: int, stop: in
     return False
 
 
-@njit(cache=True)
+@inner
 def _write(
     cells: Array,
     count: Array,
@@ -523,7 +524,7 @@ def _write(
     return n_found, size
 
 
-@njit(cache=True)
+@inner
 def _subsets_reach(itemset: Array, k: int, rows: Rows) -> bool:
     """Whether all subsets that lack one item have support >= k."""
     codes, offsets, weights, starts, tids, _ = rows

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pdanon._kernels import inner, kernel
 from pdanon._kernels.counting import _contains, _rarest
 
 __all__ = ["lift", "lift_all", "node_of", "satisfy_itemsets", "satisfy_pairs"]
@@ -33,7 +33,7 @@ Limits = tuple[int, int]  # codes of sensitive items; the diversity, 0 if it doe
 Supports = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Limits]
 
 
-@njit(cache=True)
+@inner
 def lift(node: int, state: State) -> None:
     """Put a node into the cut instead of what the cut has below it."""
     parent, size, _, cost, in_cut, below = state
@@ -48,7 +48,7 @@ def lift(node: int, state: State) -> None:
         node = parent[node]
 
 
-@njit(cache=True)
+@kernel
 def lift_all(nodes: Array, state: State) -> None:
     """Put nodes, ascending, into the cut; of those on one path the uppermost."""
     end = 0
@@ -58,7 +58,7 @@ def lift_all(nodes: Array, state: State) -> None:
             end = node + state[1][node]
 
 
-@njit(cache=True)
+@kernel
 def node_of(leaves: Array, state: State) -> Array:
     """The cut's node above each of some leaves, or nodes at or below the cut."""
     parent, _, _, _, in_cut, _ = state
@@ -69,7 +69,7 @@ def node_of(leaves: Array, state: State) -> Array:
     return nodes
 
 
-@njit(cache=True)
+@inner
 def _maximal(nodes: Array, size: Array, out: Array) -> int:
     """Write the distinct nodes that have no ancestor among the given ones, ascending; return their number."""
     n = 0
@@ -89,7 +89,7 @@ def _maximal(nodes: Array, size: Array, out: Array) -> int:
     return kept
 
 
-@njit(cache=True)
+@inner
 def _reached(nodes: Array, k: int, supports: Supports) -> int:
     """Support of an antichain of nodes, ascending; counted up to k where there are more than two.
 
@@ -114,7 +114,7 @@ def _reached(nodes: Array, k: int, supports: Supports) -> int:
     return support
 
 
-@njit(cache=True)
+@inner
 def _slot(a: int, b: int, supports: Supports) -> int:
     """Place of a pair a < b, -1 if it is in no row."""
     pair_starts, partners = supports[1:3]
@@ -129,7 +129,7 @@ def _slot(a: int, b: int, supports: Supports) -> int:
     return slot if slot < last and partners[slot] == b else -1
 
 
-@njit(cache=True)
+@inner
 def _hidden_in(nodes: Array, supports: Supports) -> int:
     """Support of an antichain of nodes, or 1 where a sensitive item is in too many of its rows."""
     codes, offsets, weights, starts, tids, secret_offsets, secrets, (n_secrets, diversity) = supports[4:]
@@ -146,7 +146,7 @@ def _hidden_in(nodes: Array, supports: Supports) -> int:
     return 1 if most * diversity > support else support
 
 
-@njit(cache=True)
+@inner
 def _cheapest(nodes: Array, k: int, state: State, supports: Supports, out: Array) -> int:
     """Write the generalization of some cut nodes to support >= k that adds least loss; return its length.
 
@@ -179,7 +179,7 @@ def _cheapest(nodes: Array, k: int, state: State, supports: Supports, out: Array
         at[place] = parent[at[place]]
 
 
-@njit(cache=True)
+@inner
 def _precedes(a: Array, n_a: int, b: Array, n_b: int) -> bool:
     for i in range(min(n_a, n_b)):
         if a[i] != b[i]:
@@ -187,7 +187,7 @@ def _precedes(a: Array, n_a: int, b: Array, n_b: int) -> bool:
     return n_a < n_b
 
 
-@njit(cache=True)
+@inner
 def _stepwise(nodes: Array, k: int, state: State, supports: Supports, out: Array) -> int:
     """As ``_cheapest``, one step at a time: up where it adds least loss, then back down where it can."""
     parent, size, _, cost, _, below = state
@@ -213,7 +213,7 @@ def _stepwise(nodes: Array, k: int, state: State, supports: Supports, out: Array
     return _maximal(at, size, out)
 
 
-@njit(cache=True)
+@inner
 def _generalize(nodes: Array, k: int, state: State, supports: Supports) -> None:
     out = np.empty(len(nodes), nodes.dtype)
     if len(nodes) <= 3:
@@ -224,7 +224,7 @@ def _generalize(nodes: Array, k: int, state: State, supports: Supports) -> None:
         lift(out[i], state)
 
 
-@njit(cache=True)
+@kernel
 def satisfy_pairs(k: int, pairs: bool, state: State, supports: Supports) -> int:
     """Raise the cut until no node, and with ``pairs`` no pair of nodes, of it has a support in (0, k).
 
@@ -254,7 +254,7 @@ def satisfy_pairs(k: int, pairs: bool, state: State, supports: Supports) -> int:
     return done
 
 
-@njit(cache=True)
+@kernel
 def satisfy_itemsets(k: int, sets: Array, set_offsets: Array, state: State, supports: Supports) -> int:
     """Raise the cut until what the given sets of nodes have become is not rare; in the order given."""
     done = 0

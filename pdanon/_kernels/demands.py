@@ -9,15 +9,15 @@ of a rare set gives a stronger demand as long as the set stays rare.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pdanon._kernels import inner, kernel
 from pdanon._kernels.counting import _grown
 from pdanon._kernels.cuts import Array, Supports, _maximal, _reached
 
 __all__ = ["forced_nodes", "pair_demands", "set_demands"]
 
 
-@njit(cache=True)
+@kernel
 def forced_nodes(k: int, pairs: bool, parent: Array, size: Array, supports: Supports) -> Array:
     """Nodes that a rare node, or with ``pairs`` a rare pair, demands alone; and all below them."""
     singles, starts, partners, together = supports[:4]
@@ -39,19 +39,19 @@ def forced_nodes(k: int, pairs: bool, parent: Array, size: Array, supports: Supp
     return forced
 
 
-@njit(cache=True)
+@kernel
 def pair_demands(k: int, forced: Array, parent: Array, size: Array, supports: Supports) -> Array:
     """Demands of the rare pairs that stay rare with neither node raised, unless a forced node meets them."""
     starts, partners, together = supports[1:4]
     demands = np.empty(64, np.int32)
-    n = 0
+    n = np.int64(0)
     for a in range(1, len(parent)):
-        u = parent[a]
+        u = np.int64(parent[a])
         if forced[u]:
             continue
         for slot in range(starts[a], starts[a + 1]):
-            b = partners[slot]
-            v = parent[b]
+            b = np.int64(partners[slot])
+            v = np.int64(parent[b])
             if together[slot] >= k or b < a + size[a] or forced[v]:
                 continue
             if not _is_rare(u, b, k, size, supports) and not _is_rare(a, v, k, size, supports):
@@ -62,7 +62,7 @@ def pair_demands(k: int, forced: Array, parent: Array, size: Array, supports: Su
     return demands[:n]
 
 
-@njit(cache=True)
+@inner
 def _is_rare(a: int, b: int, k: int, size: Array, supports: Supports) -> bool:
     """Whether a pair of nodes that is in some row, of parents that are not forced, is rare."""
     first, last = min(a, b), max(a, b)
@@ -73,7 +73,7 @@ def _is_rare(a: int, b: int, k: int, size: Array, supports: Supports) -> bool:
     return _reached(pair, k, supports) < k
 
 
-@njit(cache=True)
+@kernel
 def set_demands(
     k: int, sets: Array, set_offsets: Array, parent: Array, size: Array, supports: Supports
 ) -> tuple[Array, Array]:
@@ -83,7 +83,7 @@ def set_demands(
     """
     demands = np.empty(len(sets), np.int32)
     starts = np.zeros(len(set_offsets), np.int64)
-    n = 0
+    n = np.int64(0)
     met_with = np.full(len(parent), -1, np.int64)
     for i in range(len(set_offsets) - 1):
         at = sets[set_offsets[i] : set_offsets[i + 1]].astype(np.int64)
@@ -100,7 +100,7 @@ def set_demands(
     return demands[: starts[n]], starts[: n + 1]
 
 
-@njit(cache=True)
+@inner
 def _any_within(demands: Array, starts: Array, n: int, mark: Array, value: int) -> bool:
     """Whether all nodes of one of the first n demands are marked with a value."""
     for i in range(n):
@@ -112,7 +112,7 @@ def _any_within(demands: Array, starts: Array, n: int, mark: Array, value: int) 
     return False
 
 
-@njit(cache=True)
+@inner
 def _raise(at: Array, k: int, parent: Array, size: Array, supports: Supports, image: Array) -> int:
     """Raise one node after the other while the set stays rare; write its antichain, return the length."""
     for i in range(len(at)):
@@ -126,7 +126,7 @@ def _raise(at: Array, k: int, parent: Array, size: Array, supports: Supports, im
     return _maximal(at, size, image)
 
 
-@njit(cache=True)
+@inner
 def _lowest_parents(nodes: Array, n: int, parent: Array, size: Array, out: Array) -> int:
     """Write the parents of an antichain that have no other parent below them, ascending."""
     kept = 0

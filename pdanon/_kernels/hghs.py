@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pdanon._kernels import inner, kernel
 from pdanon._kernels.counting import Node, Nodes, Rows, _fill_child, count_pairs
 
 __all__ = ["find_threats", "keep", "node_supports"]
@@ -24,7 +24,7 @@ Found = tuple[Array, Array, Array, Array, Array]
 Items = tuple[Array, Array, Array, Array, Array]
 
 
-@njit(cache=True)
+@kernel
 def node_supports(first: Array, last: Array, rows: Rows) -> Array:
     """Weight of the rows that hold each node."""
     _, _, weights, starts, tids, _ = rows
@@ -38,7 +38,7 @@ def node_supports(first: Array, last: Array, rows: Rows) -> Array:
     return supports
 
 
-@njit(cache=True)
+@kernel
 def keep(
     order: Array, cut: Array, rare: Array, safe: Array, penalty: Array, cost: int, bound: int, known: Known
 ) -> tuple[Array, int]:
@@ -62,7 +62,7 @@ def keep(
     return kept, cost
 
 
-@njit(cache=True)
+@inner
 def _completes(node: int, kept: Array, known: Known) -> bool:
     """Whether all other nodes of a threat that has this node as its last are kept."""
     codes, offsets, newest, before = known
@@ -77,7 +77,7 @@ def _completes(node: int, kept: Array, known: Known) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def find_threats(
     size: int, k: int, nodes: Array, pivots: Array, rank: Array, first: Array, last: Array, rows: Rows
 ) -> tuple[Array, Array, Array, int]:
@@ -126,7 +126,7 @@ def find_threats(
     return found[0][: found[1][found[2][0]]], found[1][: found[2][0] + 1], kept, longest
 
 
-@njit(cache=True)
+@inner
 def _numbered(nodes: Array, first: Array, last: Array, rows: Rows) -> Items:
     item_of = np.full(len(rows[3]) - 1, -1, np.int32)
     begin = np.empty(len(nodes), np.int64)
@@ -138,7 +138,7 @@ def _numbered(nodes: Array, first: Array, last: Array, rows: Rows) -> Items:
     return item_of, begin, end, np.ones(len(nodes), np.bool_), np.full(len(rows[2]), -1, np.int32)
 
 
-@njit(cache=True)
+@inner
 def _gather(pivot: int, items: Items, rows: Rows, count: Array) -> Node:
     """The rows that hold the pivot, as sets of the items that are looked at, and the count of these."""
     item_of, begin, end, looked_at, seen = items
@@ -170,17 +170,17 @@ def _gather(pivot: int, items: Items, rows: Rows, count: Array) -> Node:
     return len(count), sets, bounds, n_rows, sources, sources
 
 
-@njit(cache=True)
+@inner
 def _judge_partners(k: int, count: Array, prefix: Array, looked_at: Array, found: Found) -> None:
     """Give up an item of each rare pair of the pivot and an item that is looked at."""
     for item in range(len(count)):
         if 0 < count[item] < k and looked_at[item]:
             prefix[1] = item
-            if _give_up(prefix, 2, found) == 0:
+            if _give_up(prefix, np.int64(2), found) == 0:
                 return
 
 
-@njit(cache=True)
+@inner
 def _give_up(itemset: Array, length: int, found: Found) -> int:
     """Note a rare itemset, and give up its item of the highest rank; return the place of that."""
     items, bounds, n_found, kept, rank = found
@@ -196,7 +196,7 @@ def _give_up(itemset: Array, length: int, found: Found) -> int:
     return worst
 
 
-@njit(cache=True)
+@inner
 def _root(depths: int, k: int, node: Node, count: Array) -> Nodes:
     """Room for a node of each depth, with the first: the gathered rows, cut down to frequent items."""
     n_items, sets, gathered, n_gathered, tids, _ = node
@@ -229,7 +229,7 @@ def _root(depths: int, k: int, node: Node, count: Array) -> Nodes:
     return items, bounds, sources, n_rows, names, n_names, np.empty((depths, n * n), np.int32)
 
 
-@njit(cache=True)
+@inner
 def _descend(
     size: int, k: int, prefix: Array, weights: Array, nodes: Nodes, spare: Array, found: Found
 ) -> None:
@@ -237,7 +237,7 @@ def _descend(
     items, bounds, sources, n_rows, names, n_names, counts = nodes
     kept = found[3]
     cursor = np.zeros(size, np.int64)
-    depth = 0
+    depth = np.int64(0)
     arrived = True
     while depth >= 0:
         d = n_names[depth]
@@ -257,7 +257,7 @@ def _descend(
             depth += arrived
 
 
-@njit(cache=True)
+@inner
 def _judge_pairs(length: int, k: int, prefix: Array, count: Array, node: Node, found: Found) -> None:
     """Give up an item of each rare itemset that is the prefix and two more items."""
     d, items, bounds, n_rows, _, names = node
@@ -272,7 +272,7 @@ def _judge_pairs(length: int, k: int, prefix: Array, count: Array, node: Node, f
                         return
 
 
-@njit(cache=True)
+@inner
 def _all_kept(itemset: Array, length: int, kept: Array) -> bool:
     for place in range(length):
         if not kept[itemset[place]]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
 
 __all__ = ["eliminate", "minimal_moles", "private_peaks"]
 
@@ -21,7 +22,7 @@ Rows = tuple[Array, Array, Array, Array, Array]
 Tree = tuple[Array, Array, Array]
 
 
-@njit(cache=True)
+@kernel
 def private_peaks(rows: Rows, starts: Array, places: Array, n_items: int) -> Array:
     """For each public item the number of its rows that the most frequent private item shares."""
     counts = np.zeros(n_items, np.int64)
@@ -31,7 +32,7 @@ def private_peaks(rows: Rows, starts: Array, places: Array, n_items: int) -> Arr
     return peaks
 
 
-@njit(cache=True)
+@inner
 def _peak(places: Array, start: int, stop: int, rows: Rows, counts: Array) -> int:
     """The largest count of a private item in the rows of some places; counts are 0 before and after."""
     codes, offsets, ends, row_of, weights = rows
@@ -48,7 +49,7 @@ def _peak(places: Array, start: int, stop: int, rows: Rows, counts: Array) -> in
     return peak
 
 
-@njit(cache=True)
+@kernel
 def minimal_moles(
     k: int,
     p: int,
@@ -135,7 +136,7 @@ def minimal_moles(
     return found[: bounds[n_found]], bounds[: n_found + 1]
 
 
-@njit(cache=True)
+@inner
 def _extend(
     node: int,
     item: int,
@@ -161,7 +162,7 @@ def _extend(
             supports[other] += weights[row]
 
 
-@njit(cache=True)
+@inner
 def _subsets_known(itemset: Array, length: int, path: Array, tree: Tree) -> bool:
     """Whether the tree has the subsets that lack one item; those without one of the last two it has."""
     for left_out in range(length - 2):
@@ -173,7 +174,7 @@ def _subsets_known(itemset: Array, length: int, path: Array, tree: Tree) -> bool
     return True
 
 
-@njit(cache=True)
+@inner
 def _child(node: int, item: int, tree: Tree) -> int:
     names, first, last = tree
     low, high = first[node], last[node]
@@ -186,7 +187,7 @@ def _child(node: int, item: int, tree: Tree) -> int:
     return low if low < last[node] and names[low] == item else -1
 
 
-@njit(cache=True)
+@inner
 def _grown(array: Array) -> Array:
     grown = np.zeros(2 * len(array), array.dtype)
     for i in range(len(array)):
@@ -194,7 +195,7 @@ def _grown(array: Array) -> Array:
     return grown
 
 
-@njit(cache=True)
+@kernel
 def eliminate(
     items: Array, bounds: Array, starts: Array, moles_of: Array, losses: Array, by_moles: bool, by_loss: bool
 ) -> Array:
@@ -209,7 +210,7 @@ def eliminate(
     chosen = np.empty(len(left), np.int64)
     n_waiting, n_chosen = len(left), 0
     while True:
-        best = -1
+        best = np.int64(-1)
         n_left = 0
         for i in range(n_waiting):
             item = waiting[i]
@@ -231,7 +232,7 @@ def eliminate(
                     left[items[position]] -= 1
 
 
-@njit(cache=True)
+@inner
 def _better(a: int, b: int, left: Array, losses: Array, by_moles: bool, by_loss: bool) -> bool:
     """Whether item a comes before the item b < a."""
     one = (left[a] if by_moles else 1) * (losses[b] if by_loss else 1)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
 
 __all__ = ["partition"]
 
@@ -21,7 +22,7 @@ Tree = tuple[Array, Array, Array, Array]
 Rows = tuple[Array, Array, Array]  # offsets, leaves, nodes
 
 
-@njit(cache=True)
+@kernel
 def partition(k: int, members: Array, rows: Rows, tree: Tree) -> Array:
     """Part of each row, -1 for rows that are no members; sets the nodes of the members' occurrences."""
     offsets, leaves, _ = rows
@@ -29,7 +30,7 @@ def partition(k: int, members: Array, rows: Rows, tree: Tree) -> Array:
     part_of = np.full(n_rows, -1, np.int32)
     order = members.copy()  # part after part, ascending within each
     bounds = np.empty((len(members) // k + 2, 2), np.int64)  # of the parts that are not done
-    bounds[0] = 0, len(members)
+    bounds[0, 0], bounds[0, 1] = 0, len(members)
     todo, n_parts = min(len(members), 1), 0
     gains = np.zeros(len(tree[0]), np.int64)
     row_gain = np.zeros(n_rows, np.int64)
@@ -38,11 +39,12 @@ def partition(k: int, members: Array, rows: Rows, tree: Tree) -> Array:
     n_children = np.empty(n_rows, np.int64)
     while todo:
         todo -= 1
-        start, stop = bounds[todo]
+        start, stop = bounds[todo, 0], bounds[todo, 1]
         part = order[start:stop]
         node = _most_gain(part, rows, tree, gains)
         if node < 0:
-            part_of[part] = n_parts
+            for row in part:  # assigning to all at once takes seconds to compile
+                part_of[row] = n_parts
             n_parts += 1
             continue
         for row in part:
@@ -52,7 +54,7 @@ def partition(k: int, members: Array, rows: Rows, tree: Tree) -> Array:
         _publish(part, node, n_buckets, bucket, rows, tree)
         for number in range(n_buckets + 1):
             if sizes[number]:
-                bounds[todo] = start, start + sizes[number]
+                bounds[todo, 0], bounds[todo, 1] = start, start + sizes[number]
                 todo += 1
             start += sizes[number]
             sizes[number] = start - sizes[number]  # from now on where its next row goes
@@ -62,7 +64,7 @@ def partition(k: int, members: Array, rows: Rows, tree: Tree) -> Array:
     return part_of
 
 
-@njit(cache=True)
+@inner
 def _most_gain(part: Array, rows: Rows, tree: Tree, gains: Array) -> int:
     """The node whose expansion gains most (then: the first), -1 if none can be expanded."""
     offsets, leaves, nodes = rows
@@ -82,7 +84,7 @@ def _most_gain(part: Array, rows: Rows, tree: Tree, gains: Array) -> int:
     return best
 
 
-@njit(cache=True)
+@inner
 def _expand(row: int, node: int, rows: Rows, tree: Tree, children: Array) -> tuple[int, int]:
     """Write the children of a node that a row has into its place; their number, and the gain."""
     offsets, leaves, nodes = rows
@@ -98,7 +100,7 @@ def _expand(row: int, node: int, rows: Rows, tree: Tree, children: Array) -> tup
     return end - offsets[row], gain
 
 
-@njit(cache=True)
+@inner
 def _fill(part: Array, offsets: Array, children: Array, n_children: Array, bucket: Array) -> int:
     """Number the sets of children in the order in which they first come; return how many there are."""
     size = 2
@@ -121,7 +123,7 @@ def _fill(part: Array, offsets: Array, children: Array, n_children: Array, bucke
     return n_buckets
 
 
-@njit(cache=True)
+@inner
 def _alike(a: int, b: int, offsets: Array, children: Array, n_children: Array) -> bool:
     if n_children[a] != n_children[b]:
         return False
@@ -131,7 +133,7 @@ def _alike(a: int, b: int, offsets: Array, children: Array, n_children: Array) -
     return True
 
 
-@njit(cache=True)
+@inner
 def _balance(k: int, part: Array, n_buckets: int, bucket: Array, row_gain: Array) -> Array:
     """Gather the rows of small buckets in one more bucket, of k rows at least; return all sizes."""
     sizes = np.zeros(n_buckets + 1, np.int64)
@@ -169,7 +171,7 @@ def _balance(k: int, part: Array, n_buckets: int, bucket: Array, row_gain: Array
     return sizes
 
 
-@njit(cache=True)
+@inner
 def _publish(part: Array, node: int, n_buckets: int, bucket: Array, rows: Rows, tree: Tree) -> None:
     """Replace a node by its children; block it where the last bucket has its occurrences."""
     offsets, leaves, nodes = rows

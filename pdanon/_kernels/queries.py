@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
 
 __all__ = ["estimates"]
 
@@ -15,7 +16,7 @@ Rows = tuple[Array, Array, Array, Array]  # codes, offsets, and the transpose: s
 Cover = tuple[Array, Array]  # labels that stand for each item, the most specific first; where each begins
 
 
-@njit(cache=True)
+@kernel
 def estimates(
     sets: Array,
     set_offsets: Array,
@@ -51,7 +52,7 @@ def estimates(
     return totals
 
 
-@njit(cache=True)
+@inner
 def _rarest(itemset: Array, cover: Cover, rows: Rows) -> int:
     """The item whose labels are in the fewest rows, a row counted for each."""
     rarest, fewest = itemset[0], np.int64(-1)
@@ -65,7 +66,7 @@ def _rarest(itemset: Array, cover: Cover, rows: Rows) -> int:
     return rarest
 
 
-@njit(cache=True)
+@inner
 def _label_in(item: int, cover: Cover, rows: Rows, row: int) -> int:
     """The first label of an item that a row holds; -1 if there is none."""
     codes, offsets = rows[0], rows[1]
@@ -83,7 +84,7 @@ def _label_in(item: int, cover: Cover, rows: Rows, row: int) -> int:
     return -1
 
 
-@njit(cache=True)
+@inner
 def _odds(itemset: Array, cover: Cover, odds: Array, rows: Rows, row: int, chosen: Array) -> float:
     """Odds that a released row held all items of an itemset."""
     for i in range(len(itemset)):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pdanon._kernels import inner, kernel
 from pdanon._kernels.refine_state import Rows, Space, State, changed, clusters_beside, move_to, spot
 
 __all__ = ["descend", "price"]
@@ -20,7 +20,7 @@ __all__ = ["descend", "price"]
 Array = NDArray[Any]
 
 
-@njit(cache=True)
+@inner
 def price(size: int, held: int, support: int, loss: int, scale: int) -> float:
     """What a cluster costs; UL, which is loss 2, over 2**scale."""
     if loss == 2:
@@ -28,14 +28,14 @@ def price(size: int, held: int, support: int, loss: int, scale: int) -> float:
     return float(size - loss) * held if size > 1 else 0.0
 
 
-@njit(cache=True)
+@inner
 def _tally(x: int, state: State, rows: Rows, space: Space) -> tuple[int, int]:
     """Fill the work space; the number of clusters touched, and the rows that x's cluster loses."""
     beside, alone, touched, place = space.beside, space.alone, space.touched, space.place
     near, triples = space.near, state.asked[1] == 3
     a, n_touched, lost = state.label[x], 0, 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
-        row = rows.tids[slot]
+        row = np.int64(rows.tids[slot])
         weight = rows.weights[row]
         n = clusters_beside(x, row, state.label, rows, space)
         leaves = a >= 0 and space.stamp[a] != space.token[0]
@@ -58,7 +58,7 @@ def _tally(x: int, state: State, rows: Rows, space: Space) -> tuple[int, int]:
     return n_touched, lost
 
 
-@njit(cache=True)
+@inner
 def _clear(n_touched: int, state: State, space: Space) -> None:
     for i in range(n_touched):
         cluster = space.touched[i]
@@ -68,7 +68,7 @@ def _clear(n_touched: int, state: State, space: Space) -> None:
             space.lone[i, :i] = 0
 
 
-@njit(cache=True)
+@inner
 def _rare_pairs(a: int, n_touched: int, state: State, space: Space) -> tuple[int, int]:
     """List pairs of clusters that few rows hold beside the item, and those that break with its own."""
     k, n_pairs, n_broken = state.asked[0], 0, 0
@@ -87,7 +87,7 @@ def _rare_pairs(a: int, n_touched: int, state: State, space: Space) -> tuple[int
     return n_pairs, n_broken
 
 
-@njit(cache=True)
+@inner
 def _triples_stay(
     a: int, b: int, n_touched: int, n_pairs: int, n_broken: int, state: State, space: Space
 ) -> bool:
@@ -114,7 +114,7 @@ def _triples_stay(
     return True
 
 
-@njit(cache=True)
+@inner
 def _gain(x: int, b: int, lost: int, state: State, space: Space) -> float:
     """How good it is to move an item to cluster b; 0 if nothing is gained.
 
@@ -132,7 +132,7 @@ def _gain(x: int, b: int, lost: int, state: State, space: Space) -> float:
         before += price(size[a], held[a], support[a], loss, scale)
         after += price(size[a] - 1, held[a] - worth, support[a] - lost, loss, scale)
     elif loss == 2:
-        before += price(len(state.label), 0, singles, loss, scale)
+        before += price(len(state.label), np.int64(0), singles, loss, scale)
     else:
         before += float(len(state.label) - loss) * worth
     gain = before - after
@@ -141,7 +141,7 @@ def _gain(x: int, b: int, lost: int, state: State, space: Space) -> float:
     return np.log2(gain) + scale + 64.0 if gain > 1e-12 * before else 0.0
 
 
-@njit(cache=True)
+@inner
 def _best_target(x: int, state: State, rows: Rows, space: Space) -> int:
     """The cluster to which an item moves safely with the most gain; -1 if there is none.
 
@@ -200,7 +200,7 @@ def _best_target(x: int, state: State, rows: Rows, space: Space) -> int:
     return best
 
 
-@njit(cache=True)
+@inner
 def _may_move(x: int, b: int, state: State, rows: Rows, space: Space) -> bool:
     """Whether nothing is rare after a move, which is taken back."""
     a, top = state.label[x], state.top[0]
@@ -211,7 +211,7 @@ def _may_move(x: int, b: int, state: State, rows: Rows, space: Space) -> bool:
     return safe
 
 
-@njit(cache=True)
+@kernel
 def descend(order: Array, state: State, rows: Rows, space: Space) -> None:
     """Give each item that is awake its best safe move, in the given order.
 

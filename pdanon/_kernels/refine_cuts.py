@@ -21,9 +21,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from pdanon._kernels import inner, kernel
 from pdanon._kernels.counting import _contains
 
 __all__ = ["force", "replace"]
@@ -34,7 +34,7 @@ Rows = tuple[Array, Array, Array, Array, Array]  # codes, offsets, weights, star
 Space = tuple[Array, Array, Array, Array, Array, Array, Array]
 
 
-@njit(cache=True)
+@kernel
 def replace(
     blocks: Array,
     top: int,
@@ -54,7 +54,7 @@ def replace(
     """
     became, first, last, occurrences, price = state
     start, stop = first[top], last[top]
-    saved = np.int64(0)
+    saved = 0
     for block in blocks:
         if 0 <= became[block, start] < top:  # published above by now
             return 0
@@ -65,7 +65,10 @@ def replace(
                 saved -= occurrences[block, item] * price[node]
     if saved <= least:
         return 0
-    old = became[blocks, start:stop]
+    old = np.empty((len(blocks), stop - start), became.dtype)
+    for i in range(len(blocks)):  # item by item: slices would take seconds to compile
+        for item in range(start, stop):
+            old[i, item - start] = became[blocks[i], item]
     _publish(blocks, top, -1, state)
     safe = len(blocks) == len(became) or _rest_is_safe(old, k, whole, state, rows, space)
     for node in nodes:
@@ -79,20 +82,21 @@ def replace(
                 for item in range(first[node], last[node]):
                     saved -= occurrences[block, item] * (price[-1] - price[node])
     if safe and saved > least:
-        return int(saved)
+        return saved
     for i in range(len(blocks)):
-        became[blocks[i], start:stop] = old[i]
+        for item in range(start, stop):
+            became[blocks[i], item] = old[i, item - start]
     return 0
 
 
-@njit(cache=True)
+@inner
 def _publish(blocks: Array, top: int, node: int, state: State) -> None:
     became, first, last = state[:3]
     for block in blocks:
         became[block, first[top] : last[top]] = node
 
 
-@njit(cache=True)
+@inner
 def _rest_is_safe(old: Array, k: int, whole: bool, state: State, rows: Rows, space: Space) -> bool:
     """Whether labels that some blocks have no more are safe where other blocks have them."""
     for i in range(len(old)):
@@ -108,7 +112,7 @@ def _rest_is_safe(old: Array, k: int, whole: bool, state: State, rows: Rows, spa
     return True
 
 
-@njit(cache=True)
+@kernel
 def force(
     top: int,
     nodes: Array,
@@ -148,7 +152,7 @@ def force(
     return True
 
 
-@njit(cache=True)
+@inner
 def _rare_beside(node: int, k: int, whole: bool, state: State, rows: Rows, space: Space) -> int:
     """A label of a rare set of the given one and up to ``depth`` others; -1 if all of these are safe."""
     n, support = _rows_with(node, state, rows, space)
@@ -159,14 +163,14 @@ def _rare_beside(node: int, k: int, whole: bool, state: State, rows: Rows, space
     return _rare_in_set(node, n, k, state, rows, space) if len(space[3]) else -1
 
 
-@njit(cache=True)
+@inner
 def _rows_with(node: int, state: State, rows: Rows, space: Space) -> tuple[int, int]:
     """List the rows that hold a label; their number, and how many transactions they are."""
     became, first, last = state[:3]
     codes, offsets, weights, starts, tids = rows
     stamp, turn, held = space[:3]
     turn[0] += 1
-    n, support, n_items = 0, np.int64(0), became.shape[1]
+    n, support, n_items = 0, 0, became.shape[1]
     for item in range(first[node], last[node]):
         for slot in range(starts[item], starts[item + 1]):
             row = tids[slot]
@@ -176,10 +180,10 @@ def _rows_with(node: int, state: State, rows: Rows, space: Space) -> tuple[int, 
                 held[0, n] = row
                 n += 1
                 support += weights[row]
-    return n, int(support)
+    return n, support
 
 
-@njit(cache=True)
+@inner
 def _rare_in_set(pivot: int, n: int, k: int, state: State, rows: Rows, space: Space) -> int:
     """The last label of a rare set of labels with the pivot, -1 if there is none; depth first, ascending."""
     held, count, touched, size, place = space[2:]
@@ -203,7 +207,7 @@ def _rare_in_set(pivot: int, n: int, k: int, state: State, rows: Rows, space: Sp
     return rare
 
 
-@njit(cache=True)
+@inner
 def _tally(pivot: int, above: int, depth: int, n: int, k: int, state: State, rows: Rows, space: Space) -> int:
     """Count the labels above a number, except the pivot, in some rows; one that is rare there, else -1."""
     became = state[0]
@@ -227,7 +231,7 @@ def _tally(pivot: int, above: int, depth: int, n: int, k: int, state: State, row
     return -1
 
 
-@njit(cache=True)
+@inner
 def _rows_also_with(label: int, depth: int, n: int, state: State, rows: Rows, held: Array) -> int:
     """List the rows of a depth that hold one more label; return their number."""
     became = state[0]
@@ -244,7 +248,7 @@ def _rows_also_with(label: int, depth: int, n: int, state: State, rows: Rows, he
     return found
 
 
-@njit(cache=True)
+@inner
 def _rare_in_row(pivot: int, n: int, k: int, state: State, rows: Rows, space: Space) -> int:
     """A label of a row that is rare as a whole; -1 if none is. All rows that hold the pivot are listed."""
     labels, starts = _published(n, state, rows, space[2])
@@ -262,7 +266,7 @@ def _rare_in_row(pivot: int, n: int, k: int, state: State, rows: Rows, space: Sp
     return -1
 
 
-@njit(cache=True)
+@inner
 def _published(n: int, state: State, rows: Rows, held: Array) -> tuple[Array, Array]:
     """The labels of the listed rows, ascending, as CSR."""
     became = state[0]

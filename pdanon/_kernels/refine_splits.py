@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels import inner, kernel
 from pdanon._kernels.refine import price
 from pdanon._kernels.refine_state import Rows, Space, State, changed, move_to
 
@@ -20,7 +21,7 @@ Array = NDArray[Any]
 PASSES = 6
 
 
-@njit(cache=True)
+@inner
 def _empty(state: State) -> int:
     """The first empty cluster, -1 if there is none."""
     for cluster in range(min(state.top[0] + 1, len(state.size))):
@@ -29,7 +30,7 @@ def _empty(state: State) -> int:
     return -1
 
 
-@njit(cache=True)
+@inner
 def _may_part(c: int, state: State) -> bool:
     """Whether the parts of a cluster could have enough rows beside the others; most cannot."""
     k, largest = state.asked[0], state.asked[1]
@@ -41,7 +42,7 @@ def _may_part(c: int, state: State) -> bool:
     return True
 
 
-@njit(cache=True)
+@inner
 def _part(n: int, c: int, new: int, state: State, rows: Rows, space: Space) -> None:
     """Distribute the first members over two clusters until nothing is rare, if that is found."""
     members, half = space.members, state.held[c] // 2
@@ -64,13 +65,13 @@ def _part(n: int, c: int, new: int, state: State, rows: Rows, space: Space) -> N
             return
 
 
-@njit(cache=True)
+@inner
 def split(c: int, order: Array, state: State, rows: Rows, space: Space) -> bool:
     """Part a cluster in two, if that is safe and a gain; whether it was."""
     new, top = _empty(state), state.top[0]
     if new < 0 or state.tried[c] or not _may_part(c, state):
         return False
-    n, loss, scale = 0, state.asked[2], state.size[c]
+    n, loss, scale = np.int64(0), state.asked[2], state.size[c]
     for x in order:
         if state.label[x] == c:
             space.members[n] = x
@@ -92,7 +93,7 @@ def split(c: int, order: Array, state: State, rows: Rows, space: Space) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def split_each(clusters: Array, order: Array, state: State, rows: Rows, space: Space) -> int:
     """Part some clusters, one after the other, where that is safe and a gain; return how many."""
     done = 0

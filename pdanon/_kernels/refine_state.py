@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
 
 __all__ = ["Rows", "Space", "State", "changed", "count", "move_to", "relocate", "spot"]
 
@@ -69,7 +70,7 @@ class Space(NamedTuple):
     members: Array  # items in hand
 
 
-@njit(cache=True)
+@inner
 def spot(a: int, b: int, c: int) -> int:
     """Where in ``cube`` three different clusters are."""
     low, high = min(a, b), max(a, b)
@@ -82,7 +83,7 @@ def spot(a: int, b: int, c: int) -> int:
     return high * (high - 1) * (high - 2) // 6 + middle * (middle - 1) // 2 + low
 
 
-@njit(cache=True)
+@inner
 def clusters_beside(x: int, row: int, label: Array, rows: Rows, space: Space) -> int:
     """List in ``near`` the clusters of the other items of a row, and return their number."""
     stamp, near, token = space.stamp, space.near, space.token
@@ -98,12 +99,12 @@ def clusters_beside(x: int, row: int, label: Array, rows: Rows, space: Space) ->
     return n
 
 
-@njit(cache=True)
+@inner
 def _lack(support: int, k: int) -> int:
     return k - support if 0 < support < k else 0
 
 
-@njit(cache=True)
+@inner
 def _count(c: int, weight: int, n: int, near: Array, state: State) -> None:
     """Add transactions to what a cluster is counted in together with n others."""
     k, largest = state.asked[0], state.asked[1]
@@ -128,12 +129,12 @@ def _count(c: int, weight: int, n: int, near: Array, state: State) -> None:
     state.short[0] += short
 
 
-@njit(cache=True)
+@inner
 def _flip(cluster: int, row: int, bits: Array) -> None:
     bits[cluster, row >> 6] ^= np.uint64(1) << np.uint64(row & 63)
 
 
-@njit(cache=True)
+@inner
 def _recount(constraint: int, state: State, rows: Rows) -> None:
     """Count the support of the image of a constraint again, up to k."""
     k, label, bits = state.asked[0], state.label, state.bits
@@ -160,7 +161,7 @@ def _recount(constraint: int, state: State, rows: Rows) -> None:
     state.met[constraint] = total
 
 
-@njit(cache=True)
+@inner
 def _recount_touched(x: int, a: int, b: int, state: State, rows: Rows) -> None:
     """Count again the constraints that hold an item, or that two clusters stand for."""
     for constraint in range(len(state.met)):
@@ -172,14 +173,14 @@ def _recount_touched(x: int, a: int, b: int, state: State, rows: Rows) -> None:
                 break
 
 
-@njit(cache=True)
+@inner
 def move_to(x: int, b: int, state: State, rows: Rows, space: Space) -> None:
     """Move an item to cluster b, which may be empty; -1 suppresses it."""
     stamp, near, token = space.stamp, space.near, space.token
     constrained = state.asked[1] == 0
     a = state.label[x]
     for slot in range(rows.starts[x], rows.starts[x + 1]):
-        row = rows.tids[slot]
+        row = np.int64(rows.tids[slot])
         n = clusters_beside(x, row, state.label, rows, space)
         if a >= 0 and stamp[a] != token[0]:
             _count(a, -rows.weights[row], n, near, state)
@@ -202,7 +203,7 @@ def move_to(x: int, b: int, state: State, rows: Rows, space: Space) -> None:
         _recount_touched(x, a, b, state, rows)
 
 
-@njit(cache=True)
+@inner
 def changed(cluster: int, state: State) -> None:
     """Wake the members of a cluster, so that they are looked at again."""
     if cluster >= 0:
@@ -212,22 +213,24 @@ def changed(cluster: int, state: State) -> None:
                 state.asleep[x] = False
 
 
-@njit(cache=True)
+@kernel
 def relocate(labels: Array, state: State, rows: Rows, space: Space) -> None:
     """Move every item to where the labels say."""
     for x in range(len(labels)):
         if labels[x] != state.label[x]:
             move_to(x, labels[x], state, rows, space)
-    state.asleep[:] = False
-    state.tried[:] = False
+    for x in range(len(labels)):
+        state.asleep[x] = False
+    for cluster in range(len(state.tried)):
+        state.tried[cluster] = False
 
 
-@njit(cache=True)
+@kernel
 def count(state: State, rows: Rows, space: Space) -> None:
     """Count all supports from nothing; labels, sizes and what clusters hold are there."""
     near = space.near
     for row in range(len(rows.weights)):
-        n = clusters_beside(-1, row, state.label, rows, space)
+        n = clusters_beside(np.int64(-1), row, state.label, rows, space)
         # Each cluster counts with those before it, so that every pair and every triple counts once.
         for i in range(n):
             _count(near[i], rows.weights[row], i, near, state)

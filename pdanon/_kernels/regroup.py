@@ -19,8 +19,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import inner, kernel
 
 __all__ = ["costs", "cut_nodes", "least_counts", "move_rows"]
 
@@ -32,7 +33,7 @@ Space = tuple[Array, Array, Array, Array]
 Index = tuple[Array, Array]  # groups that hold each node, as CSR
 
 
-@njit(cache=True)
+@inner
 def _tally(members: Array, times: int, rows: Rows, tree: Tree, space: Space) -> None:
     """Fill the work space; the first row stands for so many."""
     starts, nodes, counts = rows
@@ -50,7 +51,7 @@ def _tally(members: Array, times: int, rows: Rows, tree: Tree, space: Space) -> 
                 torn[tree[0][node]] = True
 
 
-@njit(cache=True)
+@inner
 def _clear(members: Array, rows: Rows, space: Space) -> None:
     starts, nodes = rows[:2]
     held, _, total, torn = space
@@ -60,7 +61,7 @@ def _clear(members: Array, rows: Rows, space: Space) -> None:
             torn[nodes[place]] = False
 
 
-@njit(cache=True)
+@inner
 def _cost(members: Array, times: int, bags: bool, rows: Rows, tree: Tree, space: Space) -> int:
     """Loss of some rows that are published alike, all of which hold items; the first stands for so many."""
     starts, nodes = rows[:2]
@@ -68,7 +69,7 @@ def _cost(members: Array, times: int, bags: bool, rows: Rows, tree: Tree, space:
     held, least, total, torn = space
     _tally(members, times, rows, tree, space)
     first, n_rows = members[0], len(members) - 1 + times
-    lost = np.int64(0)
+    lost = 0
     if bags:
         lost = total[0] * price[-1]
     end = 0  # of the subtree of the last node that is published
@@ -82,10 +83,10 @@ def _cost(members: Array, times: int, bags: bool, rows: Rows, tree: Tree, space:
             lost += total[node] * price[node]
             end = node + size[node]
     _clear(members, rows, space)
-    return int(lost)
+    return lost
 
 
-@njit(cache=True)
+@inner
 def _members(group: int, without: int, extra: int, state: State) -> Array:
     """The rows of a group, without one of them and with another; -1 for none."""
     after, first, size = state[1:4]
@@ -102,14 +103,14 @@ def _members(group: int, without: int, extra: int, state: State) -> Array:
     return found[:n]
 
 
-@njit(cache=True)
+@kernel
 def costs(bags: bool, rows: Rows, tree: Tree, state: State, space: Space) -> None:
     """Count the loss of each group."""
     for group in range(len(state[3])):
         state[4][group] = _cost(_members(group, -1, -1, state), 1, bags, rows, tree, space)
 
 
-@njit(cache=True)
+@inner
 def _put(row: int, group: int, state: State) -> None:
     """Take a row out of its group and put it into another."""
     group_of, after, first, size, _ = state
@@ -127,7 +128,7 @@ def _put(row: int, group: int, state: State) -> None:
     group_of[row] = group
 
 
-@njit(cache=True)
+@kernel
 def move_rows(
     k: int,
     turns: Array,
@@ -186,7 +187,7 @@ def move_rows(
     return saved
 
 
-@njit(cache=True)
+@inner
 def _least_alike(row: int, group: int, n: int, rows: Rows, tree: Tree, state: State, space: Space) -> Array:
     """The n rows of a group that have least in common with a row."""
     starts, nodes, counts = rows
@@ -210,7 +211,7 @@ def _least_alike(row: int, group: int, n: int, rows: Rows, tree: Tree, state: St
     return members[:n]
 
 
-@njit(cache=True)
+@inner
 def _nearest(
     row: int,
     own: int,
@@ -269,7 +270,7 @@ def _nearest(
     return kept
 
 
-@njit(cache=True)
+@kernel
 def cut_nodes(offsets: Array, leaves: Array, rows: Rows, tree: Tree, state: State, space: Space) -> Array:
     """The node of each occurrence at the lowest cut at which all rows of its group hold the same nodes."""
     became = np.full(len(leaves), -1, np.int32)
@@ -288,7 +289,7 @@ def cut_nodes(offsets: Array, leaves: Array, rows: Rows, tree: Tree, state: Stat
     return became
 
 
-@njit(cache=True)
+@kernel
 def least_counts(rows: Rows, least: Array, tree: Tree, state: State, space: Space) -> None:
     """Write the least count of each group's rows into the place of its first row."""
     starts, nodes = rows[:2]

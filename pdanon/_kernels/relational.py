@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from numpy.typing import NDArray
+
+from pdanon._kernels import kernel
 
 __all__ = ["look_up"]
 
 Array = NDArray[Any]
 
 
-@njit(cache=True)
+@kernel
 def look_up(tables: Array, starts: Array, codes: Array, rows: Array, losses: Array) -> None:
     """Sum, for each of some rows, what the tables of all columns have for its values."""
     for place, row in enumerate(rows):

@@ -8,17 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["canonical_rows", "collect_rows", "copy_places", "gather", "sort_rows"]
+from pdanon._kernels import inner, kernel
+
+__all__ = ["canonical_rows", "collect_rows", "copy_places", "gather", "sort_rows", "total"]
 
 Array = NDArray[Any]
 NUMBER = 31
 MOST = 2**NUMBER - 1
 
 
-@njit(cache=True)
+@kernel
 def canonical_rows(
     codes: Array, offsets: Array, targets: Array, is_used: Array, repeats: bool
 ) -> tuple[Array, Array]:
@@ -28,7 +29,7 @@ def canonical_rows(
     """
     found = np.empty(len(codes), np.int32)
     ends = np.zeros(len(offsets), np.int64)
-    size = 0
+    size = np.int64(0)
     for row in range(len(offsets) - 1):
         start = size
         for position in range(offsets[row], offsets[row + 1]):
@@ -47,10 +48,10 @@ def canonical_rows(
     return found[:size], ends
 
 
-@njit(cache=True)
+@kernel
 def sort_rows(codes: Array, starts: Array, lengths: Array) -> Array:
     """Sort some rows in place: the positions of the codes that equal the one before them in their row."""
-    again = np.empty(lengths.sum(), np.int64)
+    again = np.empty(total(lengths), np.int64)
     count = 0
     for i in range(len(starts)):
         _sort(codes, starts[i], starts[i] + lengths[i])
@@ -61,7 +62,7 @@ def sort_rows(codes: Array, starts: Array, lengths: Array) -> Array:
     return again[:count]
 
 
-@njit(cache=True)
+@inner
 def _sort(codes: Array, start: int, stop: int) -> None:
     """Sort ``codes[start:stop]`` in place: Shell's sort, which inserts one by one in short rows."""
     gap = 1
@@ -78,10 +79,19 @@ def _sort(codes: Array, start: int, stop: int) -> None:
         gap //= 3
 
 
-@njit(cache=True)
+@inner
+def total(numbers: Array) -> int:
+    """Their sum; that of NumPy, which can say what is wrong with an axis, takes seconds to compile."""
+    found = 0
+    for number in numbers:
+        found += number
+    return found
+
+
+@kernel
 def gather(codes: Array, starts: Array, lengths: Array) -> Array:
     """Codes from each start on, as many as its length, one after the other."""
-    found = np.empty(lengths.sum(), np.int32)
+    found = np.empty(total(lengths), np.int32)
     size = 0
     for i in range(len(starts)):
         for position in range(starts[i], starts[i] + lengths[i]):
@@ -90,7 +100,7 @@ def gather(codes: Array, starts: Array, lengths: Array) -> Array:
     return found
 
 
-@njit(cache=True)
+@kernel
 def collect_rows(
     codes: Array,
     offsets: Array,
@@ -131,7 +141,7 @@ def collect_rows(
     return count, numbers
 
 
-@njit(cache=True)
+@kernel
 def copy_places(table: Array, larger: Array) -> None:
     """Write what is in a hash table into a larger one, empty so far."""
     for entry in table:
@@ -142,7 +152,7 @@ def copy_places(table: Array, larger: Array) -> None:
             larger[place] = entry
 
 
-@njit(cache=True)
+@inner
 def _hash(codes: Array, start: int, stop: int) -> np.int64:
     """A number of 32 bits."""
     key = np.uint64(1469598103934665603)
@@ -151,7 +161,7 @@ def _hash(codes: Array, start: int, stop: int) -> np.int64:
     return np.int64((key ^ (key >> np.uint64(29))) & np.uint64(2**32 - 1))
 
 
-@njit(cache=True)
+@inner
 def _are_equal(codes: Array, start: int, stop: int, others: Array, other: int, end: int) -> bool:
     if stop - start != end - other:
         return False

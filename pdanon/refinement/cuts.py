@@ -218,7 +218,7 @@ class CutRefinement:
         price = np.where(tree.leaves == 1, 0, tree.leaves.astype(np.int64) - base)
         self._most = max(tree.n_leaves - base, 1)
         self._state: Any = (
-            became[:, order],
+            np.ascontiguousarray(became[:, order]),  # of one layout, so that kernels are compiled once
             first,
             last,
             occurrences.reshape(became.shape),
@@ -337,7 +337,8 @@ class CutRefinement:
         from pdanon._kernels import refine_cuts as kernels
 
         task: Any = self._drop, *self._asked, self._state, self._rows, self._space
-        return kernels.replace(*move, least, *task)
+        blocks, top, nodes = move
+        return kernels.replace(blocks, top, nodes.astype(np.int32), least, *task)
 
     def _exchange(self, limit: float | None) -> int:
         """Make the first move that gains with what has to give way to it, and with what follows."""
@@ -347,7 +348,7 @@ class CutRefinement:
         task: Any = self._drop, *self._asked, *levels, self._state, self._rows, self._space
         for _, top, nodes in self._moves() if len(became) == 1 else ():
             old = became.copy()
-            if not is_over(self._started, limit) and kernels.force(top, nodes, *task):
+            if not is_over(self._started, limit) and kernels.force(top, nodes.astype(np.int32), *task):
                 self._replace_all(limit)
                 gained = self._cost - self._current_cost()
                 if gained > 0:
