@@ -106,7 +106,7 @@ def measured(step: str, directory: Path, millions: int) -> Figures:
 
 def table(figures: dict[str, dict[str, Figures]]) -> list[str]:
     sizes = sorted(figures, key=int)
-    head = "".join(f" {size} million: s | GB | a million: s |" for size in sizes)
+    head = "".join(f" {size} million: s | GB | s a million |" for size in sizes)
     lines = [f"| step |{head}", "|---|" + "---:|" * 3 * len(sizes)]
     for step, (_, title) in STEPS.items():
         cells = []

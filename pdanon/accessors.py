@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pdanon.algorithms import ALGORITHMS
 from pdanon.choice import anonymize
-from pdanon.columns import find_column, is_list_column
+from pdanon.columns import LISTS_HINT, find_column, is_list_column
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.groups import lcg
 from pdanon.guarantees import KmAnonymity, audit
@@ -89,24 +89,52 @@ class ItemsetAccessor:
 
     def __init__(self, series: pd.Series[Any]) -> None:
         if not is_list_column(series):
-            hint = "build it with pdanon.as_itemsets(...); text that looks like a list is not parsed"
-            raise ColumnError("the column does not hold lists", got=f"dtype {series.dtype}", hint=hint)
+            raise ColumnError("the column does not hold lists", got=f"dtype {series.dtype}", hint=LISTS_HINT)
         self._obj = series
 
     @property
     def items(self) -> pd.Index[Any]:
-        """The distinct items that occur, in ascending order."""
+        """The distinct items that occur, in ascending order.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+        >>> baskets.itemset.items.tolist()
+        ['rice', 'tea']
+        """
         return self.supports().index
 
     @property
     def lengths(self) -> pd.Series[int]:
-        """Number of distinct items of each row; NA for a missing row."""
+        """Number of distinct items of each row; NA for a missing row.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+        >>> baskets.itemset.lengths.tolist()
+        [2, 1, 0, <NA>]
+        """
         itemsets = self._itemsets()
         lengths = pd.arrays.IntegerArray(itemsets.lengths, itemsets.nulls)
         return pd.Series(lengths, index=self._obj.index, name="length")
 
     def supports(self) -> pd.Series[int]:
-        """Number of rows that hold each item, by item."""
+        """Number of rows that hold each item, by item.
+
+        Returns
+        -------
+        pandas.Series
+            In the order of the items.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+        >>> baskets.itemset.supports().to_dict()
+        {'rice': 1, 'tea': 2}
+        """
         return supports(self._itemsets())
 
     def support(self, itemset: Iterable[Any]) -> int:
@@ -115,7 +143,23 @@ class ItemsetAccessor:
         Parameters
         ----------
         itemset : iterable
-            Items; the empty itemset is in every row.
+            Items; the empty itemset is in every row, and one that does not occur in none.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        ParameterError
+            If it is not a list of items, such as a single one.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+        >>> baskets.itemset.support(["tea"])
+        2
         """
         return int(self.contains(itemset).sum())
 
@@ -125,45 +169,119 @@ class ItemsetAccessor:
         Parameters
         ----------
         itemset : iterable
-            Items; the empty itemset is in every row.
+            Items; the empty itemset is in every row, and one that does not occur in none.
+
+        Returns
+        -------
+        pandas.Series
+            Of bool, with the index of the column.
+
+        Raises
+        ------
+        ParameterError
+            If it is not a list of items, such as a single one.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+        >>> baskets[baskets.itemset.contains(["tea"])].tolist()
+        [['rice', 'tea'], ['tea']]
         """
         itemsets = self._itemsets()
         wanted = np.unique(itemsets.lookup(_listed(itemset)))
         hits = np.bincount(itemsets.rows[np.isin(itemsets.codes, wanted)], minlength=itemsets.n_rows)
         return pd.Series(hits == len(wanted), index=self._obj.index, name="contains")
 
-    def rare(self, k: int, m: int) -> pd.DataFrame:
+    def rare(self, k: int, m: int | None = 2) -> pd.DataFrame:
         """List the minimal itemsets of up to m items that occur in fewer than k rows.
 
         Parameters
         ----------
-        k, m : int
-            As in :class:`pdanon.KmAnonymity`.
+        k : int
+            Least number of rows that an attacker's knowledge must match; at least 2.
+        m : int or None
+            Most items that the attacker knows; None: all items of a row, and then whole rows are listed.
 
         Returns
         -------
         pandas.DataFrame
             ``itemset, support``, by size, then by items.
+
+        Raises
+        ------
+        ParameterError
+            If k or m is out of range.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+        >>> baskets.itemset.rare(k=2)
+            itemset  support
+        0  ['rice']        1
         """
         threats = KmAnonymity(k, m).audit(self._obj.to_frame("itemset")).threats
         return threats[["itemset", "support"]]
 
-    def is_km_anonymous(self, k: int, m: int | None) -> bool:
-        """Tell whether every itemset of up to m items that occurs is in at least k rows."""
+    def is_km_anonymous(self, k: int, m: int | None = 2) -> bool:
+        """Tell whether every itemset of up to m items that occurs is in at least k rows.
+
+        Parameters
+        ----------
+        k : int
+            Least number of rows that an attacker's knowledge must match; at least 2.
+        m : int or None
+            Most items that the attacker knows; None: all items of a row.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        ParameterError
+            If k or m is out of range.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+        >>> baskets.itemset.is_km_anonymous(k=2)
+        False
+        """
         return KmAnonymity(k, m).audit(self._obj.to_frame("itemset")).holds
 
-    def generalize(self, mapping: Mapping[Any, str]) -> pd.Series[Any]:
+    def generalize(self, mapping: Mapping[Any, str] | pd.Series[str]) -> pd.Series[Any]:
         """Replace items by labels; items that are not named keep their text.
 
         Parameters
         ----------
-        mapping : mapping
-            Label by item.
+        mapping : mapping or Series
+            Label by item. Items that do not occur are ignored.
+
+        Returns
+        -------
+        pandas.Series
+            Lists of text.
+
+        Raises
+        ------
+        ParameterError
+            If a label is not text.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["coffee"]])
+        >>> baskets.itemset.generalize({"tea": "drink", "coffee": "drink"}).tolist()
+        [['drink', 'rice'], ['drink']]
         """
         itemsets = self._itemsets()
-        codes = itemsets.lookup(_listed(mapping))
+        named = _labels(mapping)
+        codes = itemsets.lookup(list(named))
         labels = itemsets.texts()
-        for code, label in zip(codes.tolist(), mapping.values(), strict=True):
+        for code, label in zip(codes.tolist(), named.values(), strict=True):
             if code >= 0:
                 labels[code] = label
         encoded = pa.array(labels, pa.string()).dictionary_encode()
@@ -177,6 +295,23 @@ class ItemsetAccessor:
         ----------
         items : iterable
             Items; those that do not occur are ignored.
+
+        Returns
+        -------
+        pandas.Series
+            Lists of items of the same type. A row that had no other items is empty, and stays.
+
+        Raises
+        ------
+        ParameterError
+            If it is not a list of items, such as a single one.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+        >>> baskets.itemset.suppress(["tea"]).tolist()
+        [['rice'], [], [], <NA>]
         """
         itemsets = self._itemsets()
         targets = np.arange(itemsets.n_items, dtype=np.int32)
@@ -185,7 +320,20 @@ class ItemsetAccessor:
         return self._rebuilt(itemsets.recode(targets, itemsets.vocabulary))
 
     def describe(self) -> pd.Series[float]:
-        """Count rows, items, occurrences and lengths."""
+        """Count rows, items, occurrences and lengths.
+
+        Returns
+        -------
+        pandas.Series
+            ``rows, missing rows, empty rows, items, occurrences, mean length, longest``.
+
+        Examples
+        --------
+        >>> import pdanon
+        >>> baskets = pdanon.as_itemsets([["rice", "tea"], ["tea"], [], None])
+        >>> baskets.itemset.describe()["occurrences"]
+        np.float64(3.0)
+        """
         itemsets = self._itemsets()
         lengths = itemsets.lengths
         figures = {
@@ -213,7 +361,22 @@ def supports(itemsets: Itemsets) -> pd.Series[int]:
 
 
 def _listed(items: Iterable[Any]) -> list[Any]:
-    if isinstance(items, str):
+    if isinstance(items, str) or not isinstance(items, Iterable):
         hint = "one item is a list of one: ['tea']"
-        raise ParameterError("an itemset must be a list of items", got="str", hint=hint)
+        raise ParameterError("an itemset must be a list of items", got=type(items).__name__, hint=hint)
     return list(items)
+
+
+def _labels(mapping: Mapping[Any, str] | pd.Series[str]) -> dict[Any, str]:
+    """Label by item, each of them text."""
+    if not isinstance(mapping, (Mapping, pd.Series)):
+        hint = "give a dict or a Series: item -> label"
+        raise ParameterError("mapping has no labels by item", got=type(mapping).__name__, hint=hint)
+    labels = dict(mapping.items())
+    others = sum(not isinstance(label, str) for label in labels.values())
+    if others:
+        hint = "itemset.suppress removes items"
+        raise ParameterError(
+            "a label must be text", where="mapping", got=f"{others} of other types", hint=hint
+        )
+    return labels

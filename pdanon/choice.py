@@ -226,26 +226,18 @@ def anonymize(
     -----
     Guarantee: the one that is given. The algorithms that are tried, in this order:
 
-    ``KmAnonymity``
-        `pcta`, `coat`, and the better of them after `refine`; with a hierarchy also `apriori`, `direct`,
-        `mhghs`, `optimal` and `hghs`, and `refine` of what is best then. With ``utility`` only `upcta`,
-        `coat`, and `refine`.
-    ``PrivacyConstraints``
-        `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
-    ``LmDiversity`` (with its k)
-        `apriori`; needs a hierarchy.
-    ``Coherence``
-        `coherence` by each criterion.
-    ``PublicK``
-        `suppress_to_k`.
-    ``TransactionalK``
-        `partition` and `clump`, then `refine`; needs a hierarchy.
-    ``KAnonymity``
-        `mondrian`, `cluster` and `k_member`.
-    ``KKm``, ``KLm``
-        `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1, 0.25 and 0.5;
-        for ``KKm`` of one list column then `refine`. The items become sets; those of ``KLm`` become nodes,
-        and it needs a hierarchy.
+    - ``KmAnonymity``: `pcta`, `coat`, and the better of them after `refine`; with a hierarchy also `apriori`,
+      `direct`, `mhghs`, `optimal` and `hghs`, and `refine` of what is best then. With ``utility`` only
+      `upcta`, `coat`, and `refine`.
+    - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
+    - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
+    - ``Coherence``: `coherence` by each criterion.
+    - ``PublicK``: `suppress_to_k`.
+    - ``TransactionalK``: `partition` and `clump`, then `refine`; needs a hierarchy.
+    - ``KAnonymity``: `mondrian`, `cluster` and `k_member`.
+    - ``KKm``, ``KLm``: `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1,
+      0.25 and 0.5; for ``KKm`` of one list column then `refine`. The items become sets; those of ``KLm``
+      become nodes, and it needs a hierarchy.
 
     Sets and nodes are compared by one quantity: what a label stands for is counted in items that occur, so
     ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. An item that is kept
@@ -344,14 +336,14 @@ class _Trials:
 
     def add(self, way: Way) -> None:
         """Try one more way, if there is time and it is one."""
-        label, began = str(way), perf_counter()
-        if way.algorithm == "refine" and self.best is not None:
-            label = f"{self.best.parameters['algorithm']}, refined"
+        began = perf_counter()
         left = np.inf if self.first is None else self.end - began
-        row: dict[str, Any] = {"algorithm": label, "reason": self._left_out(way, left)}
+        row: dict[str, Any] = {"algorithm": str(way), "reason": self._left_out(way, left)}
         self.rows.append(row)
         if row["reason"]:
             return
+        if way.algorithm == "refine" and self.best is not None:
+            row["algorithm"] = f"{self.best.parameters['algorithm']}, refined"
         try:
             with limited(left):
                 result = self._run(way, min(left, self.end - began))

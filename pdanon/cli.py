@@ -1,16 +1,13 @@
 """The command line: anonymize a file, audit a release, measure a risk, run a policy.
 
-What an algorithm takes is read from its signature: a new one appears here without a line of code, as
-long as its parameters are among ``PARAMETERS``.
-
 Exit codes: 0 done; 1 the guarantee cannot be had, or an audit finds that it does not hold; 2 wrong usage or
-unreadable input; 130 interrupted.
+unreadable input; 130 interrupted; 141 nobody reads the output any more.
 """
 
 from __future__ import annotations
 
 import argparse
-import inspect
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,9 +21,25 @@ import pandas as pd
 
 from pdanon import __version__, choice, stream
 from pdanon.algorithms import ALGORITHMS
-from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError
+from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.metrics.risk import risk
+from pdanon.options import (
+    CONSTRAINTS_HELP,
+    DEMANDS,
+    KNOWN_HELP,
+    WAYS,
+    Parser,
+    described,
+    flag,
+    is_table,
+    new,
+    new_page,
+    new_table,
+    of_algorithm,
+    of_guarantee,
+    table_file,
+)
 from pdanon.parquet import ParquetTree
 from pdanon.policy import Policy
 from pdanon.registry import parameters_of
@@ -76,11 +89,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         code: int = arguments.run(arguments)
+        sys.stdout.flush()
         return code
     except (InfeasibleError, GuaranteeError) as error:
         return _report(f"error: {error}", 1)
-    except (PdanonError, OSError) as error:
+    except PdanonError as error:
         return _report(f"error: {error}", 2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to write goes nowhere
+        return 141
+    except OSError as error:
+        where = "" if error.filename is None else f"\n  where: {error.filename}"
+        return _report(f"error: {cause_of(error)}{where}", 2)
     except KeyboardInterrupt:
         return _report("interrupted", 130)
 
@@ -98,7 +118,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
         return _anonymize_files(arguments)
     _check_tables(arguments)
     name = arguments.algorithm
-    options = _guarantee_options(arguments) if name is None else _algorithm_options(arguments)
+    options = of_guarantee(arguments) if name is None else _algorithm_options(arguments)
     _check_files(arguments)
     _read_options(options, arguments)
     frame = _read(arguments.source, arguments)
@@ -213,157 +233,8 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _algorithms(arguments: argparse.Namespace) -> int:
-    rows = [_described(name, algorithm) for name, algorithm in ALGORITHMS.items()]
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        print("  ".join(cells).rstrip())
+    print("\n\n".join(described(name, algorithm) for name, algorithm in ALGORITHMS.items()))
     return 0
-
-
-def _described(name: str, algorithm: Callable[..., Anonymized]) -> tuple[str, str, str, str]:
-    """Name, guarantee (as its docstring has it), what it does, and its parameters."""
-    text = inspect.getdoc(algorithm) or ""
-    guarantee = text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "")
-    parameters = (
-        _flag(option) if parameter.default is parameter.empty else f"[{_flag(option)}]"
-        for option, parameter in parameters_of(algorithm).items()
-        if option != "progress"
-    )
-    return name, " ".join(guarantee.split()), text.partition("\n")[0], " ".join(parameters)
-
-
-# --- Options
-
-
-def _items_known(text: str) -> int | None:
-    if text != "all" and not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'all'")
-    return None if text == "all" else int(text)
-
-
-def _fanout_or_file(text: str) -> int | Path:
-    return int(text) if text.isdecimal() else Path(text)
-
-
-def _is_table(text: str | Path) -> bool:
-    return Path(text).suffix.lower() in (".parquet", ".csv")
-
-
-def _table(text: str) -> Path:
-    if not _is_table(text):
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv")
-    return Path(text)
-
-
-def _page(text: str) -> Path:
-    if Path(text).suffix.lower() != ".html":
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
-    return _new(text)
-
-
-def _new_table(text: str) -> Path:
-    _table(text)
-    return _new(text)
-
-
-def _new(text: str) -> Path:
-    path = Path(text)
-    if path.is_dir() or not path.parent.is_dir():
-        problem = "is a directory" if path.is_dir() else "is in a directory that does not exist"
-        raise argparse.ArgumentTypeError(f"{text!r} {problem}")
-    return path
-
-
-_CONSTRAINTS_HELP = "protect these itemsets only: .parquet with a list column, or .csv like the data"
-
-# The parameters of algorithms that are options, spelled as in the library.
-PARAMETERS: dict[str, dict[str, Any]] = {
-    "k": {"type": int, "help": "least number of rows that an attacker's knowledge must match"},
-    "m": {"type": _items_known, "help": "most items that the attacker knows; 'all': every item of a row"},
-    "hierarchy": {
-        "type": _fanout_or_file,
-        "metavar": "FILE|FANOUT",
-        "help": "taxonomy of the items, a CSV file of rows leaf;parent;...;root, or the fan-out of a "
-        "balanced one over the items in order",
-    },
-    "sensitive": {
-        "nargs": "+",
-        "metavar": "ITEM",
-        "help": "items that nobody is to learn, which are published as they are; goes with -l",
-    },
-    "l": {"type": int, "help": "of the rows that match, a sensitive item is in at most 1/l"},
-    "parts": {"type": int, "help": "in how many parts the work is done"},
-    "h": {"type": float, "help": "largest share of matching rows in which a private item may be, 0 to 1"},
-    "p": {"type": int, "help": "most public items that the attacker knows"},
-    "private": {"metavar": "NAME", "help": "a second list column, whose items are private"},
-    "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "which item to suppress next"},
-    "loss": {"choices": ("support", "unit"), "help": "what suppressing an item costs"},
-    "r": {"type": int, "help": "how many groups are examined for each row"},
-    "score": {"choices": ["increase", "total"], "help": "which distortion of a group is to be least"},
-    "lookahead": {"type": int, "help": "how many of the following rows are compared for a place in a group"},
-    "constraints": {"type": _table, "metavar": "FILE", "help": _CONSTRAINTS_HELP},
-    "weights": {
-        "type": _table,
-        "metavar": "FILE",
-        "help": "importance of items, 0 to 1: .csv or .parquet with columns item,weight",
-    },
-    "suppress": {"action": "store_true", "help": "suppress nodes of the hierarchy where that loses less"},
-    "time_limit": {
-        "type": float,
-        "metavar": "SECONDS",
-        "help": "when to end the search, or without --algorithm to try no further one (default: 60)",
-    },
-    "refine": {"action": "store_true", "help": "move items between the sets afterwards, to lose less"},
-}
-
-
-def _flag(parameter: str) -> str:
-    # -h asks for help.
-    if len(parameter) == 1 and parameter != "h":
-        return f"-{parameter}"
-    return f"--{parameter.replace('_', '-')}"
-
-
-def _guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options that were given, if they say what must hold and not how."""
-    given = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
-    for option in given:
-        if option not in ("k", "m", "constraints", "hierarchy", "time_limit"):
-            raise ParameterError(f"{_flag(option)} needs --algorithm", hint=_having(option))
-    if "k" not in given:
-        raise ParameterError("-k is needed", hint="such as -k 5 -m 2; or name an --algorithm")
-    return given
-
-
-def _having(option: str) -> str:
-    having = [name for name, function in ALGORITHMS.items() if option in parameters_of(function)]
-    return f"algorithms that do: {', '.join(having) or 'none'}"
-
-
-def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options that were given, if they are the algorithm's and none is lacking."""
-    name = arguments.algorithm
-    accepted = parameters_of(ALGORITHMS[name])
-    given = {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
-    for option in [option for option in given if option not in accepted]:
-        raise ParameterError(f"{name} does not take {_flag(option)}", hint=_having(option))
-    required = {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
-    if required - PARAMETERS.keys():
-        only = ", ".join(sorted(required - PARAMETERS.keys()))
-        hint = f"call pdanon.{name} from Python"
-        raise ParameterError(f"{name} needs {only}, which is no option of the command line", hint=hint)
-    if required - given.keys():
-        flags = ", ".join(_flag(option) for option in PARAMETERS if option in required - given.keys())
-        raise ParameterError(f"{name} needs {flags}", hint="'pdanon algorithms' lists what each one takes")
-    if "progress" in accepted:
-        given["progress"] = _bar()
-    return given
-
-
-def _bar() -> bool:
-    """Whether a progress bar can be shown."""
-    return sys.stderr.isatty() and find_spec("tqdm") is not None
 
 
 def _guarantee(arguments: argparse.Namespace) -> Guarantee:
@@ -372,6 +243,19 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     constraints = read_constraints(arguments.constraints, arguments.column, arguments.separator)
     mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
     return PrivacyConstraints(constraints, arguments.k, mapping)
+
+
+def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the algorithm that was named is called with."""
+    asked = of_algorithm(arguments)
+    if "progress" in parameters_of(ALGORITHMS[arguments.algorithm]):
+        asked["progress"] = _bar()
+    return asked
+
+
+def _bar() -> bool:
+    """Whether a progress bar can be shown."""
+    return sys.stderr.isatty() and find_spec("tqdm") is not None
 
 
 # --- Files
@@ -395,7 +279,7 @@ def _check_files(arguments: argparse.Namespace) -> None:
 def _check_tables(arguments: argparse.Namespace) -> None:
     """Check that what is read and written are single tables, as it is without --stream."""
     for name, path in (("IN", arguments.source), ("OUT", arguments.target)):
-        if not _is_table(path):
+        if not is_table(path):
             hint = "with --stream, Parquet files in directories are read and written"
             raise ParameterError(f"'{path}' must end in .parquet or .csv", where=name, hint=hint)
     arguments.source = Path(arguments.source)
@@ -469,7 +353,7 @@ def _parser() -> argparse.ArgumentParser:
         "formatter_class": argparse.RawDescriptionHelpFormatter,
         "allow_abbrev": False,
     }
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="pdanon",
         description="Anonymize tables with a column of item lists, audit releases and measure risk.",
         epilog="example:\n  pdanon anonymize baskets.parquet release.parquet -k 5 -m 2",
@@ -491,7 +375,7 @@ def _parser() -> argparse.ArgumentParser:
         "baskets.parquet release.parquet -k 5 -m 2 --mapping mapping.parquet",
     )
     anonymize.add_argument("source", metavar="IN", help="the data: .parquet or .csv")
-    anonymize.add_argument("target", metavar="OUT", type=_new, help="the release: .parquet or .csv")
+    anonymize.add_argument("target", metavar="OUT", type=new, help="the release: .parquet or .csv")
     anonymize.add_argument(
         "--stream",
         action="store_true",
@@ -501,17 +385,20 @@ def _parser() -> argparse.ArgumentParser:
     anonymize.add_argument(
         "--algorithm",
         choices=ALGORITHMS,
+        metavar="NAME",
         help="see 'pdanon algorithms' for what each does (default: several are tried, and the release that "
         "loses least is written)",
     )
-    for parameter, described in PARAMETERS.items():
-        anonymize.add_argument(_flag(parameter), dest=parameter, default=argparse.SUPPRESS, **described)
+    for title, parameters in (("what must hold", DEMANDS), ("how it is reached", WAYS)):
+        group = anonymize.add_argument_group(title)
+        for parameter, known in parameters.items():
+            group.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
     _add_format(anonymize)
     anonymize.add_argument(
-        "--mapping", metavar="FILE", type=_new_table, help="write what each item became: .parquet or .csv"
+        "--mapping", metavar="FILE", type=new_table, help="write what each item became: .parquet or .csv"
     )
     anonymize.add_argument(
-        "--report", metavar="FILE", type=_page, help="write a page that shows the release to others: .html"
+        "--report", metavar="FILE", type=new_page, help="write a page that shows the release to others: .html"
     )
 
     audit = command(
@@ -520,26 +407,25 @@ def _parser() -> argparse.ArgumentParser:
         "recount whether a release has a guarantee; exit code 1 if it has not",
         "release.parquet -k 5 -m 2 --threats threats.parquet",
     )
-    audit.add_argument("source", metavar="RELEASED", type=_table, help="the release: .parquet or .csv")
-    audit.add_argument("-k", required=True, **PARAMETERS["k"])
-    known = f"{PARAMETERS['m']['help']} (default: 2)"
-    audit.add_argument("-m", default=2, **{**PARAMETERS["m"], "help": known})
+    audit.add_argument("source", metavar="RELEASED", type=table_file, help="the release: .parquet or .csv")
+    audit.add_argument("-k", required=True, **DEMANDS["k"])
+    audit.add_argument("-m", default=2, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
     _add_format(audit)
     audit.add_argument(
-        "--constraints", metavar="FILE", type=_table, help=f"{_CONSTRAINTS_HELP} (-m is not used then)"
+        "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (-m is not used then)"
     )
     audit.add_argument(
-        "--mapping", metavar="FILE", type=_table, help="the mapping of the release, to audit constraints"
+        "--mapping", metavar="FILE", type=table_file, help="the mapping of the release, to audit constraints"
     )
     audit.add_argument(
-        "--threats", metavar="FILE", type=_new_table, help="write the minimal itemsets that break it"
+        "--threats", metavar="FILE", type=new_table, help="write the minimal itemsets that break it"
     )
 
     measure = command(
         "risk", _risk, "show the share of rows that a few known items single out", "baskets.parquet -k 5 -m 2"
     )
-    measure.add_argument("source", metavar="IN", type=_table, help="a table: .parquet or .csv")
-    measure.add_argument("-k", required=True, **PARAMETERS["k"])
+    measure.add_argument("source", metavar="IN", type=table_file, help="a table: .parquet or .csv")
+    measure.add_argument("-k", required=True, **DEMANDS["k"])
     measure.add_argument("-m", default=2, type=int, help="most items that the attacker knows (default: 2)")
     _add_format(measure)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,10 @@ __all__ = [
 ]
 
 ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
-LISTS_HINT = "build it with pdanon.as_itemsets(...); text that looks like a list is not parsed"
+LISTS_HINT = (
+    "a row is a list, tuple, set or array of items; text is never parsed: split it first, as in "
+    "pdanon.as_itemsets(frame['items'].str.split(','))"
+)
 
 
 def is_list_type(kind: pa.DataType) -> bool:
@@ -75,11 +79,7 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
     if not isinstance(frame, pd.DataFrame):
         raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
     if column is not None:
-        positions = [i for i, label in enumerate(frame.columns) if label == column]
-        if len(positions) != 1:
-            problem = "is there more than once" if positions else "does not exist"
-            raise ColumnError(f"column {column!r} {problem}", got=f"columns {list(frame.columns)}")
-        return positions[0]
+        return _position(frame, column)
     positions = [i for i in range(frame.shape[1]) if is_list_column(frame.iloc[:, i])]
     if not positions:
         types = {label: str(dtype) for label, dtype in zip(frame.columns, frame.dtypes, strict=True)}
@@ -89,6 +89,23 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
         raise ColumnError(
             "the frame has several list-valued columns", got=labels, hint="name one: column=..."
         )
+    return positions[0]
+
+
+def _position(frame: pd.DataFrame, column: Hashable) -> int:
+    """The position of the column with a label."""
+    labels = list(frame.columns)
+    if not isinstance(column, Hashable):  # such as a hierarchy in the wrong place: its names are not shown
+        hint = "other parameters are given by name, such as hierarchy=..."
+        got = type(column).__name__
+        raise ColumnError("a column is named by its label", where="column", got=got, hint=hint)
+    positions = [i for i, label in enumerate(labels) if label == column]
+    if len(positions) != 1:
+        problem = "is there more than once" if positions else "does not exist"
+        texts = [label for label in labels if isinstance(label, str)]
+        nearest = get_close_matches(column, texts, 1) if isinstance(column, str) and not positions else []
+        hint = f"did you mean {nearest[0]!r}?" if nearest else None
+        raise ColumnError(f"column {column!r} {problem}", got=f"columns {labels}", hint=hint)
     return positions[0]
 
 

@@ -328,7 +328,7 @@ class ItemsetAccessor:
         """Number of rows that hold each item, by item."""
         return supports(self._counted().itemsets)
 
-    def rare(self, k: int, m: int) -> pd.DataFrame:
+    def rare(self, k: int, m: int | None = 2) -> pd.DataFrame:
         """List the minimal itemsets of up to m items that occur in fewer than k rows.
 
         Parameters

@@ -19,6 +19,7 @@ item: a log file is not a place for data that is about to be anonymized.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "ItemsetDtypeError",
     "ParameterError",
     "PdanonError",
+    "cause_of",
     "one_line",
 ]
 
@@ -114,6 +116,12 @@ class GuaranteeError(PdanonError):
 
 class IdentifierWarning(UserWarning):
     """A column that passes through unchanged differs in nearly every row: it may tell who a person is."""
+
+
+def cause_of(error: Exception) -> str:
+    """Why a file failed: what the system says, or else the type, as a message may show a line of the file."""
+    number = error.errno if isinstance(error, OSError) else None
+    return os.strerror(number) if number else type(error).__name__
 
 
 def one_line(error: PdanonError) -> str:

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pdanon.columns import find_column, is_list_column, is_list_type
-from pdanon.errors import ColumnError, FormatError, ParameterError
+from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.itemsets import Itemsets
 
 __all__ = [
@@ -92,9 +92,7 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
     drafts = [target.with_name(f".{uuid4().hex}.tmp{target.suffix}") for target in targets]
     try:
         for draft, target in zip(drafts, targets, strict=True):
-            draft.touch(exist_ok=False)
-            if target.exists():
-                shutil.copymode(target, draft)
+            _create(draft, target)
         yield drafts
         for draft in drafts:
             with draft.open("rb+") as file:
@@ -104,6 +102,16 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
     finally:
         for draft in drafts:
             draft.unlink(missing_ok=True)
+
+
+def _create(draft: Path, target: Path) -> None:
+    """Make the empty file that is to replace another; an error names that other, not a hidden name."""
+    try:
+        draft.touch(exist_ok=False)
+    except OSError as error:
+        raise type(error)(error.errno, error.strerror, str(target)) from None
+    if target.exists():
+        shutil.copymode(target, draft)
 
 
 def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -271,7 +279,7 @@ def read_csv(
             warnings.simplefilter("error", pd.errors.ParserWarning)
             header = pd.read_csv(path, nrows=0, **options)
             options["skip_blank_lines"] = header.shape[1] > 1
-            find_column(header, column)
+            _check_header(header, column, path)
             return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
 
     frame, text = readable(read, path, "CSV")
@@ -374,9 +382,17 @@ def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: s
     try:
         return read()
     except (OSError, ValueError, NotImplementedError, pa.ArrowException, pd.errors.ParserWarning) as error:
-        problem = type(error).__name__
+        problem = cause_of(error)
     # Raised outside the handler: the parser's own message may show a line of the file.
     raise FormatError(f"the file cannot be read as {kind}", where=os.fspath(path), got=problem)
+
+
+def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str]) -> None:
+    """Check that a CSV file has a column, without a word of a first line that may be one of the data."""
+    if column not in header.columns:
+        hint = "the first line of the file must name its columns"
+        got = f"{header.shape[1]} columns"
+        raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
 
 
 def list_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:

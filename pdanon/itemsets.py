@@ -257,8 +257,7 @@ def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
         return pa.chunked_array(series)
     if pd.api.types.is_object_dtype(series.dtype):
         return _objects_to_arrow(series.array)
-    hint = "lists that became text must be rebuilt; they are never parsed"
-    raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype}", hint=hint)
+    raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype}", hint=LISTS_HINT)
 
 
 def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array, NDArray[np.bool_]]:
@@ -499,12 +498,11 @@ def _objects_to_arrow(rows: Iterable[Any]) -> pa.Array:
     for number, row in enumerate(lists):
         one_dimensional = not isinstance(row, np.ndarray) or row.ndim == 1
         if row is not None and not (isinstance(row, ROW_TYPES) and one_dimensional):
-            text = isinstance(row, str)
             raise ItemsetDtypeError(
                 "a row is not a list, tuple, set or one-dimensional array",
                 where=f"row {number}",
                 got=type(row).__name__,
-                hint="text that looks like a list is not parsed; split it first" if text else LISTS_HINT,
+                hint=LISTS_HINT,
             )
     lengths = np.array([0 if row is None else len(row) for row in lists], np.int64)
     items = _object_items(list(chain.from_iterable(row for row in lists if row is not None)))

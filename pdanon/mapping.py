@@ -11,15 +11,19 @@ import pyarrow as pa
 from pdanon.columns import find_column, with_column
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Codes, Itemsets
+from pdanon.parameters import check_known
 
 __all__ = ["apply_mapping", "check_mapping", "global_mapping", "relabelled", "relabelled_by_groups"]
 
 
 def check_mapping(mapping: pd.DataFrame) -> None:
-    """Check that a frame has the columns of a mapping table."""
+    """Check that a mapping table is a frame with its columns."""
+    hint = "give the second part of a result: frame, mapping = df.txanon.pcta(...)"
+    if not isinstance(mapping, pd.DataFrame):
+        got = type(mapping).__name__
+        raise ParameterError("the mapping must be a pandas DataFrame", where="mapping", got=got, hint=hint)
     missing = {"group", "item", "generalized"} - set(mapping.columns)
     if missing:
-        hint = "give the second part of a result: frame, mapping = df.txanon.pcta(...)"
         raise ParameterError("the mapping lacks columns", where="mapping", got=sorted(missing), hint=hint)
 
 
@@ -99,8 +103,7 @@ def apply_mapping(
     >>> union.txanon.audit(pdanon.KmAnonymity(k=2, m=2)).holds
     True
     """
-    if unseen not in ("error", "suppress"):
-        raise ParameterError("unseen must be 'error' or 'suppress'", where="unseen", got=unseen)
+    check_known(unseen, ("error", "suppress"), "way with unseen items", where="unseen")
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     items, labels = global_mapping(mapping)

@@ -15,7 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.columns import find_column, is_list_column
-from pdanon.errors import ColumnError, FormatError, InfeasibleError, ItemsetDtypeError, ParameterError
+from pdanon.errors import (
+    ColumnError,
+    FormatError,
+    InfeasibleError,
+    ItemsetDtypeError,
+    ParameterError,
+    cause_of,
+)
 from pdanon.io import read_parquet
 from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.support import ItemsetTable, SupportIndex
@@ -183,6 +190,8 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
         raise ParameterError(
             "constraints must be itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
         )
+    if isinstance(constraints, (list, tuple, set)) and any(isinstance(each, str) for each in constraints):
+        raise ItemsetDtypeError("a constraint is an item", where="constraints", hint=_ITEMSETS_HINT)
     wanted = as_itemsets(constraints)
     empty = int((Itemsets.from_series(wanted).lengths == 0).sum())
     if empty or not len(wanted):
@@ -201,7 +210,7 @@ def _lines(path: str) -> list[list[str]]:
         with open(path, newline="", encoding="utf-8") as file:
             return [line for line in csv.reader(file, strict=True) if line]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        problem = type(error).__name__
+        problem = cause_of(error)
     # Raised outside the handler: the reader's own message may show a line of the file.
     raise FormatError("the constraints cannot be read as CSV", where=path, got=problem)
 

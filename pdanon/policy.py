@@ -19,7 +19,7 @@ import pandas as pd
 from pdanon.columns import is_list_column
 from pdanon.comparison import compare
 from pdanon.configurations import list_tasks
-from pdanon.errors import ColumnError, FormatError, ParameterError
+from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.parameters import check_known
 from pdanon.registry import algorithm, of_lists, parameters_of
 from pdanon.result import Anonymized
@@ -419,7 +419,7 @@ def _load(source: Path) -> dict[str, Any]:
             tables = tomllib.load(file)
     except (OSError, ValueError) as error:
         place = re.search(r"at line \d+, column \d+", str(error))
-        problem = f"{type(error).__name__}{f' {place[0]}' if place else ''}"
+        problem = f"{cause_of(error)}{f' {place[0]}' if place else ''}"
     if tables is None:  # raised outside the handler: the parser's own message may show an item
         raise FormatError("the file cannot be read as TOML", where=str(source), got=problem)
     _check_keys(tables, "", source)

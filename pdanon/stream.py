@@ -23,7 +23,7 @@ import pyarrow as pa
 from pdanon.collapsed import Collapsed, collapse_columns
 from pdanon.decision import GLOBAL, SAMPLE, Decision, check_algorithm, decide
 from pdanon.division import names_column
-from pdanon.errors import FormatError, ParameterError
+from pdanon.errors import FormatError, ParameterError, cause_of
 from pdanon.io import list_dtype
 from pdanon.itemsets import Itemsets
 from pdanon.mapping import relabelled, relabelled_by_groups
@@ -211,7 +211,7 @@ def _unwritten(target: Path, error: OSError) -> FormatError:
     hint = (
         "free some space, or choose a target on another disk" if full else "check the directory of the target"
     )
-    problem = os.strerror(error.errno) if error.errno else type(error).__name__
+    problem = cause_of(error)
     hint = f"{hint}; nothing is left of what was written"
     return FormatError("the release cannot be written", where=str(target), got=problem, hint=hint)
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from pdanon.columns import find_column
-from pdanon.errors import ColumnError, FormatError, ParameterError
+from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.io import read_csv, read_parquet, replacing, replacing_all, to_csv, to_parquet
 
 __all__ = [
@@ -87,7 +87,7 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
     try:
         table = pa_csv.read_csv(path, parse_options=parse, convert_options=convert)
     except (OSError, pa.ArrowException) as error:
-        table, problem = None, type(error).__name__
+        table, problem = None, cause_of(error)
     if table is None:  # raised outside the handler: Arrow's own message may show a line of the file
         raise FormatError("the file cannot be read as CSV", where=str(path), got=problem)
     absent = sorted(set(columns) - set(table.column_names))

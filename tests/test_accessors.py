@@ -120,6 +120,20 @@ def test_description_of_a_column():
 def test_one_item_is_not_taken_for_a_list_of_letters(method):
     with pytest.raises(ParameterError, match="list of items"):
         getattr(column_of([{"a"}]).itemset, method)("tea")
+    with pytest.raises(ParameterError, match=r"list of items(.|\n)*int"):
+        getattr(column_of([{"a"}]).itemset, method)(5)
+
+
+@pytest.mark.parametrize("mapping", [{"a": None}, {"a": 3}, {"z": 1.5}, str.upper, ["a", SECRET]])
+def test_labels_are_text_by_item(mapping):
+    with pytest.raises(ParameterError, match="label") as caught:
+        column_of([{"a", SECRET}]).itemset.generalize(mapping)
+    assert SECRET not in str(caught.value)
+
+
+def test_labels_may_be_a_series():
+    edited = column_of([{"a", "b"}]).itemset.generalize(pd.Series({"a": "x", "c": "y"}))
+    assert as_sets(edited) == [{"x", "b"}]
 
 
 def test_columns_of_other_things_have_no_itemsets():

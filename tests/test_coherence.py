@@ -337,7 +337,7 @@ WRONG = {
     "p of 0": ({"p": 0}, "p must be an integer of at least 1"),
     "p not whole": ({"p": 1.5}, "p must be an integer of at least 1"),
     "k of 1": ({"k": 1}, "k must be an integer of at least 2"),
-    "criterion": ({"criterion": "il"}, "criterion must be one of"),
+    "criterion": ({"criterion": "il"}, r"no such criterion(.|\n)*did you mean '1/il'"),
     "loss": ({"loss": "rows"}, "loss has no such form"),
     "loss below 0": ({"loss": dict.fromkeys("abcdfgxyz", -1)}, "a loss must be a number from 0"),
     "loss not a number": ({"loss": dict.fromkeys("abcdfgxyz", "x")}, "a loss must be a number from 0"),

@@ -38,6 +38,16 @@ def test_commands_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
             assert checker.check_output(expected, got, flags), f"$ pdanon {command}\n{got}"
 
 
+def test_the_first_release_prints_what_the_readme_shows(tmp_path, monkeypatch, capsys):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    blocks = BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    commands = [text for kind, _, text in blocks if kind == "sh"]
+    shown = [text for kind, _, text in blocks if kind == "text"]
+    assert main(shlex.split(commands[0].partition("pdanon ")[2].replace("\\\n", ""))) == 0
+    assert [capsys.readouterr().out] == shown
+
+
 def test_the_reference_has_every_public_name():
     reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^::: pdanon\.(\w+)$", reference, re.MULTILINE)) == set(pdanon.__all__)

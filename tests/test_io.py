@@ -253,6 +253,15 @@ def test_failure_at_the_last_step_leaves_the_old_file(tmp_path, monkeypatch, ste
     assert path.read_bytes() == b"old bytes"
 
 
+def test_what_cannot_be_written_is_named_as_it_was_given(tmp_path):
+    path = tmp_path / "nowhere" / "a.parquet"
+    with pytest.raises(FileNotFoundError) as caught:
+        to_parquet(baskets(), path)
+    assert caught.value.filename == str(path)
+    with pytest.raises(FormatError, match="No such file or directory"):
+        read_parquet(path)
+
+
 def test_bytes_reach_the_disk_before_the_name(tmp_path, monkeypatch):
     calls = []
     path = tmp_path / "a.txt"

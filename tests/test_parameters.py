@@ -64,6 +64,10 @@ def test_the_list_column_must_be_clear(call):
     refused(ColumnError, TWO_LISTS, call, "several list-valued columns", "items", "more", "column=")
     missing = lambda frame: call(frame, column="ward")  # noqa: E731
     refused(ColumnError, TWO_LISTS, missing, "'ward' does not exist", "items", "more")
+    near = lambda frame: call(frame, column="itms")  # noqa: E731
+    refused(ColumnError, TWO_LISTS, near, "'itms' does not exist", "did you mean 'items'?")
+    misplaced = lambda frame: call(frame, column={SECRET: ["tea"]})  # noqa: E731
+    refused(ColumnError, TWO_LISTS, misplaced, "named by its label", "dict", "by name")
     wrong = lambda frame: call(frame, column="age")  # noqa: E731
     refused(ItemsetDtypeError, NO_LISTS, wrong, "does not hold lists", "int64")
     text = lambda frame: call(frame, column="items")  # noqa: E731
@@ -154,7 +158,7 @@ def test_constraints_are_itemsets_of_the_data(constraints, parts):
 @pytest.mark.parametrize(
     ("constraints", "parts"),
     [
-        ([SECRET, "tea"], ["not a list", "row 0", "str"]),
+        ([SECRET, "tea"], ["a constraint is an item", "constraints", "list of lists"]),
         ([["tea"], 7], ["not a list", "row 1", "int"]),
         ([["tea", None]], ["missing", "row 0"]),
         ([[SECRET, 1]], ["not of one known type", "int, str"]),

@@ -176,7 +176,7 @@ FOREST = {"*": {"A": ["a", "b"], "B": [SECRET]}}
         (lambda: patterns.pair_errors(FRAME, RESULT, ranks=(2, 9)), r"\(2, 9\) of 3 items"),
         (lambda: patterns.pair_errors(FRAME, RESULT, ranks=(-1, 9)), "ranks must be"),
         (lambda: patterns.pair_errors(FRAME, RESULT, ranks=3), "ranks must be two"),
-        (lambda: patterns.item_errors(FRAME, RESULT, mode="best"), "unknown mode"),
+        (lambda: patterns.item_errors(FRAME, RESULT, mode="best"), "no such mode"),
         (lambda: patterns.item_errors(frame_of([set()]), frame_of([set()])), "no row holds an item"),
     ],
 )

@@ -281,7 +281,9 @@ def test_unseen_items_are_counted_not_shown():
     assert "2 items in 2 rows" in str(caught.value)
     assert "suppress" in str(caught.value)
     assert SECRET not in str(caught.value)
-    with pytest.raises(ParameterError, match="unseen must be"):
+    with pytest.raises(ParameterError, match="must be a pandas DataFrame"):
+        apply_mapping(frame_of([{"a"}]), {"a": SECRET})
+    with pytest.raises(ParameterError, match="no such way with unseen items"):
         apply_mapping(frame_of([{"a"}]), mapping, unseen="keep")
     with pytest.raises(ParameterError, match="lacks columns"):
         pdanon.apply_mapping(frame_of([{"a"}]), mapping.drop(columns="group"))

@@ -156,10 +156,10 @@ def test_refusals_of_parts(parts):
 
 
 def test_hints():
-    assert "did you mean max_suppressed?" in refused(
+    assert "did you mean 'max_suppressed'?" in refused(
         "rfirst", ParameterError, transaction="coat", options={"max_supressed": 0.1}
     )
-    assert "cluster, k_member" in refused("rfirst", ParameterError, cluster="kmember")
+    assert "did you mean 'k_member'?" in refused("rfirst", ParameterError, cluster="kmember")
 
 
 # --- bounds that cannot be kept

@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 
 from pdanon.columns import find_column
 from pdanon.distinct import DistinctRows
-from pdanon.errors import ParameterError
 from pdanon.groups import LeafRows, by_first_row, check_rows, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets
-from pdanon.parameters import check_count
+from pdanon.parameters import check_count, check_known
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
@@ -116,8 +115,7 @@ def clump(
     """
     guarantee = TransactionalK(k)
     r, lookahead = check_count(r, "r", least=1), check_count(lookahead, "lookahead", least=0)
-    if score not in get_args(Score):
-        raise ParameterError("unknown score=", where="score", hint='use "increase" or "total"')
+    check_known(score, get_args(Score), "score", where="score")
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     index = SupportIndex.of(itemsets)

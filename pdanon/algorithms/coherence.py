@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms._suppression import check_coherent_without_public, release_suppressed
 from pdanon.division import Division
-from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
 from pdanon.moles import Moles
-from pdanon.parameters import item_losses
+from pdanon.parameters import check_known, item_losses
 from pdanon.progress import Report, progress_bar
 from pdanon.result import Anonymized
 
@@ -121,8 +120,7 @@ def coherence(
     >>> float(result.loss["S/N"])
     0.18181818181818182
     """
-    if criterion not in CRITERIA:
-        raise ParameterError(f"criterion must be one of {CRITERIA}", where="criterion", got=criterion)
+    check_known(criterion, CRITERIA, "criterion", where="criterion")
     guarantee = Coherence(h, k, p, private)
     parts = Division.of(frame, column, guarantee.private)
     losses = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)

@@ -43,7 +43,7 @@ def hghs(
     k : int
         Least number of rows that an attacker's knowledge must match; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Most items that the attacker knows; None, the default here: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
         The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
         over the items in order.

@@ -69,6 +69,7 @@ def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
 def check_guarantee(guarantee: Any) -> None:
     """Check that a privacy model is given, with its parameters."""
     if isinstance(guarantee, type) or not isinstance(guarantee, Guarantee):
-        got = guarantee.__name__ if isinstance(guarantee, type) else type(guarantee).__name__
+        is_class = isinstance(guarantee, type)
+        got = f"the class {guarantee.__name__}" if is_class else type(guarantee).__name__
         hint = "give a privacy model with its parameters: pdanon.KmAnonymity(k=5, m=2)"
         raise ParameterError("there is no such guarantee", where="guarantee", got=got, hint=hint)

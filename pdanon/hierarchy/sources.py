@@ -171,9 +171,10 @@ def _preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _Key) ->
     return order
 
 
-def _refuse(what: str, found: Collection[int], place: str) -> None:
+def _refuse(what: str, found: Collection[int], place: str, hint: str | None = None) -> None:
     if found:
-        raise HierarchyError(what, where=f"first at {place} {min(found)}", got=f"{len(found)} in all")
+        where = f"first at {place} {min(found)}"
+        raise HierarchyError(what, where=where, got=f"{len(found)} in all", hint=hint)
 
 
 def _row_links(rows: Iterable[tuple[int, Sequence[str | None]]]) -> Iterator[_Link]:
@@ -213,7 +214,8 @@ def _dict_links(tree: Mapping[Any, Any]) -> Iterator[_Link]:
             yield from ((entry, (leaf, True), category) for leaf in _texts(content))
         seen.add(name)
     _refuse("a category is named twice", repeated, "entry")
-    _refuse("a category holds neither a dict of categories nor a list of leaves", barren, "entry")
+    hint = "a dict goes down from the root: {'food': {'fruit': ['apples']}}; parents are named in a DataFrame"
+    _refuse("a category holds neither a dict of categories nor a list of leaves", barren, "entry", hint)
 
 
 def _entries(tree: Mapping[Any, Any], above: _Key | None) -> list[tuple[str, _Key | None, Any]]:

@@ -22,6 +22,7 @@ from pdanon.errors import HierarchyError, ParameterError
 from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import Nodes
 from pdanon.io import replacing
+from pdanon.parameters import check_known
 
 __all__ = ["Hierarchy", "HierarchyLike", "Missing"]
 
@@ -74,8 +75,7 @@ class Hierarchy:
     missing: Missing = "error"
 
     def __post_init__(self) -> None:
-        if self.missing not in get_args(Missing):
-            raise ParameterError("unknown missing=", got=repr(self.missing), hint='use "error" or "root"')
+        check_known(self.missing, get_args(Missing), "way with missing items", where="missing")
         object.__setattr__(self, "parent", _frozen(self.parent, np.int32))
 
     @classmethod
@@ -104,6 +104,13 @@ class Hierarchy:
             If the source is not a tree; see `from_csv`.
         ParameterError
             If the source is none of these, or a fan-out comes without items.
+
+        Examples
+        --------
+        >>> Hierarchy.of({"drink": ["tea", "milk"]}).names
+        ('drink', 'tea', 'milk')
+        >>> Hierarchy.of(2, ["mon", "tue", "wed"]).names
+        ('*', 'mon..tue', 'mon', 'tue', 'wed')
         """
         if isinstance(source, Hierarchy):
             return source

@@ -24,7 +24,7 @@ from pdanon.metrics.conditions import Condition, draw_conditions
 from pdanon.metrics.cover import Cover, Release
 from pdanon.metrics.draws import draw_subsets
 from pdanon.metrics.estimates import Mode, expected_counts
-from pdanon.parameters import check_count, check_share, find_quasi
+from pdanon.parameters import check_count, check_known, check_share, find_quasi
 from pdanon.result import Anonymized
 from pdanon.support import ItemsetTable
 
@@ -397,6 +397,10 @@ class Workload:
         ColumnError
             If the original or the release lacks a column that is asked about.
 
+        See Also
+        --------
+        Workload : An example.
+
         Notes
         -----
         The relative error is ``abs(actual - estimate) / actual``. The estimate is the sum over the released
@@ -415,9 +419,7 @@ class Workload:
         ----------
         .. [1] K. LeFevre, D. DeWitt, R. Ramakrishnan, "Workload-aware Anonymization", KDD 2006.
         """
-        if mode not in get_args(Mode):
-            got = repr(mode) if isinstance(mode, str) else type(mode).__name__
-            raise ParameterError("unknown mode", where="mode", got=got, hint=f"one of {get_args(Mode)}")
+        check_known(mode, get_args(Mode), "mode", where="mode")
         least = 0 if sanity is None else check_count(sanity, "sanity", least=1)
         self._check_columns(original, "original")
         release = Release.of(original, released, mapping, hierarchy, self.column)

@@ -42,7 +42,7 @@ def cluster(
     quasi : sequence of hashable
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
-        By column, a hierarchy or what ``Hierarchy.of`` makes one of.
+        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
     random_state : int, Generator or None
         Where the seeds come from.
     progress : bool

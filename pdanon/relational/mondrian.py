@@ -39,7 +39,7 @@ def mondrian(
     quasi : sequence of hashable
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
-        By column, a hierarchy or what ``Hierarchy.of`` makes one of.
+        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
     progress : bool
         Show a progress bar.
 

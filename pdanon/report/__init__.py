@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.columns import find_column
-from pdanon.errors import FormatError
+from pdanon.errors import FormatError, cause_of
 from pdanon.io import replacing
 from pdanon.itemsets import Itemsets
 from pdanon.plotting import SHARES, draw_risk
@@ -63,7 +63,7 @@ def write_report(
         with replacing(path) as draft:
             draft.write_bytes(page)
     except OSError as error:
-        problem = type(error).__name__
+        problem = cause_of(error)
         raise FormatError("the report cannot be written", where=os.fspath(path), got=problem) from None
 
 

@@ -16,7 +16,7 @@ from pdanon.guarantees import KKm, KLm
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, beside
 from pdanon.metrics.loss import information_loss
-from pdanon.parameters import quasi_labels
+from pdanon.parameters import check_known, quasi_labels
 from pdanon.recoding import Recoding, demand, mapping_table, pass_through
 from pdanon.relational.attributes import Numbers
 from pdanon.relational.quasi import Classes, QuasiTable
@@ -25,7 +25,7 @@ from pdanon.result import Anonymized
 from pdanon.rt.blocks import Block
 from pdanon.rt.transactions import Transactions, by_cuts, by_diverse_cuts, by_sets, check_transaction
 
-__all__ = ["Dataset", "at_least", "check_choice"]
+__all__ = ["Dataset", "at_least"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,7 +79,7 @@ class Dataset:
         """Encode a frame; parameters as in the algorithms."""
         guarantee = _guarantee(k, m, quasi, column, columns, sensitive, l)
         chosen = check_transaction(transaction, hierarchy, options)
-        check_choice(tum, "tum", ("ncp", "ul"))
+        check_known(tum, ("ncp", "ul"), "measure of transactions", where="tum")
         labels = [column] if columns is None else quasi_labels(columns, "columns")
         positions = [find_column(frame, label) for label in labels]
         sets = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
@@ -172,14 +172,6 @@ class Dataset:
 def at_least(share: float) -> str:
     """A share as text, rounded up: who asks for as much gets it."""
     return f"{np.ceil(share * 1e6) / 1e6:.6f}"
-
-
-def check_choice(value: Any, name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
-    """Check that a parameter is one of a few words."""
-    if not isinstance(value, str) or value not in known:
-        got = value if isinstance(value, str) else type(value).__name__
-        raise ParameterError(f"{name} must be one of {', '.join(known)}", where=name, got=got)
-    return value
 
 
 def _guarantee(

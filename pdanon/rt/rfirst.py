@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from pdanon.hierarchy import HierarchyLike
+from pdanon.parameters import check_known
 from pdanon.progress import progress_bar
 from pdanon.relational import FORMATIONS
 from pdanon.result import Anonymized
-from pdanon.rt.release import Dataset, check_choice
+from pdanon.rt.release import Dataset
 
 __all__ = ["rfirst"]
 
@@ -124,7 +125,7 @@ def rfirst(
     task: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
     task |= {"columns": columns, "sensitive": sensitive, "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options}
-    check_choice(cluster, "cluster", FORMATIONS)
+    check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
     data = Dataset.of(frame, column, **task)
     with progress_bar(progress, "rfirst", "steps") as report:
         groups = data.whole.groups(cluster, np.random.default_rng(random_state), report)

@@ -18,14 +18,14 @@ import pandas as pd
 from pdanon.errors import InfeasibleError
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets import Codes
-from pdanon.parameters import check_share
+from pdanon.parameters import check_known, check_share
 from pdanon.progress import Report, progress_bar
 from pdanon.relational import FORMATIONS
 from pdanon.relational.attributes import Numbers
 from pdanon.result import Anonymized
 from pdanon.rt.blocks import Block
 from pdanon.rt.merging import Merging, candidates, distances
-from pdanon.rt.release import Dataset, at_least, check_choice
+from pdanon.rt.release import Dataset, at_least
 from pdanon.rt.transactions import Transactions
 from pdanon.workers import check_jobs, sharing
 
@@ -176,9 +176,9 @@ def rum_bound(
     3  [19, 40]  ['cold' 'flu']
     """
     bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
-    check_choice(merge, "merge", ("R", "T", "RT"))
-    check_choice(order, "order", ("btd", "tum"))
-    check_choice(cluster, "cluster", FORMATIONS)
+    check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
+    check_known(order, ("btd", "tum"), "order of merges", where="order")
+    check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
     task: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
     task |= {"columns": columns, "sensitive": sensitive, "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -23,7 +22,7 @@ from pdanon.cuts import Cut, check_parts
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes, Itemsets
-from pdanon.parameters import check_share
+from pdanon.parameters import check_known, check_share
 from pdanon.progress import quietly
 from pdanon.relational.attributes import Numbers
 from pdanon.support import SupportIndex
@@ -161,13 +160,7 @@ def check_transaction(name: Any, hierarchy: Any, options: Mapping[str, Any] | No
     dict
         All that it can be asked.
     """
-    if not isinstance(name, str) or name not in _OPTIONS:
-        raise ParameterError(
-            "there is no such algorithm for transactions",
-            where="transaction",
-            got=name if isinstance(name, str) else type(name).__name__,
-            hint=f"one of {', '.join(_OPTIONS)}",
-        )
+    check_known(name, _OPTIONS, "algorithm for transactions", where="transaction")
     if (name in CUTTING) != (hierarchy is not None):
         problem = "needs a" if name in CUTTING else "takes no"
         raise ParameterError(f"{name} {problem} hierarchy of the items", where="hierarchy")
@@ -176,10 +169,7 @@ def check_transaction(name: Any, hierarchy: Any, options: Mapping[str, Any] | No
         raise ParameterError("options must be a mapping", got=type(options).__name__, hint=hint)
     chosen = dict(options or {})
     for key in chosen:
-        if key not in _OPTIONS[name]:
-            near = get_close_matches(str(key), _OPTIONS[name], 1)
-            known = f"did you mean {near[0]}?" if near else f"it knows {sorted(_OPTIONS[name]) or 'none'}"
-            raise ParameterError(f"{name} has no such option", where="options", got=str(key), hint=known)
+        check_known(key, _OPTIONS[name], f"option of {name}", where="options")
     if "parts" in chosen:
         check_parts(chosen["parts"])
     return _OPTIONS[name] | chosen
