@@ -205,6 +205,7 @@ class Descent:
             before, proven[size] = proven[size], kept
             if before is done:
                 continue
+            check_time()
             pivots = np.flatnonzero(~before[nodes])
             codes, offsets, still, longest = hghs.find_threats(
                 size, self._k, nodes, pivots, self._rank[nodes], *self._ranges, self._rows

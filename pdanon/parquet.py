@@ -100,6 +100,14 @@ class ParquetTree:
         whole = self.pattern is None and isinstance(self.filesystem, fs.LocalFileSystem)
         return whole and Path(os.path.realpath(self.root)) in Path(os.path.realpath(target)).parents
 
+    def reads(self, path: Path) -> bool:
+        """Tell whether a single file of this path is part of the tree, or would be if it were written."""
+        if not isinstance(self.filesystem, fs.LocalFileSystem):
+            return False
+        known = {os.path.realpath(self.path(name)) for name in self.names}
+        named = self.pattern is not None and _matches(os.path.abspath(path), self.pattern)
+        return named or os.path.realpath(path) in known or self.holds(path)
+
     def schema(self) -> pa.Schema:
         """The schema that all files have, but for metadata.
 

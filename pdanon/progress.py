@@ -19,6 +19,7 @@ __all__ = [
     "limited",
     "progress_bar",
     "quietly",
+    "seconds_left",
     "time_is_up",
 ]
 
@@ -38,13 +39,18 @@ def limited(seconds: float) -> Iterator[None]:
     Parameters
     ----------
     seconds : float
-        From now on.
+        From now on. A limit that is there already stays where it is earlier.
     """
-    token = _end.set(time.perf_counter() + seconds)
+    token = _end.set(min(time.perf_counter() + seconds, _end.get()))
     try:
         yield
     finally:
         _end.reset(token)
+
+
+def seconds_left() -> float:
+    """The time until the limit, 0 if it is reached, for work that keeps time itself."""
+    return max(_end.get() - time.perf_counter(), 0.0)
 
 
 def time_is_up() -> bool:

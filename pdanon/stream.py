@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from uuid import uuid4
@@ -29,6 +30,7 @@ from pdanon.itemsets import Itemsets
 from pdanon.mapping import relabelled, relabelled_by_groups
 from pdanon.parquet import ParquetTree, is_text, writing
 from pdanon.recoding import demand, pass_through
+from pdanon.tables import write_plain
 from pdanon.verdict import Guarantee
 
 __all__ = ["Streamed", "anonymize"]
@@ -74,6 +76,7 @@ def anonymize(
     *,
     algorithm: str = "pcta",
     column: str | None = None,
+    mapping: str | os.PathLike[str] | None = None,
     **parameters: Any,
 ) -> Streamed:
     """Anonymize Parquet files that do not fit into memory.
@@ -93,6 +96,9 @@ def anonymize(
         ``suppress_to_k``, ``upcta`` or ``vpa``.
     column : str, optional
         The list column. By default the only one, apart from a private column.
+    mapping : path, optional
+        Where to write the mapping: a file outside of the source and the target that ends in ``.parquet`` or
+        ``.csv``. If it exists it is replaced.
     **parameters
         Those of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
 
@@ -105,10 +111,11 @@ def anonymize(
     ------
     FormatError
         If there is no Parquet file, one cannot be read (the message names it, and the row group), files have
-        different columns, or change while they are read; or if the release cannot be written, as on a full
-        disk.
+        different columns, or change while they are read; or if the release or the mapping cannot be written,
+        as on a full disk.
     ParameterError
-        If the target exists or is within the source, or the algorithm does not recode equal rows alike.
+        If the target exists, it or the mapping is within the source, the mapping is within the target or not
+        a file of its kind, or the algorithm does not recode equal rows alike.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
         As the algorithm.
 
@@ -128,8 +135,10 @@ def anonymize(
     and types of columns are kept, so that pandas reads the same index and dtypes.
 
     The files are written to a hidden directory beside the target, which gets the target's name when all of
-    it is safe on the disk. When the process is killed before, there is no target, the hidden directory
-    stays, and the next run starts anew.
+    it is safe on the disk. Just before, the mapping appears, whole and safe on the disk: a target that is
+    there has its mapping. When the process is killed before, there is no target, the hidden directory
+    stays, the mapping may be there or hidden likewise, and the next run starts anew. After an error, at most
+    the mapping is there.
 
     Cost: the source is read twice, and the target once. Memory is bounded by what the algorithm takes for the
     distinct transactions (at least 16 bytes an occurrence and 40 bytes for each of them) and one row group,
@@ -156,11 +165,12 @@ def anonymize(
         raise ParameterError("the target is a URI", where="target", got=os.fspath(target), hint=hint)
     tree, target = ParquetTree.find(source), Path(target)
     _check_target(target, tree)
+    kept = None if mapping is None else _mapping_file(Path(mapping), target, tree)
     private = parameters.get("private")
     positions = tree.find_columns(column, private if names_column(private) else None)
     labels = [tree.schema().names[position] for position in positions]
     decision = decide(_collapsed(tree, labels), algorithm, parameters)
-    with _appearing(target) as draft:
+    with _appearing(target, partial(_write_mapping, decision.mapping, kept)) as draft:
         _recode(tree, draft, positions, decision)
         written = ParquetTree.find(draft)
         _audit(_collapsed(written, labels), decision, tree)
@@ -181,14 +191,35 @@ def _check_target(target: Path, tree: ParquetTree) -> None:
         raise ParameterError("the target is within the source", where="target", got=str(target), hint=hint)
 
 
+def _mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
+    """The path of the mapping, if a file can be written there that is neither read nor released."""
+    problem = hint = None
+    if path.suffix.lower() not in (".parquet", ".csv"):
+        problem = "must end in .parquet or .csv"
+    elif path.is_dir():
+        problem = "is a directory"
+    elif tree.reads(path):
+        problem, hint = "is within the source", "it would become part of what is read"
+    elif Path(os.path.realpath(target)) in (real := Path(os.path.realpath(path)), *real.parents):
+        problem, hint = "is within the target", "it would become part of the release"
+    elif not path.absolute().parent.is_dir():
+        problem = "is in a directory that does not exist"
+    if problem:
+        raise ParameterError(f"the mapping {problem}", where="mapping", got=str(path), hint=hint)
+    return path
+
+
 def _collapsed(tree: ParquetTree, labels: list[str]) -> Collapsed:
     """The distinct rows of the list column, or of it and the private column."""
     return collapse_columns(tree.columns(labels), len(labels))
 
 
 @contextmanager
-def _appearing(target: Path) -> Iterator[Path]:
-    """A path beside the target, for a file or directory that gets its name when the block ends well."""
+def _appearing(target: Path, before: Callable[[], object]) -> Iterator[Path]:
+    """A path beside the target, for a file or directory that gets its name when the block ends well.
+
+    What is to be done before is done when all is ready but for the name.
+    """
     draft = target.with_name(f".{uuid4().hex}.tmp")
     try:
         yield draft
@@ -196,9 +227,10 @@ def _appearing(target: Path) -> Iterator[Path]:
             raise ParameterError("the target has appeared in the meantime", where="target", got=str(target))
         for directory in (path for path in (draft, *draft.rglob("*")) if path.is_dir()):
             _sync(directory)
+        before()
         draft.rename(target)
     except OSError as error:  # of writing: whatever cannot be read is a FormatError already
-        raise _unwritten(target, error) from error
+        raise _unwritten("release", target, error) from error
     finally:
         if draft.is_dir():
             shutil.rmtree(draft)
@@ -206,14 +238,22 @@ def _appearing(target: Path) -> Iterator[Path]:
     _sync(target.absolute().parent)
 
 
-def _unwritten(target: Path, error: OSError) -> FormatError:
+def _write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
+    """Write the mapping, if it is asked for, so that it is there for good before what follows is."""
+    if path is None:
+        return
+    try:
+        write_plain(mapping, path)
+        _sync(Path(os.path.realpath(path)).parent)
+    except OSError as error:
+        raise _unwritten("mapping", path, error) from error
+
+
+def _unwritten(what: str, path: Path, error: OSError) -> FormatError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    hint = (
-        "free some space, or choose a target on another disk" if full else "check the directory of the target"
-    )
-    problem = cause_of(error)
-    hint = f"{hint}; nothing is left of what was written"
-    return FormatError("the release cannot be written", where=str(target), got=problem, hint=hint)
+    hint = "free some space, or write to another disk" if full else "check its directory"
+    hint = f"{hint}; nothing is left of the release"
+    return FormatError(f"the {what} cannot be written", where=str(path), got=cause_of(error), hint=hint)
 
 
 def _sync(directory: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import time
 from collections import Counter
 from dataclasses import replace
@@ -34,7 +35,7 @@ from pdanon import (
 )
 from pdanon.algorithms import ALGORITHMS
 from pdanon.choice import CHOICES
-from pdanon.progress import TimeLimitError, limited, progress_bar
+from pdanon.progress import TimeLimitError, check_time, limited, progress_bar, seconds_left
 from pdanon.registry import algorithm, parameters_of
 
 TREE = {"*": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "D": ["d", "e", "f"]}}
@@ -80,6 +81,8 @@ def alone(name, frame, best, loss, **asked):
     """The release of one algorithm that is called by hand."""
     if name.endswith("refined"):
         return pdanon.refine(frame, best, loss=loss)
+    if name == "optimal, suppress=True":
+        return pdanon.optimal(frame, suppress=True, **asked)
     function = getattr(pdanon, name)
     return function(
         frame, **{key: value for key, value in asked.items() if key in inspect.signature(function).parameters}
@@ -144,6 +147,18 @@ def test_a_node_is_compared_by_the_items_that_occur():
     result = pdanon.anonymize(frame, KmAnonymity(2, 2), hierarchy={"*": ["a", "b", "c", "d"]})
     losses = result.tried.dropna(subset="loss").set_index("algorithm")["loss"]
     assert losses["apriori"] == losses["pcta"] == 1
+
+
+def test_suppression_is_chosen_where_it_loses_least():
+    """Without c and d, 4 of 19 occurrences, all is safe; as one set they would be with b in 2 rows."""
+    rows = ["be", "be", "e", "be", "e", "ce", "bce", "", "de", "e", "bde"]
+    result = pdanon.anonymize(frame_of(map(list, rows)), KmAnonymity(3, 2), hierarchy=TREE)
+    losses = result.tried.dropna(subset="loss").set_index("algorithm")["loss"]
+    assert losses["optimal, suppress=True"] == pytest.approx(4 / 19)
+    assert losses.drop(["optimal, suppress=True", "optimal, refined"]).min() > 4 / 19
+    assert result.parameters["suppress"]
+    assert result.trace is None
+    assert result.mapping["generalized"].isna().tolist() == [False, True, True, False]
 
 
 def test_blocks_are_kept():
@@ -260,7 +275,7 @@ def test_no_release():
     frame = frame_of([[SECRET], [SECRET, "b"], []])
     with pytest.raises(InfeasibleError, match="no algorithm found a release") as caught:
         pdanon.anonymize(frame, KmAnonymity(3, 2), hierarchy=2)
-    assert "7 of 8 algorithms tried, 7 of them found that there is none" in str(caught.value)
+    assert "8 of 9 algorithms tried, 8 of them found that there is none" in str(caught.value)
     assert SECRET not in str(caught.value)
 
 
@@ -287,7 +302,7 @@ def test_without_memory_others_are_tried(monkeypatch):
     assert result.tried["reason"][0] == "not enough memory"
     assert result.parameters["algorithm"] == "coat"
     monkeypatch.setitem(ALGORITHMS, "coat", large)
-    with pytest.raises(InfeasibleError, match="2 of 8 algorithms tried, 0 of them found") as caught:
+    with pytest.raises(InfeasibleError, match="2 of 9 algorithms tried, 0 of them found") as caught:
         pdanon.anonymize(FRAME, KmAnonymity(3, 2))
     assert SECRET not in str(caught.value)
 
@@ -343,6 +358,9 @@ def test_solver_gets_what_is_left(monkeypatch):
     monkeypatch.setitem(ALGORITHMS, "optimal", solver)
     pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=50)
     assert 0 < seconds[0] < 25
+    assert seconds[1] == 5
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=8)
+    assert 0 < seconds[3] < 4
 
 
 def test_refinement_ends_at_the_limit_with_what_it_has():
@@ -371,6 +389,18 @@ def test_limits_end_with_their_block():
         with pytest.raises(TimeLimitError), limited(-1):
             report(1)
         report(1)
+
+
+def test_limits_within_a_limit_are_not_longer():
+    with limited(50), limited(100):
+        assert 0 < seconds_left() <= 50
+        with limited(10):
+            assert 0 < seconds_left() <= 10
+    with limited(-1), limited(10):
+        assert seconds_left() == 0
+        with pytest.raises(TimeLimitError):
+            check_time()
+    assert seconds_left() == math.inf
 
 
 def test_nothing_waits_for_the_limit():

@@ -10,7 +10,7 @@ from conftest import SECRET, frame_of, rows_of
 from frames import FRAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_cuts import FIRST, SMALL_TREE, hierarchy_of, problems
+from naive_cuts import FIRST, SMALL_TREE, best_choice, hierarchy_of, lattice_search, problems
 from naive_refine import Released
 
 import pdanon
@@ -81,8 +81,30 @@ def test_blocks_are_safe_together(sample, loss):
 def test_the_least_loss_does_not_fall(sample):
     _, rows, result = sample
     refined = pdanon.refine(frame_of(rows), result)
-    assert result.loss["gap"] == 0
+    assert result.loss["gap"] == refined.loss["gap"] == 0
     assert refined.loss["NCP"] == pytest.approx(result.loss["NCP"])
+
+
+@settings(max_examples=60)
+@given(results(["apriori", "hghs"]), st.booleans(), st.sampled_from(["ncp", "lm"]))
+def test_a_bound_stays_and_the_gap_is_that_of_the_refined_release(sample, known, loss):
+    """As if `optimal` had been stopped at the result of another algorithm, with or without the best bound."""
+    tree, rows, result = sample
+    frame, suppress = frame_of(rows), result.parameters["algorithm"] == "hghs"
+    refined = pdanon.refine(frame, result, loss=loss)
+    assert "gap" not in refined.loss
+    name, search = ("LM", best_choice) if suppress else ("NCP", lattice_search)
+    bound = float(search(rows, tree, result.guarantee.k, result.guarantee.m)) * known
+    before, after = result.loss[name], refined.loss[name]
+    stopped = replace(
+        result,
+        loss=pd.Series({**result.loss, "gap": 1 - bound / before if before else 0.0}),
+        parameters={**result.parameters, "algorithm": "optimal", "suppress": suppress},
+    )
+    again = pdanon.refine(frame, stopped, loss=loss)
+    pd.testing.assert_series_equal(again.loss.drop("gap"), refined.loss)
+    assert after * (1 - again.loss["gap"]) == pytest.approx(bound)
+    assert (again.loss["gap"] == 0) == (after == pytest.approx(bound))
 
 
 @settings(max_examples=15)

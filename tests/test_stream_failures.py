@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -12,6 +14,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -20,7 +23,7 @@ from test_stream import partitions, table_of, written
 import pdanon
 import pdanon.datasets
 from pdanon import stream
-from pdanon.errors import FormatError
+from pdanon.errors import FormatError, ParameterError
 
 # The first run, elsewhere, compiles kernels, whose cache is not what is to fail.
 LIMITED = """
@@ -65,7 +68,7 @@ def assert_refused(found, target, reason):
     assert "the release cannot be written" in message
     assert str(target) in message
     assert os.strerror(reason) in message
-    assert "free some space, or choose a target on another disk; nothing is left" in message
+    assert "free some space, or write to another disk; nothing is left of the release" in message
     assert left == []
 
 
@@ -102,7 +105,7 @@ def test_whenever_writing_fails_nothing_is_left(where, source, tmp_path, monkeyp
     with pytest.raises(FormatError, match="the release cannot be written") as caught:
         stream.anonymize(source, tmp_path / "out", k=5)
     assert "SECRET" not in str(caught.value)
-    assert "check the directory of the target" in str(caught.value)
+    assert "check its directory" in str(caught.value)
     assert list(tmp_path.iterdir()) == [source]
 
 
@@ -151,25 +154,165 @@ def test_a_killed_run_leaves_no_release_and_the_next_one_completes(tmp_path):
     assert finished < 10
 
 
-@pytest.mark.parametrize("moment", range(4))
-def test_killed_while_files_are_written(moment, tmp_path):
-    source = partitions(table_of(), tmp_path)
-    moments = ["pdanon.stream._recode", "pdanon.stream._audit", "os.fsync", "pdanon.stream.relabelled"]
-    where, _, name = moments[moment].rpartition(".")
-    code = f"""
-import os, signal, sys, {where}, pdanon.stream
-original = {where}.{name}
+KILLED_AFTER = """
+import os, signal, sys, {module}, pdanon.stream
+original = {module}.{name}
 def last(*args, **options):
     result = original(*args, **options)
     os.kill(os.getpid(), signal.SIGKILL)
-{where}.{name} = last
-pdanon.stream.anonymize(sys.argv[1], sys.argv[2], k=3)
+{module}.{name} = last
+pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
 """
-    done = subprocess.run([sys.executable, "-c", code, source, tmp_path / "out"], check=False)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("pdanon.stream", "_recode"),
+        ("pdanon.stream", "_audit"),
+        ("os", "fsync"),
+        ("pdanon.stream", "relabelled"),
+        ("pdanon.stream", "_write_mapping"),
+    ],
+)
+def test_killed_while_files_are_written(module, name, tmp_path):
+    source, target, mapping = partitions(table_of(), tmp_path), tmp_path / "out", tmp_path / "map.parquet"
+    command = [sys.executable, "-c", KILLED_AFTER.format(module=module, name=name), source, target, mapping]
+    done = subprocess.run(command, check=False)
     assert done.returncode == -signal.SIGKILL
-    assert not (tmp_path / "out").exists()
-    left = [path for path in tmp_path.iterdir() if path != source]
+    assert not target.exists()
+    assert mapping.exists() == (name == "_write_mapping")
+    left = [path for path in tmp_path.iterdir() if path not in (source, mapping)]
     assert all(path.name.startswith(".") and path.name.endswith(".tmp") for path in left)
     assert len(left) == 1
-    stream.anonymize(source, tmp_path / "out", k=3)
-    assert written(tmp_path / "out").num_rows == 150
+    result = stream.anonymize(source, target, k=3, mapping=mapping)
+    assert written(target).num_rows == 150
+    assert pdanon.read_parquet(mapping).to_dict("list") == result.mapping.to_dict("list")
+
+
+# --- The release and its mapping
+
+STEPS = {
+    (pq.ParquetWriter, "write_table"),
+    (os, "fsync"),
+    (pathlib.Path, "replace"),  # of the mapping
+    (pathlib.Path, "rename"),  # of the release
+}
+
+
+@pytest.fixture
+def files(tmp_path):
+    """A small source; and the release and the mapping to make of it, in directories of their own."""
+    (tmp_path / "public").mkdir()
+    (tmp_path / "private").mkdir()
+    return partitions(table_of(), tmp_path), tmp_path / "public" / "out", tmp_path / "private" / "map.csv"
+
+
+def watch(monkeypatch, act):
+    """Do something before each step of writing, with its name and first argument."""
+    originals = {name: getattr(owner, name) for owner, name in STEPS}
+    for owner, name in STEPS:
+
+        def step(first, *rest, name=name, **options):
+            act(name, first)
+            return originals[name](first, *rest, **options)
+
+        monkeypatch.setattr(owner, name, step)
+
+
+def test_when_a_name_appears_all_that_precedes_it_is_safe_on_the_disk(files, monkeypatch):
+    source, target, mapping = files
+    safe, named = set(), []
+
+    def look(name, first):
+        if name == "fsync":
+            safe.add(os.fstat(first).st_ino)
+        elif name != "write_table":
+            named.append(first)
+            (draft,) = target.parent.iterdir()
+            parts = [draft, *draft.rglob("*"), *mapping.parent.iterdir()]
+            parts += [mapping.parent] if name == "rename" else []
+            assert safe >= {path.stat().st_ino for path in parts}
+            assert [path.name for path in parts if path == mapping] == ["map.csv"] * (name == "rename")
+
+    watch(monkeypatch, look)
+    result = stream.anonymize(source, target, k=3, mapping=mapping)
+    assert [path.parent for path in named] == [mapping.parent, target.parent]
+    assert target.parent.stat().st_ino in safe
+    assert pd.read_csv(mapping)["item"].tolist() == result.mapping["item"].tolist()
+    assert [*target.parent.iterdir(), *mapping.parent.iterdir()] == [target, mapping]
+
+
+def test_whichever_step_fails_there_is_no_release_without_its_mapping(files, monkeypatch):
+    source, target, mapping = files
+    for failing in itertools.count():
+        number = itertools.count()
+
+        def fail(name, first, number=number, failing=failing):
+            if next(number) == failing:
+                raise OSError(errno.EIO, "SECRET")
+
+        with monkeypatch.context() as patch:
+            watch(patch, fail)
+            # In the end only the name of the release is not on the disk for good.
+            with pytest.raises((FormatError, OSError)) as caught:
+                stream.anonymize(source, target, k=3, mapping=mapping)
+        found = [*target.parent.iterdir(), *mapping.parent.iterdir()]
+        if target.exists():
+            break
+        assert found in ([], [mapping])
+        assert caught.type is FormatError
+        assert "cannot be written" in str(caught.value)
+        assert "nothing is left of the release" in str(caught.value)
+        assert "SECRET" not in str(caught.value)
+        mapping.unlink(missing_ok=True)
+    assert found == [target, mapping]
+    assert failing > 10
+
+
+def test_a_directory_of_the_mapping_that_cannot_be_written(files, monkeypatch):
+    source, target, mapping = files
+
+    def fail(name, first):
+        if mapping.parent in getattr(first, "parents", ()):
+            raise OSError(errno.EACCES, "SECRET")
+
+    watch(monkeypatch, fail)
+    with pytest.raises(FormatError, match="the mapping cannot be written") as caught:
+        stream.anonymize(source, target, k=3, mapping=mapping)
+    assert f"where: {mapping}" in str(caught.value)
+    assert "check its directory" in str(caught.value)
+    assert [*target.parent.iterdir(), *mapping.parent.iterdir()] == []
+
+
+def test_a_mapping_that_exists_is_replaced(files):
+    source, target, mapping = files
+    mapping.write_text("of an earlier run")
+    stream.anonymize(source, target, k=3, mapping=mapping)
+    assert pd.read_csv(mapping).columns.tolist() == ["group", "item", "generalized", "support"]
+
+
+def test_a_mapping_that_would_be_read_or_released_is_refused(files):
+    source, target, mapping = files
+    (mapping.parent / "link").symlink_to(source)
+    one, pattern = source / "store=a" / "x.parquet", source / "*" / "x.parquet"
+    asked = [
+        (source, source / "map.parquet", "within the source"),
+        (source, mapping.parent / "link" / "map.parquet", "within the source"),
+        (one, one, "within the source"),
+        (one, mapping.parent / "link" / "store=a" / "x.parquet", "within the source"),
+        (pattern, one, "within the source"),
+        (pattern, source / "store=c" / "x.parquet", "within the source"),
+        (source, target / "map.parquet", "within the target"),
+        (one, target.with_suffix(".parquet"), "within the target"),
+        (source, mapping.with_suffix(".txt"), "must end in .parquet or .csv"),
+        (source, mapping.parent / "no" / "map.csv", "in a directory that does not exist"),
+    ]
+    (mapping.parent / "directory.csv").mkdir()
+    asked.append((source, mapping.parent / "directory.csv", "is a directory"))
+    for read, path, problem in asked:
+        released = target.with_suffix(".parquet") if read == one else target
+        with pytest.raises(ParameterError, match=problem):
+            stream.anonymize(read, released, k=3, mapping=path)
+        assert not released.exists()
+    stream.anonymize(pattern, target, k=3, mapping=source / "map.parquet")  # not what the pattern names

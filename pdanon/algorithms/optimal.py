@@ -25,7 +25,7 @@ from pdanon.itemsets import Codes
 from pdanon.packing import Packing
 from pdanon.parameters import check_feasible, check_seconds
 from pdanon.programs import chosen
-from pdanon.progress import Report, progress_bar
+from pdanon.progress import Report, TimeLimitError, limited, progress_bar, seconds_left
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
@@ -68,8 +68,8 @@ def optimal(
         Whether nodes of the cut may be suppressed, as those of :func:`pdanon.hghs`. What is optimized is
         then LM, else NCP.
     time_limit : float
-        Seconds to search for the optimum; not negative. Building the search, and the greedy solution to
-        fall back on, come on top.
+        Seconds to search for the optimum; not negative. Building the search comes on top, and without
+        ``suppress`` the greedy solution to fall back on.
     progress : bool
         Show a progress bar.
 
@@ -106,7 +106,8 @@ def optimal(
     demands. The linear program, in which nodes may be published in part, bounds the loss from below; what it
     publishes for the most part, made safe in the way of :func:`hghs`, bounds it from above. If the bounds
     do not meet, the 0-1 program is solved for the nodes that they leave undecided. The search begins with
-    the better one of the results of :func:`hghs` and :func:`mhghs`, which it never falls behind.
+    the better one of the results of :func:`hghs` and :func:`mhghs`, which it never falls behind, if there is
+    time for them; else with the cut that :func:`hghs` has come down to.
 
     Cost: memory of 12 bytes for each pair of nodes that are in a row together; time of counting those
     pairs, for m > 2 of listing rare itemsets of the generalized rows, and of the solver, which may grow
@@ -243,49 +244,81 @@ def decide_with_suppression(
     time_limit: float,
 ) -> tuple[Scenario, int]:
     """Find a cut and what is kept of it at little cost, and a cost that no other such choice is below."""
-    descent = Descent(index, tree, leaves, k=k, m=m)
-    *_, greedy = descent.steps(report)
-    *_, in_rounds = rounds(index, tree, leaves, k=k, m=m)
-    best = min(greedy, in_rounds, key=lambda scenario: scenario.cost)
-    whole = int(index.singles.sum()) * (tree.n_leaves - 1)  # the cost of publishing nothing
-    deadline = monotonic() + time_limit
-    packing = Packing(Cut(index, tree, leaves), tree, descent.worth, k=k, pairs=m != 1)
+    search = _Search(index, tree, leaves, k, m, report)
+    try:
+        with limited(time_limit):
+            search.begin()
+            search.go_on()
+    except TimeLimitError:
+        pass  # what was found so far is safe, and the bound holds
+    return search.best, max(search.bound, 0)
 
-    def look(published: Mask) -> None:
+
+class _Search:
+    """What to publish and what to suppress: the best that was found so far, and a bound for all."""
+
+    def __init__(
+        self, index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
+    ) -> None:
+        self._index, self._tree, self._leaves, self._k, self._m = index, tree, leaves, k, m
+        self._report = report
+        self._descent = Descent(index, tree, leaves, k=k, m=m)
+        self._whole = int(index.singles.sum()) * (tree.n_leaves - 1)  # the cost of publishing nothing
+        cut = Cut(index, tree, leaves)
+        self._packing = Packing(cut, tree, self._descent.worth, k=k, pairs=m != 1)
+        self._steps = self._descent.steps(report)
+        self.best = next(self._steps)
+
+    @property
+    def bound(self) -> int:
+        """No choice costs less."""
+        return self._whole - self._packing.most
+
+    def begin(self) -> None:
+        """Take the better one of the results of `hghs`, step by step, and `mhghs`."""
+        for scenario in self._steps:
+            self._take(scenario)
+        *_, in_rounds = rounds(self._index, self._tree, self._leaves, k=self._k, m=self._m)
+        self._take(in_rounds)
+
+    def go_on(self) -> None:
+        """Raise the bound and look at what gives it, until nothing can be better."""
+        packing = self._packing
+        hasty = threats_of_choices = self._m is None or self._m > 2  # others are all known from the start
+        while self.bound < self.best.cost:
+            self._report(1)
+            shares = packing.relax(seconds_left())
+            if shares is None:
+                break
+            if packing.enforce(shares):
+                continue
+            self._look(shares > 0.5)
+            if packing.enforce(shares) or self.bound >= self.best.cost:
+                continue
+            published = packing.choose(self._whole - self.best.cost, seconds_left(), hasty=hasty)
+            if published is None:
+                break
+            self._look(published)
+            learnt = packing.enforce(published)
+            if not learnt and not hasty:
+                break
+            hasty = learnt and threats_of_choices
+
+    def _look(self, published: Mask) -> None:
         """Take a choice if it is safe; else learn why it is not, and take what is left of it."""
-        nonlocal best
-        choice = Scenario(descent.around(published), published, whole - int(descent.worth[published].sum()))
-        safe = packing.allows(published)
+        cost = self._whole - int(self._descent.worth[published].sum())
+        choice = Scenario(self._descent.around(published), published, cost)
+        safe = self._packing.allows(published)
         if safe:
-            nodes = choice.nodes_of(leaves)
-            rows = mapped(index.holding_only(nodes >= 0), nodes, tree.n_nodes)
-            for threats in islice(threats_beyond_pairs(lambda: rows, k, m), 1):
-                packing.learn(_sample(threats, _FEW))
+            nodes = choice.nodes_of(self._leaves)
+            rows = mapped(self._index.holding_only(nodes >= 0), nodes, self._tree.n_nodes)
+            for threats in islice(threats_beyond_pairs(lambda: rows, self._k, self._m), 1):
+                self._packing.learn(_sample(threats, _FEW))
                 safe = False
-        choice = choice if safe else descent.scenario(choice.cut)
-        best = min(best, choice, key=lambda scenario: scenario.cost)
+        self._take(choice if safe else self._descent.scenario(choice.cut))
 
-    hasty = threats_of_choices = m is None or m > 2  # others are all known from the start
-    while whole - packing.most < best.cost and (seconds := deadline - monotonic()) > 0:
-        report(1)
-        shares = packing.relax(seconds)
-        if shares is None:
-            break
-        if packing.enforce(shares):
-            continue
-        look(shares > 0.5)
-        if packing.enforce(shares) or whole - packing.most >= best.cost:
-            continue
-        seconds = max(deadline - monotonic(), 0)
-        published = packing.choose(whole - best.cost, seconds, hasty=hasty)
-        if published is None:
-            break
-        look(published)
-        learnt = packing.enforce(published)
-        if not learnt and not hasty:
-            break
-        hasty = learnt and threats_of_choices
-    return best, max(whole - packing.most, 0)
+    def _take(self, scenario: Scenario) -> None:
+        self.best = min(self.best, scenario, key=lambda each: each.cost)
 
 
 def _sample(threats: ItemsetTable, most: int) -> ItemsetTable:

@@ -69,7 +69,8 @@ def refine(
     -------
     Anonymized
         A release of the same kind with the same guarantee and never more of this loss. ``trace`` has the
-        loss over time, which never rises: columns ``seconds`` and ``loss``.
+        loss over time, which never rises: columns ``seconds`` and ``loss``. Where the result has
+        ``loss["gap"]``, the bound of `optimal`, this has it too: of the loss that `optimal` was asked for.
 
     Raises
     ------

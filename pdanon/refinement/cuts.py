@@ -56,7 +56,18 @@ def refined_cuts(task: Task) -> Anonymized:
     task.run(search)
     recoding = _recoding(search.best, itemsets, tree, groups)
     refined = release(task.original, task.position, itemsets, recoding, km, task.parameters)
+    if "gap" in result.loss:
+        refined.loss["gap"] = _gap(result, refined, int(index.singles.sum()), tree.n_leaves)
     return replace(refined, trace=search.trace)
+
+
+def _gap(result: Anonymized, refined: Anonymized, occurrences: int, n_leaves: int) -> float:
+    """The share of its loss that a refined release may still save, by the bound that `optimal` found."""
+    base = int(result.parameters["suppress"])
+    name, whole = ("LM" if base else "NCP"), occurrences * max(n_leaves - base, 1)
+    before, after = (round(float(each.loss[name]) * whole) for each in (result, refined))
+    bound = round(before * (1 - float(result.loss["gap"])))
+    return (after - bound) / after if after > bound else 0.0
 
 
 def base_of(task: Task) -> int:
