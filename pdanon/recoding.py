@@ -360,12 +360,13 @@ def pass_through(frame: pd.DataFrame, recoded: Collection[int]) -> tuple[Hashabl
     Warns
     -----
     IdentifierWarning
-        If a column, or an index that has a name, has nearly as many values as there are rows.
+        If a column, or a level of the index that has a name, has nearly as many values as there are rows.
     """
     others = [position for position in range(frame.shape[1]) if position not in recoded]
     columns = {f"column {frame.columns[position]!r}": frame.iloc[:, position] for position in others}
-    if frame.index.name is not None:
-        columns[f"index {frame.index.name!r}"] = frame.index.to_series()
+    for level, name in enumerate(frame.index.names):
+        if name is not None:
+            columns[f"index {name!r}"] = frame.index.get_level_values(level).to_series()
     for name, column in columns.items():
         if len(frame) >= _FEW and _count_values(column) >= _NEARLY_ALL * len(frame):
             message = f"{name} differs in nearly every row and passes through unchanged: it may identify"

@@ -78,6 +78,19 @@ def test_the_same_with_sensitive_items(lists, quasi, k, diversity, m):
     assert listed(audit.threats) == naive.minimal(broken)
 
 
+@pytest.mark.parametrize("diversity", [10, 2**62, 2**63 - 1, 10**30])
+def test_one_in_more_rows_than_there_are_is_none(diversity):
+    """However often the sensitive item occurs: twice a quarter of all integers is none of them."""
+    rows = [["s", "a"], ["s", "a"], ["a"], ["a"], ["a"]]
+    frame = pd.DataFrame({"age": 1, "items": pd.Series(rows, dtype=object)})
+    guarantee = KLm(2, diversity, 2, ["age"], ["s"])
+    assert frame.txanon.audit(guarantee).rows_at_risk == 5
+    asked = {"quasi": ["age"], "transaction": "apriori", "hierarchy": {"*": ["a"]}, "sensitive": ["s"]}
+    released = frame.txanon.rfirst(k=2, l=diversity, random_state=0, **asked).frame
+    assert not any("s" in row for row in released["items"])
+    assert released.txanon.audit(guarantee).holds
+
+
 @settings(max_examples=40)
 @given(row_lists(items="abcdef", longest=5, most=9), QUASI, st.none() | st.integers(1, 3))
 def test_several_list_columns_are_one_transaction(lists, quasi, m):

@@ -355,6 +355,15 @@ def test_an_index_with_a_name_may_identify():
         frame.txanon.pcta(k=2)
 
 
+@pytest.mark.parametrize("names", [["patient", None], ["ward", "patient"], ["patient", "patient"]])
+def test_a_level_of_an_index_may_identify(names):
+    frame = frame_of([{"a"}] * 40)
+    wards = [1] * 40 if names[0] == "ward" else range(40)
+    frame.index = pd.MultiIndex.from_arrays([wards, range(40)], names=names)
+    with pytest.warns(pdanon.IdentifierWarning, match="index 'patient'"):
+        frame.txanon.pcta(k=2)
+
+
 @pytest.mark.parametrize("values", [[*range(37), 0, 0, 0], [1.5] * 40, [None] * 40, [{}] * 40])
 def test_other_columns_pass_in_silence(values):
     frame = frame_of([{"a"}] * 40).assign(other=values)

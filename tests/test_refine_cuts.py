@@ -147,6 +147,20 @@ def test_suppressed_items_come_back():
     assert rows_of(frame.txanon.refine(poorer).frame) == rows_of(frame)
 
 
+def test_rows_that_k_rows_hold_are_no_obstacle():
+    """Two pairs of rows, of whatever size: each is in just k rows, which is enough."""
+    rows = [
+        frozenset(row)
+        for row in ({"a1", "b1"}, {"a1", "b1"}, {"a2"}, {"a2"}, {"b2"}, {"a2", "b2"}, {"a2", "b2"})
+    ]
+    frame = frame_of(rows)
+    for m in (2, 3, None):
+        result = frame.txanon.apriori(k=2, m=m, hierarchy=hierarchy_of(SMALL_TREE))
+        assert rows_of(result.frame) == rows
+        poorer = coarser(result, {"a1": "A", "a2": "A", "b1": "B", "b2": "B"})
+        assert rows_of(frame.txanon.refine(poorer).frame) == rows
+
+
 def test_one_node_is_raised_to_lower_another():
     """u1 and u2 are rare with x1 and with x2. That x is raised is less than what u gains."""
     tree = ("*", [("U", [("u1", None), ("u2", None)]), ("X", [("x1", None), ("x2", None)])])

@@ -45,6 +45,7 @@ COLUMNS = {
     "unsigned": (np.array([4, 1, 9, 4, 4, 2**64 - 1, 2], np.uint64), "uint64"),
     "large integers": ([2**63 - 1, -(2**63), 5, 5, 0, 1, 2], "int64"),
     "floats": ([0.5, -0.0, 0.0, 1e300, -1e308, 1.5, 1.7e308], "float64"),
+    "floats next to each other": ([0.0, 5e-324, 0.0, 5e-324, 0.0, 0.0, 5e-324], "float64"),
     "floats and none": ([0.5, np.nan, 0.25, np.nan, 4, 4.5, 4.5], "float64"),
     "integers and none": (pd.array([4, None, 9, 4, 4, None, 2], dtype="Int64"), "float64"),
     "arrow integers": (arrow(NUMBERS, pa.int32()), "int64"),
@@ -384,6 +385,34 @@ def test_audit_counts_classes_of_any_frame():
     assert pdanon.audit(frame, KAnonymity(2, ["size"])).holds
     assert len(pdanon.audit(frame, KAnonymity(2, ["size"])).threats) == 0
     assert pdanon.audit(frame, KAnonymity(3, ["size"])).rows_at_risk == 2
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, True],
+        [0, 0.0],
+        [Decimal("1.0"), Decimal("1.00")],
+        [
+            pd.Timestamp("2020-01-01", tz=zone) + pd.Timedelta(hours=more)
+            for zone, more in (("UTC", 0), ("CET", 1))
+        ],
+        [pd.Interval(0, 1), pd.Interval(0, 1, closed="both")],
+    ],
+)
+def test_objects_that_are_equal_and_look_different_are_no_class(values):
+    frame = pd.DataFrame({"q": pd.Series(values, dtype=object)})
+    assert pdanon.audit(frame, KAnonymity(2, ["q"])).rows_at_risk == 2
+    frame = pd.concat([frame, frame])
+    assert pdanon.audit(frame, KAnonymity(2, ["q"])).holds
+    assert pdanon.audit(frame, KAnonymity(3, ["q"])).rows_at_risk == 4
+
+
+@pytest.mark.parametrize("kind", [object, "category", "Float64"])
+def test_what_is_missing_is_alike_however_it_is_written(kind):
+    values = [None, float("nan"), np.float64("nan"), pd.NA] if kind is object else [None, pd.NA]
+    column = pd.Series([*values, 1.0], dtype=object).astype(kind)
+    assert pdanon.audit(pd.DataFrame({"q": column}), KAnonymity(2, ["q"])).rows_at_risk == 1
 
 
 def test_a_release_without_its_guarantee_is_withheld(monkeypatch):

@@ -351,6 +351,13 @@ def test_items_in_fewer_than_k_rows_of_a_class_are_suppressed():
     assert result.classes["size"].tolist() == [3, 3]
 
 
+def test_items_in_k_rows_of_a_class_stay_beside_a_sensitive_one():
+    frame = frame_of([["u"], ["u"], ["s"], []]).assign(age=1)
+    asked = {"sensitive": ["s"], "l": 2, "transaction": "apriori", "hierarchy": {"all": ["u", "v"]}}
+    result = pdanon.rfirst(frame, k=2, quasi=["age"], cluster="mondrian", **asked)
+    assert rows_of(result.frame) == [{"u"}, {"u"}, {"s"}, set()]
+
+
 # --- the surface
 
 

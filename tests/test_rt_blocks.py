@@ -129,6 +129,14 @@ def test_any_rows_keep_guarantee_and_bound(rows, k, m, more, merge, share):
     assert_equal(run(frame, **asked, delta=float(share)), result)
 
 
+@pytest.mark.parametrize("cluster", ["full_subtree", "incognito", "top_down"])  # which look at all values
+@settings(max_examples=25)
+@given(datasets(least=8, most=16))
+def test_blocks_lack_values_that_others_have(cluster, rows):
+    frame = frame_with(rows)
+    assert_contract(frame, run(frame, cluster=cluster, block_rows=4), 2, 2)
+
+
 @settings(max_examples=60)
 @given(datasets(least=8, most=18), merges, st.integers(0, 100))
 def test_blocks_are_anonymized_each_apart(rows, merge, percent):

@@ -218,9 +218,10 @@ class KLm:
         sizes, class_of = classes.sizes, classes.class_of
         hidden = np.isin(classes.itemsets.texts(), self.sensitive)[classes.item_of]
         known, secrets = classes.index.holding_only(~hidden), classes.index.holding_only(hidden)
-        found = breaches(known, secrets, diversity=self.l, m=self.m, k=self.k)
+        diversity = min(self.l, len(frame) + 1)  # beyond the rows all are alike, but products would overflow
+        found = breaches(known, secrets, diversity=diversity, m=self.m, k=self.k)
         lost = sizes < self.k
-        lost[class_of[secrets.singles * self.l > sizes[class_of]]] = True
+        lost[class_of[secrets.singles * diversity > sizes[class_of]]] = True
         exposed = lost[classes.of_row] | (known.exposure(self.k, self.m) > 0) | known.holding(found)
 
         def list_threats() -> pd.DataFrame:

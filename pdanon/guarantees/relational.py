@@ -37,7 +37,9 @@ class KAnonymity:
 
     Notes
     -----
-    A missing value is a value: rows that lack it are alike.
+    A missing value is a value: rows that lack it are alike. Objects of Python are alike if they look alike:
+    1, True and 1.0 do not, though they are equal. Numbers of one type are alike if they are equal, as 0.0 and
+    -0.0 are.
 
     References
     ----------
@@ -107,14 +109,16 @@ def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> NDArray[np.int6
     classes = np.zeros(len(frame), np.int64)
     for position in positions:
         for values in _hashable(frame.iloc[:, position]):
-            codes, distinct = pd.factorize(values, use_na_sentinel=False)
-            classes = np.unique(classes * (len(distinct) + 1) + codes, return_inverse=True)[1]
+            codes, distinct = pd.factorize(values)  # -1 for all that is missing
+            classes = np.unique(classes * (len(distinct) + 1) + codes + 1, return_inverse=True)[1]
     return classes
 
 
 def _hashable(column: pd.Series[Any]) -> list[Any]:
-    """The column, or both ends of intervals, which pandas finds equal faster."""
+    """The column, both ends of intervals, which pandas finds equal faster, or what objects look like."""
     if isinstance(column.dtype, pd.IntervalDtype):
         ends = pd.IntervalIndex(column.array)
         return [ends.left, ends.right]
+    if pd.api.types.is_object_dtype(column.dtype):  # 1, True and 1.0 are equal, and do not look alike
+        return [column.map(repr, na_action="ignore").array]
     return [column.array]

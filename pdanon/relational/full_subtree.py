@@ -109,7 +109,7 @@ def raise_groups(
     tuples, weights = table.distinct()
     taxonomies = [each.taxonomy for each in table.attributes]
     cuts = [
-        _necessary_cut(taxonomy, sums(codes.astype(np.int64), weights), k)
+        _necessary_cut(taxonomy, codes, weights, k)
         for taxonomy, codes in zip(taxonomies, tuples, strict=True)
     ]
     steps = _raise(cuts, taxonomies, tuples, weights, k, report)
@@ -140,8 +140,8 @@ def _raise(
             return steps
         found = [
             (*score, place, node)
-            for place, (taxonomy, cut) in enumerate(zip(taxonomies, cuts, strict=True))
-            for score, node in _best_group(taxonomy, cut, keys, weights, place, k)
+            for place, taxonomy in enumerate(taxonomies)
+            for score, node in _best_group(taxonomy, keys, weights, place, k)
         ]
         *_, place, node = max(found, key=lambda each: (*each[:-2], -each[-2], -each[-1]))
         last = node + taxonomies[place].hierarchy.size[node]
@@ -153,15 +153,15 @@ def _raise(
         report(1)
 
 
-def _necessary_cut(taxonomy: Taxonomy, counts: Numbers, k: int) -> Numbers:
-    """Node of each value, where a node of fewer than k rows is raised, and all below with it."""
+def _necessary_cut(taxonomy: Taxonomy, codes: Codes, weights: Numbers, k: int) -> Numbers:
+    """Node of each value, where a node of a few rows, below k, is raised, and all below with it."""
     tree = taxonomy.hierarchy
     rows = np.zeros(tree.n_nodes, np.int64)
-    rows[taxonomy.leaves] = counts
+    np.add.at(rows, taxonomy.leaves[codes], weights)
     for node in range(tree.n_nodes - 1, 0, -1):
         rows[tree.parent[node]] += rows[node]
     nodes = taxonomy.leaves.copy()
-    while (rare := rows[nodes] < k).any() and nodes.any():
+    while (rare := (rows[nodes] > 0) & (rows[nodes] < k)).any() and nodes.any():
         raised = np.unique(tree.parent[nodes[rare]])
         for node in raised[raised >= 0].tolist():
             nodes[(nodes >= node) & (nodes < node + tree.size[node])] = node
@@ -176,10 +176,10 @@ def _merged(keys: list[Numbers], weights: Numbers) -> tuple[list[Numbers], Numbe
 
 
 def _best_group(
-    taxonomy: Taxonomy, cut: Numbers, keys: list[Numbers], weights: Numbers, place: int, k: int
+    taxonomy: Taxonomy, keys: list[Numbers], weights: Numbers, place: int, k: int
 ) -> list[tuple[tuple[Fraction, bool, int], int]]:
     """Score of the best node that can replace its children in one column, and the node; none at the root."""
-    complete = _complete(taxonomy, cut)
+    complete = _complete(taxonomy, keys[place])
     above = taxonomy.hierarchy.parent[keys[place]].astype(np.int64)
     chosen = (above >= 0) & complete[above]
     if not chosen.any():
@@ -205,7 +205,7 @@ def _best_group(
 
 
 def _complete(taxonomy: Taxonomy, cut: Numbers) -> NDArray[np.bool_]:
-    """Whether all children of each node that stand for a value are in the cut."""
+    """Whether all children of each node that stand for a value of these rows are in the cut."""
     parent = taxonomy.hierarchy.parent
     present = np.zeros(len(parent), np.bool_)
     nodes = np.unique(cut)

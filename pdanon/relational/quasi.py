@@ -332,10 +332,10 @@ def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> pd.Index[Any]:
 
 def _positions(numbers: NDArray[Any]) -> Numbers:
     """Where the numbers are between the least, 0, and the largest, `UNIT`; rounded down."""
-    if len(numbers) < 2:
-        return np.zeros(len(numbers), np.int64)
     if numbers.dtype == np.float64:  # halves: a difference of two floats may be none
-        above = numbers * 0.5 - numbers[0] * 0.5
+        above = numbers * 0.5 - numbers[:1] * 0.5
     else:  # a difference of two integers needs one more bit
         above = (numbers.astype(np.uint64) - numbers[:1].astype(np.uint64)).astype(np.float64)
+    if not above.any():  # one number, or several that floats are too coarse for
+        return np.zeros(len(numbers), np.int64)
     return np.floor(above / above[-1] * UNIT).astype(np.int64)

@@ -96,7 +96,8 @@ class Dataset:
                 )
             hidden = _sensitive(guarantee, itemsets)
             tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
-            return cls(*data, by_diverse_cuts(*task, tree, leaves, hidden, guarantee.l), [tree])
+            diversity = min(guarantee.l, len(frame) + 1)  # as in the audit: products must not overflow
+            return cls(*data, by_diverse_cuts(*task, tree, leaves, hidden, diversity), [tree])
         if hierarchy is None:
             several = column_of if len(sets) > 1 else None
             return cls(*data, by_sets(transaction, *task, chosen, several), None)
