@@ -10,7 +10,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.itemsets import Codes, Itemsets, Offsets, arrow_lists, encode, relabelled_rows
+from pdanon.itemsets import Codes, Itemsets, Offsets, relabelled_rows
+from pdanon.lists import arrow_lists, encode
 
 __all__ = ["Bags"]
 

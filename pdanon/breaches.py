@@ -1,10 +1,13 @@
-"""Breaches: known items whose rows share a sensitive item too often.
+"""Breaches: known items whose rows share a secret item too often.
 
-Rows are divided into known items, which somebody may know of a person, and sensitive ones, which nobody is to
-learn. All comparisons are of integers.
+Rows are divided into known items, which somebody may know of a person, and secret ones, which nobody is to
+learn: the sensitive items of diversity, the private ones of coherence. All comparisons are of integers.
 """
 
 from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +15,7 @@ from numpy.typing import NDArray
 from pdanon.itemsets import Itemsets
 from pdanon.support import ItemsetTable, SupportIndex, concatenated
 
-__all__ = ["breaches", "divided", "minimal"]
+__all__ = ["breaches", "divided", "rows_at_risk", "threats"]
 
 
 def divided(itemsets: Itemsets, sensitive: NDArray[np.bool_]) -> tuple[SupportIndex, SupportIndex]:
@@ -21,63 +24,79 @@ def divided(itemsets: Itemsets, sensitive: NDArray[np.bool_]) -> tuple[SupportIn
     return rows.holding_only(~sensitive), rows.holding_only(sensitive)
 
 
-def breaches(
-    known: SupportIndex, secrets: SupportIndex, *, diversity: int, m: int | None, k: int = 1
-) -> ItemsetTable:
-    """Itemsets in at least k rows, where a sensitive item is in more than one row in ``diversity``.
+def rows_at_risk(
+    known: SupportIndex, secrets: SupportIndex, *, share: Fraction, m: int | None, k: int = 1
+) -> NDArray[np.bool_]:
+    """Which rows hold an itemset of `threats`; that is quicker than to list these.
 
     Parameters
     ----------
     known, secrets : SupportIndex
         The same rows.
-    diversity : int
-        At least 2; the l of l^m-diversity.
+    share : Fraction
+        Largest share, in [0, 1], of the rows that hold the known items in which a secret item may be.
     m : int or None
         Largest size, at least 1; None: any.
     k : int
-        Least support. Other itemsets are left to :class:`pdanon.KmAnonymity`.
-
-    Returns
-    -------
-    ItemsetTable
-        Those that have no proper subset among them, by size, then by codes.
-
-    Notes
-    -----
-    Sensitive item by sensitive item, as only itemsets of the rows that hold it can give it away. In these
-    rows, items that are a breach alone are left out after they are noted, and items so rare there that no k
-    rows can be a breach.
+        Least support.
     """
-    starts, tids, _ = secrets.transpose
-    singles = known.singles
-    found = [_none()]
-    for secret in np.flatnonzero(secrets.singles * diversity > k):
-        rows = known.within(tids[starts[secret] : starts[secret + 1]])
-        shared = rows.singles
-        alone = (shared * diversity > singles) & (singles >= k)
-        items = np.flatnonzero(alone).astype(np.int32)
-        found.append(ItemsetTable(items, np.arange(len(items) + 1), singles[items]))
-        if m != 1:
-            rows = rows.holding_only(~alone & (shared * diversity > k) & (singles >= k))
-            table = rows.rare(rows.n_rows + 1, rows.longest if m is None else m, minimal=False)
-            table = table.take((np.diff(table.offsets) > 1) & (table.supports * diversity > k))
-            supports = known.supports(table.codes, table.offsets)
-            broken = (table.supports * diversity > supports) & (supports >= k)
-            found.append(ItemsetTable(table.codes, table.offsets, supports).take(broken))
-    return minimal(found, known)
+    held = known.exposure(k, m) > 0 if k > 1 else np.zeros(len(known.weights), np.bool_)
+    _search(known, secrets, share, m, k, held)
+    return held
 
 
-def minimal(tables: list[ItemsetTable], index: SupportIndex) -> ItemsetTable:
-    """Of the itemsets of all tables those with no proper subset among them, by size, then by codes."""
-    listed = concatenated(tables)
-    sets = SupportIndex(listed.codes, listed.offsets, index.n_items).distinct()
-    left = ItemsetTable(sets.codes, sets.offsets, index.supports(sets.codes, sets.offsets)).ordered()
-    for size in np.unique(np.diff(left.offsets))[:-1]:
-        sizes = np.diff(left.offsets)
-        larger = SupportIndex(left.codes, left.offsets, index.n_items).holding(left.take(sizes == size))
-        left = left.take(~larger | (sizes <= size))
-    return left
+def threats(
+    known: SupportIndex, secrets: SupportIndex, *, share: Fraction, m: int | None, k: int = 1
+) -> ItemsetTable:
+    """Itemsets that occur in fewer than k rows, and those of `breaches`.
+
+    Parameters are those of `rows_at_risk`. None has a proper subset among them; by size, then by codes.
+    """
+    tables = [_search(known, secrets, share, m, k, None)]
+    if k > 1:
+        tables.append(known.rare(k, known.longest if m is None else m))
+    return _minimal(tables)
 
 
-def _none() -> ItemsetTable:
-    return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+def breaches(
+    known: SupportIndex, secrets: SupportIndex, *, share: Fraction, m: int | None, k: int = 1
+) -> ItemsetTable:
+    """Itemsets in at least k rows, where a secret item is in more than a share of these.
+
+    Parameters are those of `rows_at_risk`. None has a proper subset among them; by size, then by codes.
+    """
+    return _minimal([_search(known, secrets, share, m, k, None)])
+
+
+def _search(
+    known: SupportIndex,
+    secrets: SupportIndex,
+    share: Fraction,
+    m: int | None,
+    k: int,
+    held: NDArray[np.bool_] | None,
+) -> ItemsetTable:
+    """Mark the rows of itemsets that breach; or list these, if there is nothing to be marked."""
+    from pdanon._kernels import breaches as kernel
+
+    if share * known.n_rows < 1:  # then one row is too much, and products of large numbers do not overflow
+        share = Fraction(0)
+    above, below = share.numerator, share.denominator
+    m = max(known.longest if m is None else min(m, known.longest), 1)
+    relevant = secrets.singles * below > above * k
+    if share >= 1 or not relevant.any():
+        return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+    secrets = secrets.holding_only(relevant)
+    rows: Any = [(each.codes, each.offsets, each.n_items) for each in (known, secrets)]
+    listing = held is None
+    marked = np.zeros(len(known.weights), np.bool_) if held is None else held
+    found = kernel.breaches((k, m, above, below), rows[0], rows[1], known.weights, listing, marked)
+    return ItemsetTable(*found)
+
+
+def _minimal(tables: list[ItemsetTable]) -> ItemsetTable:
+    """Of different itemsets those with no proper subset among them, by size, then by codes."""
+    from pdanon._kernels import breaches as kernel
+
+    listed = concatenated(tables).ordered()
+    return listed.take(kernel.minimal(listed.codes, listed.offsets))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from fractions import Fraction
 from numbers import Integral
 from typing import Any
 
@@ -113,8 +114,10 @@ class Cut:
         report(self.satisfy_pairs(k, pairs=m != 1))
         for threats in threats_beyond_pairs(self.index, k, m):
             report(self.satisfy(threats, k))
-        asked: Any = {"diversity": self._diversity, "m": m, "k": k}
-        while self._diversity and (steps := self.satisfy(breaches(self._rows(), self._secrets, **asked), k)):
+        if not self._diversity:
+            return
+        asked: Any = {"share": Fraction(1, self._diversity), "m": m, "k": k}
+        while steps := self.satisfy(breaches(self._rows(), self._secrets, **asked), k):
             report(steps)
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True) -> int:

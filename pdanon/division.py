@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pdanon.collapsed import Collapsed, encoded
 from pdanon.columns import find_column
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
+from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets
 from pdanon.support import SupportIndex
 
 __all__ = ["Division", "known_items", "listed_items", "names_column", "private_items", "two_columns"]
@@ -188,14 +188,7 @@ class Division:
 
     def rows(self, numbers: NDArray[Any], n_items: int) -> SupportIndex:
         """The rows with other item numbers; -1 leaves an item out."""
-        wanted = numbers.astype(np.int32)[self.codes]
-        kept = wanted >= 0
-        n_rows = len(self.offsets) - 1
-        row_of = np.repeat(np.arange(n_rows), np.diff(self.offsets))
-        lengths = np.bincount(row_of[kept], minlength=n_rows)
-        codes, lengths = canonical_rows(wanted[kept], lengths, n_items)
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        return SupportIndex(codes, offsets, n_items, self.itemsets.weights)
+        return self.index.recoded(numbers, n_items)
 
     def part(self, wanted: NDArray[np.bool_]) -> SupportIndex:
         """The rows with some of their items only, numbered from 0 in their order."""

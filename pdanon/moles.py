@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pdanon.division import Division
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
-from pdanon.support import ItemsetTable, csr
+from pdanon.support import ItemsetTable, SupportIndex, csr
 
 __all__ = ["Moles"]
 
@@ -95,50 +95,44 @@ class Moles:
 
 
 class _Numbered:
-    """Distinct rows of some public items, which have the first numbers, and of some private ones."""
+    """Rows of some public items, which have the first numbers, and of some private ones."""
 
     def __init__(self, parts: Division, public: NDArray[np.int64], private: NDArray[np.int64]) -> None:
         items = np.concatenate((public, private))
         numbers = np.full(len(parts.is_private), -1)
         numbers[items] = np.arange(len(items))
-        self._index = parts.rows(numbers, len(items)).distinct()
+        self._index = parts.rows(numbers, len(items))
         self._public = public
-
-    @property
-    def _ends(self) -> NDArray[np.int64]:
-        """Where in each row the private items begin."""
-        codes, offsets = self._index.codes, self._index.offsets
-        public = np.concatenate(([0], np.cumsum(codes < len(self._public))))
-        return offsets[:-1] + public[offsets[1:]] - public[offsets[:-1]]
-
-    @property
-    def _rows(self) -> Any:
-        index = self._index
-        row_of = np.repeat(np.arange(len(index.weights), dtype=np.int32), np.diff(index.offsets))
-        return index.codes, index.offsets, self._ends, row_of, index.weights
-
-    @property
-    def _places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where each public item stands: bounds by item, and places in the codes."""
-        starts, _, places = self._index.transpose
-        return starts[: len(self._public) + 1], places
 
     def peaks(self) -> NDArray[np.int64]:
         """Rows of each public item that its most frequent private item shares."""
         from pdanon._kernels import moles
 
-        return moles.private_peaks(self._rows, *self._places, self._index.n_items)
+        hidden = np.arange(self._index.n_items) >= len(self._public)
+        index = self._index.within(np.diff(self._index.holding_only(hidden).offsets) > 0)
+        starts, tids, _ = index.transpose
+        return moles.private_peaks(self._rows(index), starts[: len(self._public) + 1], tids, index.n_items)
 
     def minimal_moles(self, k: int, p: int, above: int, below: int, peaks: NDArray[np.int64]) -> ItemsetTable:
         """Minimal moles of 2 to p items; no item is one by itself."""
         from pdanon._kernels import moles
 
-        longest = int((self._ends - self._index.offsets[:-1]).max(initial=0))
+        index = self._index = self._index.distinct()  # the other rows are let go
+        rows = self._rows(index)
+        longest = int((rows[2] - index.offsets[:-1]).max(initial=0))
         codes, offsets = np.empty(0, np.int32), np.zeros(1, np.int64)
         if min(p, longest) >= 2:
-            supports = self._index.singles[: len(self._public)].copy()
-            given = (self._rows, *self._places, supports, peaks, self._index.n_items)
-            codes, offsets = moles.minimal_moles(k, min(p, longest), above, below, *given)
+            supports = index.singles[: len(self._public)].copy()
+            starts, tids, places = index.transpose
+            given = (starts[: len(self._public) + 1], tids, places, supports, peaks, index.n_items)
+            codes, offsets = moles.minimal_moles(k, min(p, longest), above, below, rows, *given)
         return ItemsetTable(
             self._public[codes].astype(np.int32), offsets, np.zeros(len(offsets) - 1, np.int64)
         )
+
+    def _rows(self, index: SupportIndex) -> Any:
+        """Rows as the kernels take them."""
+        from pdanon._kernels import moles
+
+        ends = moles.private_begins(index.codes, index.offsets, len(self._public))
+        return index.codes, index.offsets, ends, index.weights

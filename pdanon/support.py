@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.distinct import DistinctRows
 from pdanon.errors import ParameterError
-from pdanon.itemsets import Codes, Itemsets, Offsets, canonical_rows
+from pdanon.itemsets import Codes, Itemsets, Offsets
 
 __all__ = ["ItemsetTable", "SupportIndex", "concatenated", "threats_beyond_pairs"]
 
@@ -192,19 +192,21 @@ class SupportIndex:
         chosen = ItemsetTable(self.codes, self.offsets, self.weights).take(rows)
         return SupportIndex(chosen.codes, chosen.offsets, self.n_items, chosen.supports)
 
+    def recoded(self, targets: NDArray[Any], n_items: int) -> SupportIndex:
+        """The same rows of other codes, each once in a row; a target below 0 leaves an item out."""
+        from pdanon._kernels import rows
+
+        given, is_used = targets.astype(np.int32, copy=False), np.empty(n_items, np.bool_)
+        codes, offsets = rows.canonical_rows(self.codes, self.offsets, given, is_used, False)
+        return SupportIndex(codes, offsets, n_items, self.weights)
+
     def holding_only(self, items: NDArray[np.bool_]) -> SupportIndex:
         """The same rows with some of their items only."""
-        kept = items[self.codes]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))[self.offsets]
-        return SupportIndex(self.codes[kept], offsets, self.n_items, self.weights)
+        return self.recoded(np.where(items, np.arange(self.n_items), -1), self.n_items)
 
     def relabelled(self, labels: NDArray[Any]) -> SupportIndex:
         """The rows as sets of other codes, equal rows collapsed; a label below 0 is left out."""
-        codes = labels[self.codes]
-        lengths = np.bincount(self._rows[codes >= 0], minlength=len(self.weights))
-        codes, lengths = canonical_rows(codes[codes >= 0], lengths, self.n_items)
-        offsets = np.concatenate(([0], np.cumsum(lengths)))
-        return SupportIndex(codes, offsets, self.n_items, self.weights).distinct()
+        return self.recoded(labels, self.n_items).distinct()
 
     def rare_rows(self, k: int) -> ItemsetTable:
         """Distinct non-empty rows that fewer than k transactions contain, by size, then by codes.
@@ -247,7 +249,7 @@ class SupportIndex:
 
         With ``m=None`` the length of the row, if it holds a rare itemset of any size.
         """
-        from pdanon._kernels import counting
+        from pdanon._kernels import rare
 
         if m is None:
             numbers, rows = self._numbered()
@@ -259,7 +261,7 @@ class SupportIndex:
         if m >= 2:
             ranked = self._ranked[1]
             starts, partners, _ = ranked.pairs_where(lambda s: s < k)
-            counting.mark_pairs(ranked.codes, ranked.offsets, starts, partners, exposed)
+            rare.mark_pairs(ranked.codes, ranked.offsets, starts, partners, exposed)
         if m >= 3:
             self._mine(k, m, True, False, exposed)
         return exposed
@@ -290,8 +292,7 @@ class SupportIndex:
         order = np.argsort(self.singles, kind="stable").astype(np.int32)
         rank = np.empty(self.n_items, np.int32)
         rank[order] = np.arange(self.n_items, dtype=np.int32)
-        codes, _ = canonical_rows(rank[self.codes], np.diff(self.offsets), self.n_items)
-        return order, SupportIndex(codes, self.offsets, self.n_items, self.weights)
+        return order, self.recoded(rank, self.n_items)
 
     def pairs_where(
         self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
@@ -322,12 +323,12 @@ class SupportIndex:
         self, k: int, m: int, minimal: bool, listing: bool, exposed: NDArray[np.int32]
     ) -> tuple[Codes, Offsets, NDArray[np.int64]]:
         """Rare itemsets of size 3 and more."""
-        from pdanon._kernels import counting
+        from pdanon._kernels import rare
 
         order, ranked = self._ranked
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
         rows = (ranked.codes, ranked.offsets, ranked.weights, *ranked.transpose)
-        return counting.rare_itemsets(k, m, minimal, listing, rows, *cliques, order, exposed)
+        return rare.rare_itemsets(k, m, minimal, listing, rows, *cliques, order, exposed)
 
 
 def concatenated(tables: list[ItemsetTable]) -> ItemsetTable:

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from pdanon._kernels import inner, kernel
-from pdanon._kernels.counting import _contains, _grown, _rarest
+from pdanon._kernels.arrays import grown
+from pdanon._kernels.counting import _contains, _rarest
 from pdanon._kernels.cuts import Array, Supports, _maximal, _reached, _slot
 
 __all__ = ["pair_clauses", "set_clauses"]
@@ -47,7 +48,7 @@ def pair_clauses(k: int, fit: Array, up: Array, size: Array, supports: Supports)
                 while _rare_slot(up[top_a], top_b, rare, supports) >= 0:
                     top_a = up[top_a]
                 if n + 4 > len(ends):
-                    ends = _grown(ends, n, 2 * len(ends))
+                    ends = grown(ends, n, 2 * len(ends))
                 ends[n], ends[n + 1], ends[n + 2], ends[n + 3] = a, top_a, b, top_b
                 n += 4
                 top_a, top_b = up[top_a], b
@@ -103,9 +104,9 @@ def set_clauses(
             if not _contains(codes, offsets[row], offsets[row + 1], nodes):
                 continue
             if bounds[n] + 2 * len(at) > len(ends):
-                ends = _grown(ends, bounds[n], 2 * (len(ends) + len(at)))
+                ends = grown(ends, bounds[n], 2 * (len(ends) + len(at)))
             if n + 2 > len(bounds):
-                bounds = _grown(bounds, n + 1, 2 * len(bounds))
+                bounds = grown(bounds, n + 1, 2 * len(bounds))
             held = codes[offsets[row] : offsets[row + 1]]
             for place in range(len(at)):
                 ends[bounds[n] + 2 * place] = _lowest(at[place], tops[place], held, fit, size)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from pdanon._kernels import inner, kernel
-from pdanon._kernels.counting import _grown
+from pdanon._kernels.arrays import grown
 from pdanon._kernels.cuts import Array, Supports, _maximal, _reached
 
 __all__ = ["forced_nodes", "pair_demands", "set_demands"]
@@ -56,7 +56,7 @@ def pair_demands(k: int, forced: Array, parent: Array, size: Array, supports: Su
                 continue
             if not _is_rare(u, b, k, size, supports) and not _is_rare(a, v, k, size, supports):
                 if n + 2 > len(demands):
-                    demands = _grown(demands, n, 2 * len(demands))
+                    demands = grown(demands, n, 2 * len(demands))
                 demands[n], demands[n + 1] = u, v
                 n += 2
     return demands[:n]

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon._kernels import inner, kernel
-from pdanon._kernels.counting import Node, Nodes, Rows, _fill_child, count_pairs
+from pdanon._kernels.counting import Node, Rows, count_pairs
+from pdanon._kernels.rare import Nodes, _fill_child
 
 __all__ = ["find_threats", "keep", "node_supports"]
 

@@ -11,38 +11,49 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon._kernels import inner, kernel
+from pdanon._kernels.arrays import grown
 
-__all__ = ["eliminate", "minimal_moles", "private_peaks"]
+__all__ = ["eliminate", "minimal_moles", "private_begins", "private_peaks"]
 
 Array = NDArray[Any]
 # Rows whose public items, by number, come before the private ones: codes, offsets, where in codes the private
-# items begin, the row of each code, weights.
-Rows = tuple[Array, Array, Array, Array, Array]
+# items begin, weights.
+Rows = tuple[Array, Array, Array, Array]
 # The prefix tree of the non-moles: item of each node, and where its children, ascending, begin and end.
 Tree = tuple[Array, Array, Array]
 
 
 @kernel
-def private_peaks(rows: Rows, starts: Array, places: Array, n_items: int) -> Array:
+def private_begins(codes: Array, offsets: Array, n_public: int) -> Array:
+    """Where in ``codes`` the private items of each row begin."""
+    begins = np.empty(len(offsets) - 1, np.int64)
+    for row in range(len(begins)):
+        place = offsets[row]
+        while place < offsets[row + 1] and codes[place] < n_public:
+            place += 1
+        begins[row] = place
+    return begins
+
+
+@kernel
+def private_peaks(rows: Rows, starts: Array, tids: Array, n_items: int) -> Array:
     """For each public item the number of its rows that the most frequent private item shares."""
     counts = np.zeros(n_items, np.int64)
     peaks = np.empty(len(starts) - 1, np.int64)
     for item in range(len(peaks)):
-        peaks[item] = _peak(places, starts[item], starts[item + 1], rows, counts)
+        peaks[item] = _peak(tids[starts[item] : starts[item + 1]], rows, counts)
     return peaks
 
 
 @inner
-def _peak(places: Array, start: int, stop: int, rows: Rows, counts: Array) -> int:
-    """The largest count of a private item in the rows of some places; counts are 0 before and after."""
-    codes, offsets, ends, row_of, weights = rows
-    for slot in range(start, stop):
-        row = row_of[places[slot]]
+def _peak(tids: Array, rows: Rows, counts: Array) -> int:
+    """The largest count of a private item in some rows; counts are 0 before and after."""
+    codes, offsets, ends, weights = rows
+    for row in tids:
         for position in range(ends[row], offsets[row + 1]):
             counts[codes[position]] += weights[row]
     peak = 0
-    for slot in range(start, stop):
-        row = row_of[places[slot]]
+    for row in tids:
         for position in range(ends[row], offsets[row + 1]):
             peak = max(peak, counts[codes[position]])
             counts[codes[position]] = 0
@@ -57,6 +68,7 @@ def minimal_moles(
     below: int,
     rows: Rows,
     starts: Array,
+    tids: Array,
     places: Array,
     supports: Array,
     peaks: Array,
@@ -65,8 +77,9 @@ def minimal_moles(
     """Minimal moles of 2 to p items, as CSR; no single item is one.
 
     Itemsets are visited depth first, the last item of a prefix first. So all subsets of an itemset were
-    visited before it. And the places of the items that follow a prefix, ``places[starts[item]:]``, can be
-    written over those of the prefix before, which only earlier items still need.
+    visited before it. And the rows of the items that follow a prefix, ``tids[starts[item]:]``, and the places
+    where they stand there can be written over those of the prefix before, which only earlier items still
+    need. Where no other item is to follow, only rows with private items are listed.
     """
     n_public = len(starts) - 1
     names = np.empty(2 * n_public + 2, np.int32)
@@ -77,7 +90,7 @@ def minimal_moles(
     first[0], last[0] = 1, n_public + 1
     n_nodes = n_public + 1
     filled = starts[1:] - starts[:-1]
-    prefix_of = np.zeros(n_public, np.int64)  # the node whose places an item has
+    prefix_of = np.zeros(n_public, np.int64)  # the node whose rows an item has
     counts = np.zeros(n_items, np.int64)
     path = np.zeros(p, np.int64)
     cursor = np.zeros(p, np.int64)
@@ -95,8 +108,8 @@ def minimal_moles(
             continue
         item = names[node]
         itemset[depth] = item
-        _extend(node, item, rows, starts, places, filled, prefix_of, supports)
         length = depth + 2
+        _extend(node, item, length == p, rows, starts, tids, places, filled, prefix_of, supports)
         first[node] = n_nodes
         for sibling in range(node + 1, last[path[depth]]):
             other = names[sibling]
@@ -112,20 +125,21 @@ def minimal_moles(
                 continue
             if risky:
                 start = starts[other]
-                peaks[other] = _peak(places, start, start + filled[other], rows, counts)
+                peaks[other] = _peak(tids[start : start + filled[other]], rows, counts)
                 mole = peaks[other] * below > above * supports[other]
             if mole:
                 if n_found + 2 > len(bounds):
-                    bounds = _grown(bounds)
+                    bounds = grown(bounds, n_found + 1, 2 * len(bounds))
                 while bounds[n_found] + length > len(found):
-                    found = _grown(found)
+                    found = grown(found, bounds[n_found], 2 * len(found))
                 for i in range(length):
                     found[bounds[n_found] + i] = itemset[i]
                 bounds[n_found + 1] = bounds[n_found] + length
                 n_found += 1
             elif length < p:
                 if n_nodes == len(names):
-                    names, first, last = _grown(names), _grown(first), _grown(last)
+                    names = grown(names, n_nodes, 2 * n_nodes)
+                    first, last = grown(first, n_nodes, 2 * n_nodes), grown(last, n_nodes, 2 * n_nodes)
                 names[n_nodes] = other
                 n_nodes += 1
         last[node] = n_nodes
@@ -140,25 +154,30 @@ def minimal_moles(
 def _extend(
     node: int,
     item: int,
+    is_last: bool,
     rows: Rows,
     starts: Array,
+    tids: Array,
     places: Array,
     filled: Array,
     prefix_of: Array,
     supports: Array,
 ) -> None:
-    """List the places of all items that follow an itemset in its rows, and count their rows."""
-    codes, _, ends, row_of, weights = rows
+    """List the rows of all items that follow an itemset, and count them."""
+    codes, offsets, ends, weights = rows
     for slot in range(starts[item], starts[item] + filled[item]):
-        row = row_of[places[slot]]
+        row = tids[slot]
+        listed = not is_last or ends[row] < offsets[row + 1]
         for position in range(places[slot] + 1, ends[row]):
             other = codes[position]
             if prefix_of[other] != node:
                 prefix_of[other] = node
                 filled[other] = 0
                 supports[other] = 0
-            places[starts[other] + filled[other]] = position
-            filled[other] += 1
+            if listed:
+                tids[starts[other] + filled[other]] = row
+                places[starts[other] + filled[other]] = position
+                filled[other] += 1
             supports[other] += weights[row]
 
 
@@ -185,14 +204,6 @@ def _child(node: int, item: int, tree: Tree) -> int:
         else:
             high = middle
     return low if low < last[node] and names[low] == item else -1
-
-
-@inner
-def _grown(array: Array) -> Array:
-    grown = np.zeros(2 * len(array), array.dtype)
-    for i in range(len(array)):
-        grown[i] = array[i]
-    return grown
 
 
 @kernel

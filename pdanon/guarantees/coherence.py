@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from pdanon.breaches import minimal
+from pdanon.breaches import rows_at_risk, threats
 from pdanon.division import Division, private_items
 from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_count, check_k, check_share
-from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.support import ItemsetTable
 from pdanon.verdict import Audit
 
 __all__ = ["Coherence"]
@@ -118,33 +117,18 @@ class Coherence:
         if 0 < n_rows < self.k or self._too_many(most, n_rows):
             empty = ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([n_rows]))
             return Audit(self, n_rows, lambda: self._table(parts, empty))
-        public = parts.part(~parts.is_private)
-        at_risk = public.exposure(self.k, self.p) > 0
-        relevant = parts.is_private & (parts.supports * self.h.denominator > self.h.numerator * self.k)
-        breaching = self._breaches(public, parts.part(relevant), at_risk)
+        public, private = parts.part(~parts.is_private), parts.part(parts.is_private)
+        asked: Any = {"share": self.h, "m": self.p, "k": self.k}
 
         def list_threats() -> pd.DataFrame:
-            return self._table(parts, minimal([public.rare(self.k, self.p), breaching], public))
+            return self._table(parts, threats(public, private, **asked))
 
+        at_risk = rows_at_risk(public, private, **asked)
         return Audit(self, int(public.weights[at_risk].sum()), list_threats)
 
     def _too_many(self, private: Any, support: Any) -> Any:
         """Whether so many rows with a private item, out of so many, are a breach."""
         return private * self.h.denominator > self.h.numerator * support
-
-    def _breaches(
-        self, public: SupportIndex, private: SupportIndex, at_risk: NDArray[np.bool_]
-    ) -> ItemsetTable:
-        """Itemsets that breach, no prefix of which is a threat; their rows are marked."""
-        if self.h == 1 or not private.n_items:
-            return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
-        from pdanon._kernels import breaches
-
-        known = (public.codes, public.offsets, public.n_items)
-        hidden = (private.codes, private.offsets, private.n_items)
-        limits = (self.k, min(self.p, max(public.longest, 1)), self.h.numerator, self.h.denominator)
-        rows = (public.weights, *public.transpose)
-        return ItemsetTable(*breaches.breaches(*limits, known, hidden, *rows, at_risk))
 
     def _table(self, parts: Division, threats: ItemsetTable) -> pd.DataFrame:
         """Threats over the public items as a DataFrame."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.breaches import breaches, minimal
+from pdanon.breaches import rows_at_risk, threats
 from pdanon.columns import find_column
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.lm import sensitive_texts
@@ -219,14 +220,13 @@ class KLm:
         hidden = np.isin(classes.itemsets.texts(), self.sensitive)[classes.item_of]
         known, secrets = classes.index.holding_only(~hidden), classes.index.holding_only(hidden)
         diversity = min(self.l, len(frame) + 1)  # beyond the rows all are alike, but products would overflow
-        found = breaches(known, secrets, diversity=diversity, m=self.m, k=self.k)
+        asked: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
         lost = sizes < self.k
         lost[class_of[secrets.singles * diversity > sizes[class_of]]] = True
-        exposed = lost[classes.of_row] | (known.exposure(self.k, self.m) > 0) | known.holding(found)
+        exposed = lost[classes.of_row] | rows_at_risk(known, secrets, **asked)
 
         def list_threats() -> pd.DataFrame:
-            rare = known.rare(self.k, known.longest if self.m is None else self.m)
-            return classes.table(lost, minimal([rare, found], known), self.k)
+            return classes.table(lost, threats(known, secrets, **asked), self.k)
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 

@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.breaches import breaches, divided, minimal
+from pdanon.breaches import divided, rows_at_risk, threats
 from pdanon.collapsed import encoded
 from pdanon.errors import ParameterError
 from pdanon.guarantees.km import threat_table
 from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.parameters import check_count, check_k, check_m
-from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.support import ItemsetTable
 from pdanon.verdict import Audit
 
 __all__ = ["LmDiversity", "sensitive_texts"]
@@ -134,26 +135,23 @@ class LmDiversity:
 
         Notes
         -----
-        Exact. Time grows with the itemsets of size at most m in the rows of each sensitive item. In these
-        rows, items that k/l rows or fewer hold are left out, and items that give it away alone.
+        Exact. Time grows with the itemsets of fewer than m known items that more than k/l rows with the same
+        sensitive item hold, and with the items that follow each in its rows.
         """
         _, itemsets = encoded(frame, column)
         known, secrets = divided(itemsets, self.is_sensitive(itemsets))
         if int(secrets.singles.max(initial=0)) * self.l > known.n_rows:
             empty = ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([known.n_rows]))
             return Audit(self, known.n_rows, lambda: threat_table(itemsets, empty, "diversity"))
-        found = breaches(known, secrets, diversity=self.l, m=self.m, k=self.k or 1)
-        at_risk = known.holding(found)
-        if self.k is not None:
-            at_risk |= known.exposure(self.k, self.m) > 0
-        return Audit(self, int(known.weights[at_risk].sum()), lambda: self._table(itemsets, known, found))
+        asked: Any = {"share": Fraction(1, self.l), "m": self.m, "k": self.k or 1}
 
-    def _table(self, itemsets: Itemsets, known: SupportIndex, found: ItemsetTable) -> pd.DataFrame:
-        if self.k is None:
-            return threat_table(itemsets, found, "diversity")
-        rare = known.rare(self.k, known.longest if self.m is None else self.m)
-        threats = minimal([rare, found], known)
-        return threat_table(itemsets, threats, np.where(threats.supports < self.k, "rare", "diversity"))
+        def list_threats() -> pd.DataFrame:
+            found = threats(known, secrets, **asked)
+            rare = found.supports < (self.k or 1)
+            return threat_table(itemsets, found, np.where(rare, "rare", "diversity"))
+
+        at_risk = rows_at_risk(known, secrets, **asked)
+        return Audit(self, int(known.weights[at_risk].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> LmDiversity:
         """Return the guarantee itself: sensitive items are published as they are."""
