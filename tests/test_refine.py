@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import naive
 import pandas as pd
@@ -92,6 +93,16 @@ def neighbours(became, blocks):
                 yield {**became, **dict.fromkeys(one | other, one | other)}
 
 
+def swaps(became, blocks):
+    """What an exchange of two items makes of the clusters."""
+    block_of = {item: number for number, block in enumerate(blocks) for item in block}
+    kept = [item for item, cluster in became.items() if cluster]
+    for one, other in combinations(kept, 2):
+        if block_of[one] == block_of[other] and became[one] != became[other]:
+            here, there = became[one] - {one} | {other}, became[other] - {other} | {one}
+            yield {**became, **dict.fromkeys(here, here), **dict.fromkeys(there, there)}
+
+
 def blocks_of(result):
     table = result.parameters.get("utility")
     if table is None:
@@ -130,6 +141,16 @@ def test_no_single_move_is_left(sample, base):
     refined = pdanon.refine(frame_of(rows), result, loss=("ncp", "lm")[base])
     became, k, m = became_of(refined), result.parameters["k"], result.parameters["m"]
     for other in neighbours(became, blocks_of(result)):
+        assert cost(rows, other, base) >= cost(rows, became, base) or not is_safe(rows, other, k, m)
+
+
+@settings(max_examples=80)
+@given(results((1, 2, 3)), st.sampled_from([0, 1]))
+def test_no_exchange_of_two_items_is_left(sample, base):
+    rows, result = sample
+    became = became_of(pdanon.refine(frame_of(rows), result, loss=("ncp", "lm")[base]))
+    k, m = result.parameters["k"], result.parameters["m"]
+    for other in swaps(became, blocks_of(result)):
         assert cost(rows, other, base) >= cost(rows, became, base) or not is_safe(rows, other, k, m)
 
 
@@ -232,7 +253,8 @@ def test_constraints_are_kept_and_no_single_move_is_left(sample, loss):
     assert keeps(rows, became, constraints, k)
     assert refined.frame.txanon.audit(refined.guarantee).holds
     assert priced(rows, became, loss) <= priced(rows, became_of(result), loss)
-    for other in neighbours(became, blocks_of(result)):
+    others = [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]
+    for other in others:
         assert priced(rows, other, loss) >= priced(rows, became, loss) or not keeps(
             rows, other, constraints, k
         )
@@ -284,6 +306,16 @@ def test_restarts_are_safe_and_no_worse(sample, seed):
     assert cost(rows, became_of(often)) <= cost(rows, became_of(result))
     assert (often.trace["loss"].diff().dropna() < 0).all()
     assert once.trace["loss"].iloc[0] == often.trace["loss"].iloc[0]
+
+
+def test_two_items_change_places_where_no_item_can_go_alone():
+    """b is in 2 rows, c in 1: so b belongs in the smaller set, but each set needs one of them for k rows."""
+    rows = [{"a"}, {"b"}, {"b", "e"}, {"c"}, {"d"}, {"e"}]
+    made = pdanon.pcta(frame_of(rows), k=3, m=1)
+    assert cost(rows, became_of(made)) == 3 * 4 + 2 * 3
+    refined = became_of(pdanon.refine(frame_of(rows), made))
+    assert {*refined.values()} == {frozenset("acd"), frozenset("be")}
+    assert cost(rows, refined) == 3 * 3 + 2 * 4
 
 
 def test_suppressed_items_come_back():

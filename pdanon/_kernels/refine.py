@@ -2,7 +2,7 @@
 
 Supports are 0 or at least k at all times. So only what an item brings to a cluster that was never beside
 another one can be rare: to check a move takes a look at each cluster, or pair of clusters, that is beside the
-item. Constraints are few and of any size: there a move is made, counted, and taken back.
+item.
 """
 
 from __future__ import annotations
@@ -13,9 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon._kernels import inner, kernel
-from pdanon._kernels.refine_state import Rows, Space, State, changed, clusters_beside, move_to, spot
+from pdanon._kernels.refine_constraints import refuse
+from pdanon._kernels.refine_state import (
+    Rows,
+    Space,
+    State,
+    changed,
+    clusters_beside,
+    first_empty,
+    move_to,
+    spot,
+)
 
-__all__ = ["descend", "price"]
+__all__ = [
+    "clear",
+    "descend",
+    "list_broken",
+    "list_few",
+    "list_pairs",
+    "meets_new",
+    "meets_new_pair",
+    "price",
+    "tally",
+    "tally_pairs",
+]
 
 Array = NDArray[Any]
 
@@ -29,16 +50,17 @@ def price(size: int, held: int, support: int, loss: int, scale: int) -> float:
 
 
 @inner
-def _tally(x: int, state: State, rows: Rows, space: Space) -> tuple[int, int]:
+def tally(x: int, state: State, rows: Rows, space: Space) -> tuple[int, int]:
     """Fill the work space; the number of clusters touched, and the rows that x's cluster loses."""
     beside, alone, touched, place = space.beside, space.alone, space.touched, space.place
-    near, triples = space.near, state.asked[1] == 3
-    a, n_touched, lost = state.label[x], 0, 0
+    near, stamp, token = space.near, space.stamp, space.token
+    label, codes, offsets, weights, tids = state.label, rows.codes, rows.offsets, rows.weights, rows.tids
+    a, n_touched, lost = label[x], 0, 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
-        row = np.int64(rows.tids[slot])
-        weight = rows.weights[row]
-        n = clusters_beside(x, row, state.label, rows, space)
-        leaves = a >= 0 and space.stamp[a] != space.token[0]
+        row = tids[slot]
+        weight = weights[row]
+        n = clusters_beside(x, codes[offsets[row] : offsets[row + 1]], label, stamp, near, token)
+        leaves = a >= 0 and stamp[a] != token[0]
         if leaves:
             lost += weight
         for i in range(n):
@@ -50,95 +72,162 @@ def _tally(x: int, state: State, rows: Rows, space: Space) -> tuple[int, int]:
             beside[cluster] += weight
             if leaves:
                 alone[cluster] += weight
-            for j in range(i if triples else 0):
-                one, other = place[cluster] - 1, place[near[j]] - 1
-                space.joint[max(one, other), min(one, other)] += weight
-                if leaves:
-                    space.lone[max(one, other), min(one, other)] += weight
     return n_touched, lost
 
 
 @inner
-def _clear(n_touched: int, state: State, space: Space) -> None:
-    for i in range(n_touched):
-        cluster = space.touched[i]
-        space.beside[cluster] = space.alone[cluster] = space.place[cluster] = 0
-        if state.asked[1] == 3:
-            space.joint[i, :i] = 0
-            space.lone[i, :i] = 0
+def tally_pairs(x: int, state: State, rows: Rows, space: Space) -> int:
+    """Fill the work space with pairs of clusters touched; return their number."""
+    place, pairs, joint, lone = space.place, space.pairs, space.joint, space.lone
+    near, stamp, token = space.near, space.stamp, space.token
+    label, codes, offsets, weights, tids = state.label, rows.codes, rows.offsets, rows.weights, rows.tids
+    a, n_pairs = label[x], 0
+    for slot in range(rows.starts[x], rows.starts[x + 1]):
+        row = tids[slot]
+        weight = weights[row]
+        n = clusters_beside(x, codes[offsets[row] : offsets[row + 1]], label, stamp, near, token)
+        leaves = a >= 0 and stamp[a] != token[0]
+        for i in range(n):
+            here = place[near[i]] - 1
+            for j in range(i):
+                there = place[near[j]] - 1
+                high, low = max(here, there), min(here, there)
+                if joint[high, low] == 0:
+                    pairs[n_pairs, 0], pairs[n_pairs, 1] = high, low
+                    n_pairs += 1
+                joint[high, low] += weight
+                if leaves:
+                    lone[high, low] += weight
+    return n_pairs
 
 
 @inner
-def _rare_pairs(a: int, n_touched: int, state: State, space: Space) -> tuple[int, int]:
-    """List pairs of clusters that few rows hold beside the item, and those that break with its own."""
-    k, n_pairs, n_broken = state.asked[0], 0, 0
+def clear(n_touched: int, n_pairs: int, space: Space) -> None:
+    touched, beside, alone, place = space.touched, space.beside, space.alone, space.place
+    pairs, joint, lone = space.pairs, space.joint, space.lone
     for i in range(n_touched):
-        c = space.touched[i]
-        for j in range(i):
-            d = space.touched[j]
-            if space.joint[i, j] == 0 or c == a or d == a:
-                continue
-            if space.joint[i, j] < k:
-                space.pairs[n_pairs, 0], space.pairs[n_pairs, 1] = c, d
-                n_pairs += 1
-            if space.lone[i, j] and 0 < state.cube[spot(a, c, d)] - space.lone[i, j] < k:
-                space.broken[n_broken, 0], space.broken[n_broken, 1] = c, d
-                n_broken += 1
-    return n_pairs, n_broken
-
-
-@inner
-def _triples_stay(
-    a: int, b: int, n_touched: int, n_pairs: int, n_broken: int, state: State, space: Space
-) -> bool:
-    """Whether no three clusters get rare when the item moves from a to b."""
-    for i in range(n_broken):
-        if space.broken[i, 0] != b and space.broken[i, 1] != b:
-            return False
+        cluster = touched[i]
+        beside[cluster] = alone[cluster] = place[cluster] = 0
     for i in range(n_pairs):
-        c, d = space.pairs[i]
-        if c != b and d != b and state.cube[spot(b, c, d)] == 0:
-            return False
-    if a < 0:
-        return True
-    at_a, at_b = space.place[a] - 1, space.place[b] - 1
+        joint[pairs[i, 0], pairs[i, 1]] = lone[pairs[i, 0], pairs[i, 1]] = 0
+
+
+@inner
+def list_pairs(a: int, n_pairs: int, state: State, space: Space) -> tuple[Array, Array]:
+    """List pairs of clusters that few rows hold beside the item, and those that break with its own."""
+    k, cube, touched, n_few, n_broken = state.asked[0], state.cube, space.touched, 0, 0
+    pairs, joint, lone, few, broken = (
+        space.pairs,
+        space.joint,
+        space.lone,
+        space.few_pairs,
+        space.broken_pairs,
+    )
+    for i in range(n_pairs):
+        high, low = pairs[i]
+        c, d = touched[high], touched[low]
+        if c == a or d == a:
+            continue
+        if joint[high, low] < k:
+            few[n_few, 0], few[n_few, 1] = c, d
+            n_few += 1
+        if lone[high, low] and 0 < cube[spot(a, c, d)] - lone[high, low] < k:
+            broken[n_broken, 0], broken[n_broken, 1] = c, d
+            n_broken += 1
+    return few[:n_few], broken[:n_broken]
+
+
+@inner
+def meets_new_pair(b: int, few: Array, cube: Array) -> bool:
+    """Whether a cluster was never beside a pair of those that few rows hold beside the item."""
+    for i in range(len(few)):
+        c, d = few[i]
+        if c != b and d != b and cube[spot(b, c, d)] == 0:
+            return True
+    return False
+
+
+@inner
+def _triples_stay(a: int, b: int, n_touched: int, state: State, space: Space) -> bool:
+    """Whether the item's old and new cluster do not get rare beside any third when it moves from a to b."""
+    k, cube, touched, place, joint = state.asked[0], state.cube, space.touched, space.place, space.joint
+    at_a, at_b = place[a] - 1, place[b] - 1
     for i in range(n_touched):
-        c = space.touched[i]
+        c = touched[i]
         if c in (a, b):
             continue
-        change = space.joint[max(i, at_a), min(i, at_a)] if at_a >= 0 else 0
+        change = joint[max(i, at_a), min(i, at_a)] if at_a >= 0 else 0
         if at_b >= 0:
-            change -= space.joint[max(i, at_b), min(i, at_b)]
-        if 0 < state.cube[spot(a, b, c)] + change < state.asked[0]:
+            change -= joint[max(i, at_b), min(i, at_b)]
+        if 0 < cube[spot(a, b, c)] + change < k:
             return False
     return True
 
 
 @inner
-def _gain(x: int, b: int, lost: int, state: State, space: Space) -> float:
-    """How good it is to move an item to cluster b; 0 if nothing is gained.
+def _all_hold(b: int, pairs: Array) -> bool:
+    for i in range(len(pairs)):
+        if pairs[i, 0] != b and pairs[i, 1] != b:
+            return False
+    return True
+
+
+@inner
+def _fill_gains(x: int, lost: int, state: State, space: Space) -> None:
+    """Work out what it gains to move an item to each cluster; 0 if nothing.
 
     UL has terms of very different size: the logarithm of what is gained is told, plus what makes it
     positive. A gain that rounding may have made does not count.
     """
-    loss, a, worth, singles = state.asked[2], state.label[x], state.worth[x], state.singles[x]
+    n, loss, a = len(state.label), state.asked[2], state.label[x]
+    worth, singles, beside, gains = state.worth[x], state.singles[x], space.beside, space.gains
     size, held, support = state.size, state.held, state.support
-    scale = 0
-    if loss == 2:
-        scale = max(size[b] + 1, size[a] if a >= 0 else len(state.label))
-    before = price(size[b], held[b], support[b], loss, scale)
-    after = price(size[b] + 1, held[b] + worth, support[b] + singles - space.beside[b], loss, scale)
-    if a >= 0:
-        before += price(size[a], held[a], support[a], loss, scale)
-        after += price(size[a] - 1, held[a] - worth, support[a] - lost, loss, scale)
-    elif loss == 2:
-        before += price(len(state.label), np.int64(0), singles, loss, scale)
-    else:
-        before += float(len(state.label) - loss) * worth
-    gain = before - after
-    if loss != 2:
-        return max(gain, 0.0)
-    return np.log2(gain) + scale + 64.0 if gain > 1e-12 * before else 0.0
+    for b in range(min(state.top[0] + 1, len(size))):
+        scale = max(size[b] + 1, size[a] if a >= 0 else n) if loss == 2 else 0
+        before = price(size[b], held[b], support[b], loss, scale)
+        after = price(size[b] + 1, held[b] + worth, support[b] + singles - beside[b], loss, scale)
+        if a >= 0:
+            before += price(size[a], held[a], support[a], loss, scale)
+            after += price(size[a] - 1, held[a] - worth, support[a] - lost, loss, scale)
+        elif loss == 2:
+            before += price(n, np.int64(0), singles, loss, scale)
+        else:
+            before += float(n - loss) * worth
+        gains[b] = before - after
+        if loss == 2:
+            gains[b] = np.log2(gains[b]) + scale + 64.0 if gains[b] > 1e-12 * before else 0.0
+
+
+@inner
+def list_few(a: int, n_touched: int, state: State, space: Space) -> Array:
+    """List clusters other than a that few rows hold beside the item."""
+    k, touched, beside, few, n_few = state.asked[0], space.touched, space.beside, space.few, 0
+    for i in range(n_touched if state.asked[1] >= 2 else 0):
+        if touched[i] != a and beside[touched[i]] < k:
+            few[n_few] = touched[i]
+            n_few += 1
+    return few[:n_few]
+
+
+@inner
+def meets_new(b: int, few: Array, co: Array) -> bool:
+    """Whether a cluster was never beside one of those that few rows hold beside the item."""
+    for c in few:
+        if c != b and co[b, c] == 0:
+            return True
+    return False
+
+
+@inner
+def list_broken(a: int, n_touched: int, state: State, space: Space) -> Array:
+    """List clusters that get rare with the item's own when it leaves."""
+    k, co, touched, alone, broken, n = state.asked[0], state.co, space.touched, space.alone, space.broken, 0
+    for i in range(n_touched if state.asked[1] >= 2 and a >= 0 else 0):
+        c = touched[i]
+        if c != a and 0 < co[a, c] - alone[c] < k:
+            broken[n] = c
+            n += 1
+    return broken[:n]
 
 
 @inner
@@ -147,68 +236,46 @@ def _best_target(x: int, state: State, rows: Rows, space: Space) -> int:
 
     Of equal gains the cluster with the lowest number, and an own cluster last.
     """
-    size, co, beside, near, touched = state.size, state.co, space.beside, space.near, space.touched
+    size, co, beside, gains = state.size, state.co, space.beside, space.gains
     k, largest, a = state.asked[0], state.asked[1], state.label[x]
     if a >= 0 and size[a] == 1:
         return -1
-    n_touched, lost = _tally(x, state, rows, space)
+    n_touched, lost = tally(x, state, rows, space)
     # What gets rare without the item can be mended only by the cluster itself that receives it.
-    n_broken, broken, n_near, n_pairs, n_triples = 0, -1, 0, 0, 0
-    for i in range(n_touched if largest >= 2 else 0):
-        c = touched[i]
-        if c == a:
+    broken = list_broken(a, n_touched, state, space)
+    few = list_few(a, n_touched, state, space)
+    n_pairs, few_pairs, broken_pairs = -1, space.few_pairs, space.broken_pairs
+    stays = len(broken) > 1 or (largest > 0 and a >= 0 and 0 < state.support[a] - lost < k)
+    best, most, top = -1, 0.0, state.top[0]
+    if not stays:
+        _fill_gains(x, lost, state, space)
+        if largest == 0:
+            refuse(x, state, rows, space)
+    for i in range(0 if stays else top + 1):
+        b = i if i < top else first_empty(state)
+        if i == top and (b < 0 or (largest and state.singles[x] < k)):
+            break
+        if i < top and (b == a or size[b] == 0 or state.home[b] != state.block[x]):
             continue
-        if a >= 0 and 0 < co[a, c] - space.alone[c] < k:
-            n_broken, broken = n_broken + 1, c
-        if beside[c] < k:
-            near[n_near] = c
-            n_near += 1
-    stays = largest > 0 and a >= 0 and 0 < state.support[a] - lost < k
-    if largest == 3 and n_broken < 2 and not stays:
-        n_pairs, n_triples = _rare_pairs(a, n_touched, state, space)
-    best, most, empty = -1, 0.0, -1
-    for i in range(0 if stays or n_broken > 1 else state.top[0] + 1):
-        b = i
-        if i == state.top[0]:
-            b = empty if empty >= 0 else i
-            if b == len(size) or (largest and state.singles[x] < k):
-                break
-        elif size[b] == 0:
-            empty = b if empty < 0 else empty
-            continue
-        elif b == a or state.home[b] != state.block[x]:
-            continue
-        if n_broken == 1 and broken != b:
-            continue
-        gain = _gain(x, b, lost, state, space)
-        if gain <= most:
+        if gains[b] <= most or (len(broken) and broken[0] != b):
             continue
         if largest >= 2 and a >= 0 and 0 < co[a, b] + beside[a] - beside[b] < k:
             continue
-        safe = True
-        for j in range(n_near):
-            if co[b, near[j]] == 0 and near[j] != b:
-                safe = False
-                break
-        if safe and largest == 3:
-            safe = _triples_stay(a, b, n_touched, n_pairs, n_triples, state, space)
-        elif largest == 0:
-            safe = _may_move(x, b, state, rows, space)
-        if safe:
-            best, most = b, gain
-    _clear(n_touched, state, space)
+        if meets_new(b, few, co):
+            continue
+        if largest == 0 and space.refused[b]:
+            continue
+        if largest == 3:
+            if n_pairs < 0:  # most items do not come so far
+                n_pairs = tally_pairs(x, state, rows, space)
+                few_pairs, broken_pairs = list_pairs(a, n_pairs, state, space)
+            if not _all_hold(b, broken_pairs) or meets_new_pair(b, few_pairs, state.cube):
+                continue
+            if a >= 0 and not _triples_stay(a, b, n_touched, state, space):
+                continue
+        best, most = b, gains[b]
+    clear(n_touched, n_pairs, space)
     return best
-
-
-@inner
-def _may_move(x: int, b: int, state: State, rows: Rows, space: Space) -> bool:
-    """Whether nothing is rare after a move, which is taken back."""
-    a, top = state.label[x], state.top[0]
-    move_to(x, b, state, rows, space)
-    safe = state.short[0] == 0
-    move_to(x, a, state, rows, space)
-    state.top[0] = top
-    return safe
 
 
 @kernel

@@ -13,21 +13,12 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import inner, kernel
 from pdanon._kernels.refine import price
-from pdanon._kernels.refine_state import Rows, Space, State, changed, move_to
+from pdanon._kernels.refine_state import Rows, Space, State, changed, first_empty, move_to
 
 __all__ = ["split", "split_each"]
 
 Array = NDArray[Any]
 PASSES = 6
-
-
-@inner
-def _empty(state: State) -> int:
-    """The first empty cluster, -1 if there is none."""
-    for cluster in range(min(state.top[0] + 1, len(state.size))):
-        if state.size[cluster] == 0:
-            return cluster
-    return -1
 
 
 @inner
@@ -68,7 +59,7 @@ def _part(n: int, c: int, new: int, state: State, rows: Rows, space: Space) -> N
 @inner
 def split(c: int, order: Array, state: State, rows: Rows, space: Space) -> bool:
     """Part a cluster in two, if that is safe and a gain; whether it was."""
-    new, top = _empty(state), state.top[0]
+    new, top = first_empty(state), state.top[0]
     if new < 0 or state.tried[c] or not _may_part(c, state):
         return False
     n, loss, scale = np.int64(0), state.asked[2], state.size[c]

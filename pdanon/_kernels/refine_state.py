@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import inner, kernel
 
-__all__ = ["Rows", "Space", "State", "changed", "count", "move_to", "relocate", "spot"]
+__all__ = ["Rows", "Space", "State", "changed", "count", "first_empty", "move_to", "relocate", "spot"]
 
 Array = NDArray[Any]
 
@@ -54,20 +54,27 @@ class State(NamedTuple):
 
 
 class Space(NamedTuple):
-    """Work space. Arrays over clusters are 0 between two steps, but for ``stamp`` and ``near``."""
+    """Work space. ``beside``, ``alone``, ``place``, ``joint`` and ``lone`` are 0 between two steps."""
 
     beside: Array  # transactions that hold the item in hand and another item of the cluster
     alone: Array  # those of them without another item of its own cluster
     touched: Array  # the clusters for which these are not 0
     place: Array  # where in ``touched`` a cluster is, plus 1
     stamp: Array  # the last row in which a cluster was seen, as a value of ``token``
-    near: Array  # the clusters that a row holds, or those that few rows hold beside the item
+    near: Array  # the clusters that a row holds
+    few: Array  # the clusters that few rows hold beside the item
+    broken: Array  # the clusters that get rare with the item's own when it leaves
+    gains: Array  # what it gains to move the item to each cluster
     token: Array  # one number
     joint: Array  # by places: as ``beside``, of two clusters
     lone: Array  # by places: as ``alone``, of two clusters
-    pairs: Array  # two clusters a row: those that few rows hold beside the item
-    broken: Array  # two clusters a row: those that get rare with its own cluster when the item leaves
+    pairs: Array  # two places a row, the higher one first: for which these are not 0
+    few_pairs: Array  # two clusters a row: those that few rows hold beside the item
+    broken_pairs: Array  # two clusters a row: those that get rare with its own when the item leaves
     members: Array  # items in hand
+    refused: Array  # for constraints: the clusters to which the item may not move, or has no reason to
+    brought: Array  # for constraints: rows that each of two items holds, one bit a row
+    left: Array  # for constraints: rows of the cluster of each without it, one bit a row
 
 
 @inner
@@ -84,19 +91,26 @@ def spot(a: int, b: int, c: int) -> int:
 
 
 @inner
-def clusters_beside(x: int, row: int, label: Array, rows: Rows, space: Space) -> int:
+def clusters_beside(x: int, row: Array, label: Array, stamp: Array, near: Array, token: Array) -> int:
     """List in ``near`` the clusters of the other items of a row, and return their number."""
-    stamp, near, token = space.stamp, space.near, space.token
     token[0] += 1
-    n = 0
-    for position in range(rows.offsets[row], rows.offsets[row + 1]):
-        item = rows.codes[position]
+    now, n = token[0], 0
+    for item in row:
         cluster = label[item]
-        if item != x and cluster >= 0 and stamp[cluster] != token[0]:
-            stamp[cluster] = token[0]
+        if item != x and cluster >= 0 and stamp[cluster] != now:
+            stamp[cluster] = now
             near[n] = cluster
             n += 1
     return n
+
+
+@inner
+def first_empty(state: State) -> int:
+    """The first empty cluster, -1 if there is none."""
+    for cluster in range(min(state.top[0] + 1, len(state.size))):
+        if state.size[cluster] == 0:
+            return cluster
+    return -1
 
 
 @inner
@@ -107,25 +121,21 @@ def _lack(support: int, k: int) -> int:
 @inner
 def _count(c: int, weight: int, n: int, near: Array, state: State) -> None:
     """Add transactions to what a cluster is counted in together with n others."""
-    k, largest = state.asked[0], state.asked[1]
+    k, largest, support, co, cube = state.asked[0], state.asked[1], state.support, state.co, state.cube
     short = 0
     if largest:
-        short = _lack(state.support[c] + weight, k) - _lack(state.support[c], k)
-    state.support[c] += weight
-    if largest >= 2:
-        co = state.co
-        for i in range(n):
-            old = co[c, near[i]]
+        short = _lack(support[c] + weight, k) - _lack(support[c], k)
+    support[c] += weight
+    for i in range(n if largest >= 2 else 0):
+        d = near[i]
+        old = co[c, d]
+        short += _lack(old + weight, k) - _lack(old, k)
+        co[c, d] = co[d, c] = old + weight
+        for j in range(i if largest == 3 else 0):
+            at = spot(c, d, near[j])
+            old = cube[at]
             short += _lack(old + weight, k) - _lack(old, k)
-            co[c, near[i]] = co[near[i], c] = old + weight
-    if largest == 3:
-        cube = state.cube
-        for i in range(n):
-            for j in range(i):
-                at = spot(c, near[i], near[j])
-                old = cube[at]
-                short += _lack(old + weight, k) - _lack(old, k)
-                cube[at] = old + weight
+            cube[at] = old + weight
     state.short[0] += short
 
 
@@ -177,11 +187,12 @@ def _recount_touched(x: int, a: int, b: int, state: State, rows: Rows) -> None:
 def move_to(x: int, b: int, state: State, rows: Rows, space: Space) -> None:
     """Move an item to cluster b, which may be empty; -1 suppresses it."""
     stamp, near, token = space.stamp, space.near, space.token
+    label, codes, offsets = state.label, rows.codes, rows.offsets
     constrained = state.asked[1] == 0
     a = state.label[x]
     for slot in range(rows.starts[x], rows.starts[x + 1]):
-        row = np.int64(rows.tids[slot])
-        n = clusters_beside(x, row, state.label, rows, space)
+        row = rows.tids[slot]
+        n = clusters_beside(x, codes[offsets[row] : offsets[row + 1]], label, stamp, near, token)
         if a >= 0 and stamp[a] != token[0]:
             _count(a, -rows.weights[row], n, near, state)
             if constrained:
@@ -228,9 +239,11 @@ def relocate(labels: Array, state: State, rows: Rows, space: Space) -> None:
 @kernel
 def count(state: State, rows: Rows, space: Space) -> None:
     """Count all supports from nothing; labels, sizes and what clusters hold are there."""
-    near = space.near
+    near, label, codes, offsets = space.near, state.label, rows.codes, rows.offsets
     for row in range(len(rows.weights)):
-        n = clusters_beside(np.int64(-1), row, state.label, rows, space)
+        n = clusters_beside(
+            np.int64(-1), codes[offsets[row] : offsets[row + 1]], label, space.stamp, near, space.token
+        )
         # Each cluster counts with those before it, so that every pair and every triple counts once.
         for i in range(n):
             _count(near[i], rows.weights[row], i, near, state)

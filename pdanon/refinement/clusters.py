@@ -39,6 +39,7 @@ _FIRST = 8  # items of the first stage
 _ENOUGH = 4_000  # a stage ends when a round gains less than this part of the loss
 _BATCH = 256  # items that take turns between two looks at the clock
 _BATCH_OF_SPLITS = 16
+_BATCH_OF_SWAPS = 64
 _MOST_IN_CUBE = 640  # clusters of which all triples are counted: 174 MB
 
 
@@ -128,7 +129,7 @@ class Refinement:
             met=np.zeros(len(table), np.int64),
             bits=np.zeros((slots if words else 0, words), np.uint64),
         )
-        self._space = _work_space(n, slots, largest)
+        self._space = _work_space(n, slots, largest, words)
         kernels.count(self._state, self._rows, self._space)
         if self._state.short[0]:
             raise ParameterError(
@@ -150,24 +151,22 @@ class Refinement:
         return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
 
     def descend(self, limit: float | None = None) -> None:
-        """Move items and part clusters until nothing gains, or the limit is reached; keep the best."""
+        """Move items, part clusters and swap items until little is gained, or the limit is reached."""
         n = self._index.n_items
-        stage, cost, all_awake = min(_FIRST, n), self._cost(), False
-        while not is_over(self._started, limit):
+        stage, all_awake, is_done = min(_FIRST, n), False, False
+        while not is_done and not is_over(self._started, limit):
+            before = self._cost()
             self._move(self._order[:stage], limit)
-            before, cost = cost, self._cost()
-            if (before - cost) * _ENOUGH > cost:
+            if self._gained_since(before):
                 all_awake = False
             else:
-                parted = self._split(limit)
-                if stage == n and not parted and all_awake:
-                    break
-                all_awake = stage == n and not parted
+                settled = not self._split(limit) and stage == n
+                is_done = settled and all_awake and not self._swap(limit)
+                all_awake = settled
                 if all_awake:
                     self._state.asleep[:] = False
                     self._state.tried[:] = False
                 stage = min(stage + (stage + 1) // 2, n)
-                cost = self._cost()
             self._keep()
         if not self._is_exact:
             self._repair()
@@ -217,6 +216,23 @@ class Refinement:
             if not parted and self._state.asked[1] == 3:
                 break
         return done
+
+    def _swap(self, limit: float | None) -> bool:
+        """Exchange items of different clusters, the dearest first; return whether that gained much."""
+        from pdanon._kernels import refine_swaps as kernels
+
+        before = self._cost()
+        for first in range(0, len(self._order), _BATCH_OF_SWAPS):
+            if is_over(self._started, limit):
+                break
+            batch = self._order[first : first + _BATCH_OF_SWAPS]
+            kernels.swap_each(batch, self._order, self._state, self._rows, self._space)
+        return self._gained_since(before, 1000)
+
+    def _gained_since(self, before: int, enough: int = _ENOUGH) -> bool:
+        """Whether the loss is lower than before by more than is worth another round."""
+        after = self._cost()
+        return (before - after) * enough > after
 
     def _keep(self, *, repaired: bool = False) -> None:
         """Keep the clusters, if they have the guarantee and lose less than all before."""
@@ -299,15 +315,35 @@ def _constraints(guarantee: KmAnonymity | PrivacyConstraints, itemsets: Itemsets
     return ItemsetTable(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int64))
 
 
-def _work_space(n: int, slots: int, largest: int) -> Any:
+def _work_space(n: int, slots: int, largest: int, words: int) -> Any:
     from pdanon._kernels.refine_state import Space
 
-    beside, alone, touched, place, stamp, near = np.zeros((6, slots), np.int64)
+    beside, alone, touched, place, stamp, near, few, broken = np.zeros((8, slots), np.int64)
+    brought, left = np.zeros((2, 2, words), np.uint64)
     side = slots if largest == 3 else 0
     joint, lone = np.zeros((2, side, side), np.int32)
-    pairs, broken = np.zeros((2, side * (side - 1) // 2, 2), np.int32)
-    token, members = np.zeros(1, np.int64), np.zeros(n, np.int64)
-    return Space(beside, alone, touched, place, stamp, near, token, joint, lone, pairs, broken, members)
+    pairs, few_pairs, broken_pairs = np.zeros((3, side * (side - 1) // 2, 2), np.int32)
+    return Space(
+        beside=beside,
+        alone=alone,
+        touched=touched,
+        place=place,
+        stamp=stamp,
+        near=near,
+        few=few,
+        broken=broken,
+        gains=np.zeros(slots),
+        token=np.zeros(1, np.int64),
+        joint=joint,
+        lone=lone,
+        pairs=pairs,
+        few_pairs=few_pairs,
+        broken_pairs=broken_pairs,
+        members=np.zeros(n, np.int64),
+        refused=np.zeros(slots, np.bool_),
+        brought=brought,
+        left=left,
+    )
 
 
 def check_loss(loss: Any) -> None:
