@@ -327,7 +327,7 @@ def test_release_that_fails_its_audit_is_withheld(monkeypatch):
         release_of(rows, k=2, hierarchy=SMALL, sensitive=["s"], l=2)
 
 
-@pytest.mark.parametrize("l", [3, 2**62, 2**63 - 1, 10**30])  # noqa: E741
+@pytest.mark.parametrize("l", [3, 2**62, 2**63 - 1, 10**30])
 def test_one_in_more_rows_than_there_are_is_none(l):  # noqa: E741
     frame = frame_of([{"s", "a"}, {"s", "a"}, {"a"}, {"a"}, {"a"}])
     assert frame.txanon.audit(LmDiversity(l, 2, ["s"])).rows_at_risk == 5
