@@ -244,7 +244,7 @@ def _best_target(x: int, state: State, rows: Rows, space: Space) -> int:
     # What gets rare without the item can be mended only by the cluster itself that receives it.
     broken = list_broken(a, n_touched, state, space)
     few = list_few(a, n_touched, state, space)
-    n_pairs, few_pairs, broken_pairs = -1, space.few_pairs, space.broken_pairs
+    n_pairs, few_pairs, broken_pairs = np.int64(-1), space.few_pairs, space.broken_pairs
     stays = len(broken) > 1 or (largest > 0 and a >= 0 and 0 < state.support[a] - lost < k)
     best, most, top = -1, 0.0, state.top[0]
     if not stays:

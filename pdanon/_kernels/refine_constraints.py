@@ -25,10 +25,9 @@ def mark_rows(x: int, side: int, state: State, rows: Rows, space: Space) -> None
     """Mark the rows of an item, and those that its cluster has without it, on one side of an exchange."""
     a, label, codes, offsets = state.label[x], state.label, rows.codes, rows.offsets
     brought, left = space.brought[side], space.left[side]
-    brought[:] = 0
-    left[:] = 0
-    if a >= 0:
-        left[:] = state.bits[a]
+    for i in range(len(left)):  # word by word: slices would take seconds to compile
+        brought[i] = 0
+        left[i] = state.bits[a, i] if a >= 0 else 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
         bit = np.uint64(1) << np.uint64(row & 63)
@@ -95,10 +94,10 @@ def refuse(x: int, state: State, rows: Rows, space: Space) -> None:
     """Mark in ``refused`` each cluster to which a move would gain, but make a constraint rare."""
     a, label, size, gains, refused = state.label[x], state.label, state.size, space.gains, space.refused
     weights, bits, left, brought = rows.weights, state.bits, space.left[0], space.brought[0]
-    n, empty = min(state.top[0] + 1, len(size)), first_empty(state)
+    n, empty, nobody = min(state.top[0] + 1, len(size)), first_empty(state), np.int64(-1)
     for b in range(n):  # others are not asked for
         refused[b] = gains[b] <= 0.0 or b == a or (size[b] == 0 and b != empty)
-    mark_rows(x, 0, state, rows, space)
+    mark_rows(x, np.int64(0), state, rows, space)
     for constraint in range(len(state.met)):
         image = state.itemsets[state.bounds[constraint] : state.bounds[constraint + 1]]
         holds_x = False
@@ -107,25 +106,27 @@ def refuse(x: int, state: State, rows: Rows, space: Space) -> None:
         if holds_x:
             for b in range(n):
                 if not refused[b]:
-                    refused[b] = _is_rare(image, x, -1, b, (left, left), (bits[b], brought), state, weights)
+                    refused[b] = _is_rare(
+                        image, x, nobody, b, (left, left), (bits[b], brought), state, weights
+                    )
             continue
         holds_a = a >= 0 and _stands_for_one(a, image, label)
         if not holds_a and state.met[constraint]:
             continue
-        if holds_a and _is_rare(image, x, -1, -1, (left, left), (left, left), state, weights):
+        if holds_a and _is_rare(image, x, nobody, nobody, (left, left), (left, left), state, weights):
             for b in range(n):
                 refused[b] = refused[b] or not _stands_for_one(b, image, label)
         for y in image:
             b = label[y]
             if b >= 0 and not refused[b]:
-                refused[b] = _is_rare(image, x, -1, b, (left, left), (bits[b], brought), state, weights)
+                refused[b] = _is_rare(image, x, nobody, b, (left, left), (bits[b], brought), state, weights)
 
 
 @inner
 def constraints_stay(x: int, y: int, state: State, rows: Rows, space: Space) -> bool:
     """Whether no constraint gets rare when x, of which the rows are marked, is exchanged with y."""
     a, b, label, left, brought = state.label[x], state.label[y], state.label, space.left, space.brought
-    mark_rows(y, 1, state, rows, space)
+    mark_rows(y, np.int64(1), state, rows, space)
     rows_a, rows_b = (left[0], brought[1]), (left[1], brought[0])
     for constraint in range(len(state.met)):
         image = state.itemsets[state.bounds[constraint] : state.bounds[constraint + 1]]

@@ -52,7 +52,7 @@ def _joint(c: int, d: int, joint: Array, place: Array) -> int:
 def _leaver(x: int, state: State, rows: Rows, space: Space) -> Leaver:
     a, cube = state.label[x], state.cube
     n_touched, _ = tally(x, state, rows, space)
-    n_pairs = tally_pairs(x, state, rows, space) if state.asked[1] == 3 else 0
+    n_pairs = tally_pairs(x, state, rows, space) if state.asked[1] == 3 else np.int64(0)
     few_pairs, lacking = list_pairs(a, n_pairs, state, space)
     left = np.zeros(len(lacking), np.int64)
     for i in range(len(lacking)):
@@ -98,7 +98,8 @@ def _triples_stay(y: int, a: int, leaver: Leaver, n_pairs: int, state: State, sp
         if c != b and d != b and leaver.left[i] + _joint(c, d, space.joint, place) < k:
             return False
     few_pairs, broken = list_pairs(b, n_pairs, state, space)
-    for c, d in broken:
+    for i in range(len(broken)):
+        c, d = broken[i]
         left = cube[spot(b, c, d)] - _joint(c, d, space.lone, place)
         if c != a and d != a and left + min(beside[c], beside[d]) < k:
             return False
@@ -108,7 +109,7 @@ def _triples_stay(y: int, a: int, leaver: Leaver, n_pairs: int, state: State, sp
 @inner
 def _may_replace(y: int, x: int, leaver: Leaver, state: State, rows: Rows, space: Space) -> bool:
     """Whether an item may be fit to replace the leaver x."""
-    n_pairs = 0
+    n_pairs = np.int64(0)
     if state.asked[1] == 0:
         return constraints_stay(x, y, state, rows, space)
     n_touched, _ = tally(y, state, rows, space)
@@ -158,7 +159,7 @@ def _swap(x: int, members: Array, starts: Array, state: State, rows: Rows, space
         return False
     leaver = _leaver(x, state, rows, space)
     if state.asked[1] == 0:
-        mark_rows(x, 0, state, rows, space)
+        mark_rows(x, np.int64(0), state, rows, space)
     for b in range(state.top[0]):
         if b == a or size[b] == 0 or home[b] != state.block[x]:
             continue

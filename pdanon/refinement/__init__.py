@@ -94,8 +94,10 @@ def refine(
     the 8 dearest until a round gains no more than 1/4,000 of the loss, then half as many more, and so on. An
     item without a move is passed over until its set changes. After each of these stages it is tried to part
     sets in two: half of what a set holds leaves at once, and items change sides until both halves are safe.
-    The end comes when no set was parted, and a round in which no item is passed over gains no more than
-    1/4,000. So no move that gains more than this is left.
+    When no set was parted, and a round in which no item is passed over gains no more than 1/4,000, items
+    change places: each, the dearest first, with the first item of another set, by number, the cheapest
+    first, with which that is safe and a gain. The end comes when that gains no more than 1/1,000. So no move
+    was left before that gained more than 1/4,000, and no exchanges are that together gain more than 1/1,000.
 
     Cuts and blocks: a node is replaced by its children, in one block of rows or in all that publish it, if
     each itemset of up to m labels with one of the children is in no row or in k, counted over all blocks.
@@ -114,11 +116,12 @@ def refine(
     without items stay so, and those of groups of more than 200 rows, and of 2k, stay where they are.
 
     With a time limit the outcome depends on the speed of the machine. The limit is looked at between rounds
-    over 256 items or 16 sets, between nodes, or every 1,000 rows.
+    over 256 items, 64 that change places, or 16 sets, between nodes, or every 1,000 rows.
 
     Cost: of sets, items squared times 4 bytes of memory, with m=3 up to 174 MB more; each round takes time
     linear in the sum of the squared (m=3: cubed) lengths of the distinct rows, and in the items times the
-    sets; with constraints also in these for each move that is tried. Of cuts, memory of 4 bytes for each
+    sets. With constraints, a bit of memory for each item and distinct row, and time for each item of the
+    rows of the constraints that hold it or an item of its set, times the sets. Of cuts, memory of 4 bytes for each
     item and block, and of 8m bytes for each row and each node; time for each node that is tried of the
     rows that hold it, with m > 2 times their itemsets of up to m - 1 labels, with ``m=None`` squared. Of
     groups, time for each row of 40 groups of up to 200 rows.
