@@ -95,6 +95,7 @@ def refuse(x: int, state: State, rows: Rows, space: Space) -> None:
     a, label, size, gains, refused = state.label[x], state.label, state.size, space.gains, space.refused
     weights, bits, left, brought = rows.weights, state.bits, space.left[0], space.brought[0]
     n, empty, nobody = min(state.top[0] + 1, len(size)), first_empty(state), np.int64(-1)
+    kept = (left, left)
     for b in range(n):  # others are not asked for
         refused[b] = gains[b] <= 0.0 or b == a or (size[b] == 0 and b != empty)
     mark_rows(x, np.int64(0), state, rows, space)
@@ -107,19 +108,19 @@ def refuse(x: int, state: State, rows: Rows, space: Space) -> None:
             for b in range(n):
                 if not refused[b]:
                     refused[b] = _is_rare(
-                        image, x, nobody, b, (left, left), (bits[b], brought), state, weights
+                        image, x, nobody, b, kept, (bits[b], brought), state, weights
                     )
             continue
         holds_a = a >= 0 and _stands_for_one(a, image, label)
         if not holds_a and state.met[constraint]:
             continue
-        if holds_a and _is_rare(image, x, nobody, nobody, (left, left), (left, left), state, weights):
+        if holds_a and _is_rare(image, x, nobody, nobody, kept, kept, state, weights):
             for b in range(n):
                 refused[b] = refused[b] or not _stands_for_one(b, image, label)
         for y in image:
             b = label[y]
             if b >= 0 and not refused[b]:
-                refused[b] = _is_rare(image, x, nobody, b, (left, left), (bits[b], brought), state, weights)
+                refused[b] = _is_rare(image, x, nobody, b, kept, (bits[b], brought), state, weights)
 
 
 @inner

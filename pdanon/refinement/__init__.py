@@ -121,8 +121,8 @@ def refine(
     Cost: of sets, items squared times 4 bytes of memory, with m=3 up to 174 MB more; each round takes time
     linear in the sum of the squared (m=3: cubed) lengths of the distinct rows, and in the items times the
     sets. With constraints, a bit of memory for each item and distinct row, and time for each item of the
-    rows of the constraints that hold it or an item of its set, times the sets. Of cuts, memory of 4 bytes for each
-    item and block, and of 8m bytes for each row and each node; time for each node that is tried of the
+    rows of the constraints that hold it or an item of its set, times the sets. Of cuts, memory of 4 bytes for
+    each item and block, and of 8m bytes for each row and each node; time for each node that is tried of the
     rows that hold it, with m > 2 times their itemsets of up to m - 1 labels, with ``m=None`` squared. Of
     groups, time for each row of 40 groups of up to 200 rows.
 

@@ -1,6 +1,5 @@
 """Encoding, counting, audit, PCTA and Apriori."""
 
-import tempfile
 from collections.abc import Iterator
 
 import numpy as np
@@ -10,7 +9,24 @@ import pdanon
 from pdanon.itemsets import Itemsets
 from pdanon.support import SupportIndex
 from pdanon.verdict import Guarantee
-from tests.benchmarks.measure import DATA, Figure, frame, fresh_process, itemsets, matrix, ratio, seconds
+from tests.benchmarks.measure import (
+    DATA,
+    Figure,
+    first_calls,
+    frame,
+    fresh_process,
+    itemsets,
+    matrix,
+    ratio,
+    seconds,
+)
+
+FIRST_CALLS = {
+    "risk(k=5, m=2)": "df.txanon.risk(k=5, m=2)",
+    "then pcta(k=5, m=2)": "df.txanon.pcta(k=5, m=2)",
+    "then apriori(k=5, m=2)": "df.txanon.apriori(k=5, m=2, hierarchy=5)",
+    "then risk(k=5, m=3)": "df.txanon.risk(k=5, m=3)",
+}
 
 SETS = {"bms_webview1": "BMS-WebView-1", "bms_webview2": "BMS-WebView-2", "fimi_retail": "retail"}
 
@@ -29,7 +45,7 @@ def figures() -> Iterator[Figure]:
     yield apriori()
     yield memory()
     yield import_time()
-    yield from first_calls()
+    yield from first_calls(FIRST_CALLS)
 
 
 def encoding() -> Figure:
@@ -138,24 +154,3 @@ def import_time() -> Figure:
     text = f"{float(taken):.3f} s, numba {'' if numba == 'True' else 'not '}imported"
     met = float(taken) < 0.3 and numba == "False"
     return Figure("import pdanon after pandas and pyarrow", "", None, text, "< 0.3 s", met)
-
-
-def first_calls() -> Iterator[Figure]:
-    calls = {
-        "risk(k=5, m=2)": "df.txanon.risk(k=5, m=2)",
-        "then pcta(k=5, m=2)": "df.txanon.pcta(k=5, m=2)",
-        "then apriori(k=5, m=2)": "df.txanon.apriori(k=5, m=2, hierarchy=5)",
-        "then risk(k=5, m=3)": "df.txanon.risk(k=5, m=3)",
-    }
-    timed = "t = time.perf_counter(); {}; print(time.perf_counter() - t)"
-    steps = ";".join(timed.format(call) for call in calls.values())
-    code = (
-        "import time, numpy as np, pandas as pd, pdanon; rng = np.random.default_rng(0);"
-        "df = pd.DataFrame({'items': [rng.integers(0, 9, 5).tolist() for _ in range(200)]});" + steps
-    )
-    with tempfile.TemporaryDirectory() as cache:
-        compiled = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
-        cached = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
-    for call, first, later in zip(calls, compiled, cached, strict=True):
-        text = f"{float(first):.1f} s once an installation, {float(later):.2f} s in a later process"
-        yield Figure(f"first call: {call}", "", None, text, "", None)

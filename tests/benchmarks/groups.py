@@ -1,13 +1,17 @@
 """Partition and Clump: time, how it grows with the rows, and first calls."""
 
-import tempfile
 from collections.abc import Callable, Iterator
 
 import pandas as pd
 
 import pdanon
 import pdanon.datasets
-from tests.benchmarks.measure import Figure, frame, fresh_process, seconds
+from tests.benchmarks.measure import Figure, first_calls, frame, seconds
+
+FIRST_CALLS = {
+    "partition(k=5)": "df.txanon.partition(k=5, hierarchy=5)",
+    "then clump(k=5)": "df.txanon.clump(k=5, hierarchy=5)",
+}
 
 
 def figures() -> Iterator[Figure]:
@@ -22,7 +26,7 @@ def figures() -> Iterator[Figure]:
         work = f"{name}, fan-out 10, BMS-WebView-2"
         yield Figure(work, "", None, f"{taken:.2f} s", f"< {bar} s", taken < bar)
         yield growth(f"{name}, made-up baskets", run)
-    yield from first_calls()
+    yield from first_calls(FIRST_CALLS)
 
 
 def growth(work: str, run: Callable[[pd.DataFrame], object]) -> Figure:
@@ -35,18 +39,3 @@ def growth(work: str, run: Callable[[pd.DataFrame], object]) -> Figure:
     text = ", ".join(f"{taken:.2f} s" for taken in times)
     work = f"{work}, 50,000, 100,000 and 200,000 rows"
     return Figure(work, "", None, text, "< 6x", times[-1] < 6 * times[0])
-
-
-def first_calls() -> Iterator[Figure]:
-    code = (
-        "import time, numpy as np, pandas as pd, pdanon; rng = np.random.default_rng(0);"
-        "df = pd.DataFrame({'items': [rng.integers(0, 9, 5).tolist() for _ in range(200)]});"
-        "t = time.perf_counter(); df.txanon.partition(k=5, hierarchy=5); print(time.perf_counter() - t);"
-        "t = time.perf_counter(); df.txanon.clump(k=5, hierarchy=5); print(time.perf_counter() - t)"
-    )
-    with tempfile.TemporaryDirectory() as cache:
-        compiled = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
-        cached = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
-    for call, first, later in zip(("partition(k=5)", "then clump(k=5)"), compiled, cached, strict=True):
-        text = f"{float(first):.1f} s once an installation, {float(later):.2f} s in a later process"
-        yield Figure(f"first call: {call}", "", None, text, "", None)

@@ -5,8 +5,9 @@ import platform
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -69,6 +70,21 @@ def fresh_process(code: str, **environment: str) -> str:
         check=True,
     )
     return done.stdout.strip()
+
+
+def first_calls(calls: Mapping[str, str]) -> Iterator[Figure]:
+    """Time statements about a small frame in a process that compiles, and in a later one."""
+    timed = "t = time.perf_counter(); {}; print(time.perf_counter() - t)"
+    code = (
+        "import time, numpy as np, pandas as pd, pdanon; rng = np.random.default_rng(0);"
+        "df = pd.DataFrame({'items': [rng.integers(0, 9, 5).tolist() for _ in range(200)]});"
+    ) + ";".join(timed.format(call) for call in calls.values())
+    with tempfile.TemporaryDirectory() as cache:
+        compiled = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
+        cached = fresh_process(code, NUMBA_CACHE_DIR=cache).split()
+    for call, first, later in zip(calls, compiled, cached, strict=True):
+        text = f"{float(first):.1f} s once an installation, {float(later):.2f} s in a later process"
+        yield Figure(f"first call: {call}", "", None, text, "", None)
 
 
 def frame(name: str) -> pd.DataFrame:

@@ -3,9 +3,13 @@
 from collections.abc import Iterator
 
 import pdanon
-from tests.benchmarks.measure import Figure, frame, seconds
+from tests.benchmarks.measure import Figure, first_calls, frame, seconds
 
 BARS = {2: {"bms_webview1": 0.50, "bms_webview2": 0.45}, 3: {"bms_webview1": 0.70, "bms_webview2": 0.70}}
+FIRST_CALLS = {
+    "pcta(k=5, m=2)": "result = df.txanon.pcta(k=5, m=2)",
+    "then refine": "df.txanon.refine(result)",
+}
 KS = {2: (2, 5, 10, 25, 50), 3: (5, 25)}
 
 
@@ -17,6 +21,7 @@ def figures() -> Iterator[Figure]:
             for k in KS[m]:
                 yield from _figures(name, k, m, bar)
     yield from _constrained("bms_webview1", 5)
+    yield from first_calls(FIRST_CALLS)
 
 
 def _figures(name: str, k: int, m: int, most: float) -> Iterator[Figure]:
