@@ -25,7 +25,7 @@ from pdanon.errors import (
 )
 from pdanon.io import read_parquet
 from pdanon.itemsets import Itemsets, as_itemsets
-from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.support import MOST_ROWS, ItemsetTable, SupportIndex
 
 __all__ = [
     "check_count",
@@ -49,9 +49,11 @@ MOST_LOSS = 10**9
 
 def check_k(k: Any) -> int:
     """Check a number of indistinguishable rows: an integer of at least 2."""
+    hint = "k is the least number of rows that an attacker's knowledge must match"
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 2:
-        hint = "k is the least number of rows that an attacker's knowledge must match"
         raise ParameterError("k must be an integer of at least 2", got=_scalar(k), hint=hint)
+    if k >= MOST_ROWS:
+        raise ParameterError(f"k must be below {MOST_ROWS}, as the number of rows", got=_scalar(k), hint=hint)
     return int(k)
 
 

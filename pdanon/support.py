@@ -18,7 +18,9 @@ from pdanon.distinct import DistinctRows
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets
 
-__all__ = ["ItemsetTable", "SupportIndex", "concatenated", "threats_beyond_pairs"]
+__all__ = ["MOST_ROWS", "ItemsetTable", "SupportIndex", "concatenated", "threats_beyond_pairs"]
+
+MOST_ROWS = 2**31  # as many rows, and more, are not counted
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -91,7 +93,7 @@ class SupportIndex:
         self.offsets = offsets
         self.n_items = n_items
         self.weights = np.ones(len(offsets) - 1, np.int64) if weights is None else weights
-        if self.n_rows >= 2**31:
+        if self.n_rows >= MOST_ROWS:
             raise ParameterError("there are more transactions than can be counted", got=f"{self.n_rows} rows")
 
     @classmethod

@@ -133,7 +133,9 @@ def test_arrays_are_read_only_and_copied():
     for array in (hierarchy.parent, hierarchy.size, hierarchy.leaves, hierarchy.depth, hierarchy.is_leaf):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
-    assert_same(pickle.loads(pickle.dumps(hierarchy)), hierarchy)
+    again = pickle.loads(pickle.dumps(hierarchy))
+    assert_same(again, hierarchy)
+    assert not again.parent.flags.writeable
 
 
 def test_a_failed_write_changes_nothing(tmp_path, monkeypatch):

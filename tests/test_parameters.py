@@ -101,6 +101,14 @@ def test_k_is_an_integer_of_at_least_two(k):
         assert (str(k) if isinstance(k, (int, float)) or k is None else type(k).__name__) in message
 
 
+@pytest.mark.parametrize("k", [2**31, 2**63, 10**30])
+def test_k_beyond_all_tables_is_refused(k):
+    frame = frame_of(ROWS)
+    for call in (lambda frame: KmAnonymity(k, 3), lambda frame: frame.txanon.pcta(k=k, m=3)):
+        refused(ParameterError, frame, call, "k must be below 2147483648, as the number of rows", str(k))
+    assert not frame.txanon.audit(KmAnonymity(2**31 - 1, 3)).holds
+
+
 @pytest.mark.parametrize("m", [0, -1, True, 2.0, "2", [2], np.float64(1)])
 def test_m_is_an_integer_of_at_least_one(m):
     frame = frame_of(ROWS)

@@ -78,6 +78,9 @@ class Hierarchy:
         check_known(self.missing, get_args(Missing), "way with missing items", where="missing")
         object.__setattr__(self, "parent", _frozen(self.parent, np.int32))
 
+    def __reduce__(self) -> tuple[Any, ...]:  # by construction, so that a copy's arrays are read-only too
+        return Hierarchy, (self.names, self.parent, self.missing)
+
     @classmethod
     def of(
         cls, source: HierarchyLike, items: Iterable[Any] | None = None, *, missing: Missing = "error"
