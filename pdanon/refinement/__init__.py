@@ -116,7 +116,8 @@ def refine(
     without items stay so, and those of groups of more than 200 rows, and of 2k, stay where they are.
 
     With a time limit the outcome depends on the speed of the machine. The limit is looked at between rounds
-    over 256 items, 64 that change places, or 16 sets, between nodes, or every 1,000 rows.
+    over 256 items, 64 that change places, or 16 sets, between nodes, or every 1,000 rows; the merging at the
+    end that a larger m needs comes on top.
 
     Cost: of sets, items squared times 4 bytes of memory, with m=3 up to 174 MB more; each round takes time
     linear in the sum of the squared (m=3: cubed) lengths of the distinct rows, and in the items times the
