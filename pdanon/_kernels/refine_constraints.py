@@ -107,9 +107,7 @@ def refuse(x: int, state: State, rows: Rows, space: Space) -> None:
         if holds_x:
             for b in range(n):
                 if not refused[b]:
-                    refused[b] = _is_rare(
-                        image, x, nobody, b, kept, (bits[b], brought), state, weights
-                    )
+                    refused[b] = _is_rare(image, x, nobody, b, kept, (bits[b], brought), state, weights)
             continue
         holds_a = a >= 0 and _stands_for_one(a, image, label)
         if not holds_a and state.met[constraint]:
