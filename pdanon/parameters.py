@@ -52,7 +52,7 @@ def check_k(k: Any) -> int:
     hint = "k is the least number of rows that an attacker's knowledge must match"
     if isinstance(k, bool) or not isinstance(k, Integral) or k < 2:
         raise ParameterError("k must be an integer of at least 2", got=_scalar(k), hint=hint)
-    if k >= MOST_ROWS:
+    if int(k) >= MOST_ROWS:
         raise ParameterError(f"k must be below {MOST_ROWS}, as the number of rows", got=_scalar(k), hint=hint)
     return int(k)
 
