@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import naive
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
@@ -260,6 +261,18 @@ def test_constraints_are_kept_and_no_single_move_is_left(sample, loss):
         )
     blocks = {item: number for number, block in enumerate(blocks_of(result)) for item in block}
     assert all(len({blocks[item] for item in cluster}) == 1 for cluster in became.values() if cluster)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_constraints_are_counted_in_more_rows_than_a_word_has_bits(seed):
+    rng = np.random.default_rng(seed)
+    rows = [frozenset(rng.choice([*"abcdefghij"], rng.integers(1, 6), replace=False)) for _ in range(300)]
+    constraints = [set(rng.choice([*"abcdefghij"], size, replace=False)) for size in (2, 2, 3, 3, 4, 4)]
+    result = pdanon.pcta(frame_of(rows), k=25, constraints=[*map(sorted, constraints)])
+    became = became_of(pdanon.refine(frame_of(rows), result))
+    assert cost(rows, became) <= cost(rows, became_of(result))
+    for other in [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]:
+        assert cost(rows, other) >= cost(rows, became) or not keeps(rows, other, constraints, 25)
 
 
 @settings(max_examples=20)

@@ -408,6 +408,23 @@ def test_objects_that_are_equal_and_look_different_are_no_class(values):
     assert pdanon.audit(frame, KAnonymity(3, ["q"])).rows_at_risk == 4
 
 
+class Masked(str):
+    def __repr__(self):
+        return "***"
+
+
+def test_objects_that_look_alike_and_differ_are_no_class():
+    frame = pd.DataFrame({"q": pd.Series([Masked("a"), Masked("b"), Masked("b")], dtype=object)})
+    assert pdanon.audit(frame, KAnonymity(2, ["q"])).rows_at_risk == 1
+
+
+def test_values_that_cannot_be_compared_are_refused():
+    frame = pd.DataFrame({"q": pd.Series([{SECRET: 1}, {SECRET: 1}], dtype=object)})
+    with pytest.raises(pdanon.ColumnError, match="cannot be compared") as caught:
+        pdanon.audit(frame, KAnonymity(2, ["q"]))
+    assert SECRET not in str(caught.value)
+
+
 @pytest.mark.parametrize("kind", [object, "category", "Float64"])
 def test_what_is_missing_is_alike_however_it_is_written(kind):
     values = [None, float("nan"), np.float64("nan"), pd.NA] if kind is object else [None, pd.NA]

@@ -33,7 +33,7 @@ __all__ = [
     "list_pairs",
     "meets_new",
     "meets_new_pair",
-    "price",
+    "price_of_two",
     "tally",
     "tally_pairs",
 ]
@@ -42,11 +42,20 @@ Array = NDArray[Any]
 
 
 @inner
-def price(size: int, held: int, support: int, loss: int, scale: int) -> float:
+def _price(size: int, held: int, support: int, loss: int, scale: int) -> float:
     """What a cluster costs; UL, which is loss 2, over 2**scale."""
     if loss == 2:
         return (2.0 ** (size - scale) - 2.0**-scale) * support
     return float(size - loss) * held if size > 1 else 0.0
+
+
+@inner
+def price_of_two(a: int, b: int, scale: int, state: State) -> float:
+    """What two clusters cost together; UL over 2**scale."""
+    size, held, support, loss = state.size, state.held, state.support, state.asked[2]
+    return _price(size[a], held[a], support[a], loss, scale) + _price(
+        size[b], held[b], support[b], loss, scale
+    )
 
 
 @inner
@@ -184,13 +193,13 @@ def _fill_gains(x: int, lost: int, state: State, space: Space) -> None:
     size, held, support = state.size, state.held, state.support
     for b in range(min(state.top[0] + 1, len(size))):
         scale = max(size[b] + 1, size[a] if a >= 0 else n) if loss == 2 else 0
-        before = price(size[b], held[b], support[b], loss, scale)
-        after = price(size[b] + 1, held[b] + worth, support[b] + singles - beside[b], loss, scale)
+        before = _price(size[b], held[b], support[b], loss, scale)
+        after = _price(size[b] + 1, held[b] + worth, support[b] + singles - beside[b], loss, scale)
         if a >= 0:
-            before += price(size[a], held[a], support[a], loss, scale)
-            after += price(size[a] - 1, held[a] - worth, support[a] - lost, loss, scale)
+            before += _price(size[a], held[a], support[a], loss, scale)
+            after += _price(size[a] - 1, held[a] - worth, support[a] - lost, loss, scale)
         elif loss == 2:
-            before += price(n, np.int64(0), singles, loss, scale)
+            before += _price(n, np.int64(0), singles, loss, scale)
         else:
             before += float(n - loss) * worth
         gains[b] = before - after

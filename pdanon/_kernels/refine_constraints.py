@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon._kernels import inner
-from pdanon._kernels.refine_state import Rows, Space, State, first_empty
+from pdanon._kernels.refine_state import Rows, Space, State, first_empty, weigh
 
 __all__ = ["constraints_stay", "mark_rows", "refuse"]
 
@@ -26,8 +26,9 @@ def mark_rows(x: int, side: int, state: State, rows: Rows, space: Space) -> None
     a, label, codes, offsets = state.label[x], state.label, rows.codes, rows.offsets
     brought, left = space.brought[side], space.left[side]
     for i in range(len(left)):  # word by word: slices would take seconds to compile
-        brought[i] = 0
-        left[i] = state.bits[a, i] if a >= 0 else 0
+        brought[i] = left[i] = np.uint64(0)
+        if a >= 0:
+            left[i] = state.bits[a, i]
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
         bit = np.uint64(1) << np.uint64(row & 63)
@@ -70,14 +71,9 @@ def _is_rare(
                 word &= rows_b[0][i] | rows_b[1][i]
             else:
                 word &= bits[c, i]
-        row = 64 * i
-        while word:
-            if word & np.uint64(1):
-                total += weights[row]
-                if total >= k:
-                    return False
-            word >>= np.uint64(1)
-            row += 1
+        total += weigh(word, 64 * i, k - total, weights)
+        if total >= k:
+            return False
     return total > 0
 
 

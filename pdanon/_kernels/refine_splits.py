@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon._kernels import inner, kernel
-from pdanon._kernels.refine import price
+from pdanon._kernels.refine import price_of_two
 from pdanon._kernels.refine_state import Rows, Space, State, changed, first_empty, move_to
 
-__all__ = ["split", "split_each"]
+__all__ = ["split_each"]
 
 Array = NDArray[Any]
 PASSES = 6
@@ -57,25 +57,22 @@ def _part(n: int, c: int, new: int, state: State, rows: Rows, space: Space) -> N
 
 
 @inner
-def split(c: int, order: Array, state: State, rows: Rows, space: Space) -> bool:
+def _split(c: int, order: Array, state: State, rows: Rows, space: Space) -> bool:
     """Part a cluster in two, if that is safe and a gain; whether it was."""
     new, top = first_empty(state), state.top[0]
     if new < 0 or state.tried[c] or not _may_part(c, state):
         return False
-    n, loss, scale = np.int64(0), state.asked[2], state.size[c]
+    n, scale = np.int64(0), state.size[c]
     for x in order:
         if state.label[x] == c:
             space.members[n] = x
             n += 1
-    before = price(state.size[c], state.held[c], state.support[c], loss, scale)
+    before = price_of_two(c, new, scale, state)
     _part(n, c, new, state, rows, space)
-    if state.short[0] == 0:
-        after = price(state.size[c], state.held[c], state.support[c], loss, scale)
-        after += price(state.size[new], state.held[new], state.support[new], loss, scale)
-        if after < before - 1e-12 * before:
-            changed(c, state)
-            changed(new, state)
-            return True
+    if state.short[0] == 0 and price_of_two(c, new, scale, state) < before - 1e-12 * before:
+        changed(c, state)
+        changed(new, state)
+        return True
     for i in range(n):
         if state.label[space.members[i]] == new:
             move_to(space.members[i], c, state, rows, space)
@@ -89,5 +86,5 @@ def split_each(clusters: Array, order: Array, state: State, rows: Rows, space: S
     """Part some clusters, one after the other, where that is safe and a gain; return how many."""
     done = 0
     for c in clusters:
-        done += split(c, order, state, rows, space)
+        done += _split(c, order, state, rows, space)
     return done

@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import inner, kernel
 
-__all__ = ["Rows", "Space", "State", "changed", "count", "first_empty", "move_to", "relocate", "spot"]
+__all__ = [
+    "Rows",
+    "Space",
+    "State",
+    "changed",
+    "count",
+    "first_empty",
+    "move_to",
+    "relocate",
+    "spot",
+    "weigh",
+]
 
 Array = NDArray[Any]
 
@@ -145,6 +156,18 @@ def _flip(cluster: int, row: int, bits: Array) -> None:
 
 
 @inner
+def weigh(word: np.uint64, row: int, enough: int, weights: Array) -> int:
+    """Transactions of the rows that a word marks, from the given one on, counted until there are enough."""
+    total = 0
+    while word and total < enough:
+        if word & np.uint64(1):
+            total += weights[row]
+        word >>= np.uint64(1)
+        row += 1
+    return total
+
+
+@inner
 def _recount(constraint: int, state: State, rows: Rows) -> None:
     """Count the support of the image of a constraint again, up to k."""
     k, label, bits = state.asked[0], state.label, state.bits
@@ -158,12 +181,7 @@ def _recount(constraint: int, state: State, rows: Rows) -> None:
         for item in image:
             if label[item] >= 0:
                 word &= bits[label[item], i]
-        bit = 64 * i
-        while word and total < k:
-            if word & np.uint64(1):
-                total += rows.weights[bit]
-            word >>= np.uint64(1)
-            bit += 1
+        total += weigh(word, 64 * i, k - total, rows.weights)
         if total >= k:
             break
     total = min(total, k)

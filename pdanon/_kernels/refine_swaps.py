@@ -19,7 +19,7 @@ from pdanon._kernels.refine import (
     list_pairs,
     meets_new,
     meets_new_pair,
-    price,
+    price_of_two,
     tally,
     tally_pairs,
 )
@@ -123,20 +123,14 @@ def _may_replace(y: int, x: int, leaver: Leaver, state: State, rows: Rows, space
 
 
 @inner
-def _price_of_two(a: int, b: int, state: State) -> float:
-    scale = max(state.size[a], state.size[b])
-    first = price(state.size[a], state.held[a], state.support[a], state.asked[2], scale)
-    return first + price(state.size[b], state.held[b], state.support[b], state.asked[2], scale)
-
-
-@inner
 def _exchange(x: int, y: int, state: State, rows: Rows, space: Space) -> bool:
     """Exchange two items if that is safe and a gain; whether it was."""
     a, b = state.label[x], state.label[y]
-    before = _price_of_two(a, b, state)
+    scale = max(state.size[a], state.size[b])
+    before = price_of_two(a, b, scale, state)
     move_to(x, b, state, rows, space)
     move_to(y, a, state, rows, space)
-    if state.short[0] == 0 and _price_of_two(a, b, state) < before - 1e-12 * before:
+    if state.short[0] == 0 and price_of_two(a, b, scale, state) < before - 1e-12 * before:
         changed(a, state)
         changed(b, state)
         return True

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.errors import ColumnError
 from pdanon.parameters import check_k, find_quasi, quasi_labels
 from pdanon.verdict import Audit
 
@@ -37,9 +38,9 @@ class KAnonymity:
 
     Notes
     -----
-    A missing value is a value: rows that lack it are alike. Objects of Python are alike if they look alike:
-    1, True and 1.0 do not, though they are equal. Numbers of one type are alike if they are equal, as 0.0 and
-    -0.0 are.
+    A missing value is a value: rows that lack it are alike. Objects of Python are alike if they are equal and
+    look alike: 1, True and 1.0 are equal, but do not. Numbers of one type are alike if they are equal, as 0.0
+    and -0.0 are.
 
     References
     ----------
@@ -109,16 +110,20 @@ def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> NDArray[np.int6
     classes = np.zeros(len(frame), np.int64)
     for position in positions:
         for values in _hashable(frame.iloc[:, position]):
-            codes, distinct = pd.factorize(values)  # -1 for all that is missing
+            try:
+                codes, distinct = pd.factorize(values)  # -1 for all that is missing
+            except TypeError as error:
+                problem, hint = "the values of a quasi-identifier cannot be compared", "make them text"
+                raise ColumnError(problem, where="quasi", got=frame.columns[position], hint=hint) from error
             classes = np.unique(classes * (len(distinct) + 1) + codes + 1, return_inverse=True)[1]
     return classes
 
 
 def _hashable(column: pd.Series[Any]) -> list[Any]:
-    """The column, both ends of intervals, which pandas finds equal faster, or what objects look like."""
+    """What must be equal: the column; both ends of intervals, which is faster; objects and their looks."""
     if isinstance(column.dtype, pd.IntervalDtype):
         ends = pd.IntervalIndex(column.array)
         return [ends.left, ends.right]
     if pd.api.types.is_object_dtype(column.dtype):  # 1, True and 1.0 are equal, and do not look alike
-        return [column.map(repr, na_action="ignore").array]
+        return [column.array, column.map(repr, na_action="ignore").array]
     return [column.array]
