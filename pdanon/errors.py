@@ -118,10 +118,24 @@ class IdentifierWarning(UserWarning):
     """A column that passes through unchanged differs in nearly every row: it may tell who a person is."""
 
 
+# Why a file failed, by the class of the error: its own message may show a line of the file.
+_CAUSES = {
+    "EmptyDataError": "it is empty",
+    "ParserWarning": "a line has more fields than the header",
+    "ParserError": "a line has more fields than the header, or a quote has no end",
+    "UnicodeDecodeError": "it is not UTF-8 text",
+    "TOMLDecodeError": "its syntax is wrong",
+    "NotImplementedError": "it uses what is not supported",
+}
+
+
 def cause_of(error: Exception) -> str:
-    """Why a file failed: what the system says, or else the type, as a message may show a line of the file."""
+    """Why a file failed: what the system says, or else what errors of this class mean."""
     number = error.errno if isinstance(error, OSError) else None
-    return os.strerror(number) if number else type(error).__name__
+    if number:
+        return os.strerror(number)
+    known = (_CAUSES[each.__name__] for each in type(error).__mro__ if each.__name__ in _CAUSES)
+    return next(known, "it is damaged, or of another format")
 
 
 def one_line(error: PdanonError) -> str:

@@ -7,7 +7,9 @@ accepts, and reads lists as lists and everything else as it was.
 
 from __future__ import annotations
 
+import csv
 import json
+import mmap
 import os
 import shutil
 import warnings
@@ -249,7 +251,8 @@ def read_csv(
     ColumnError
         If there is no such column.
     ParameterError
-        If a separator is empty, or ``field_separator`` is not one character.
+        If a separator is empty or holds a control character that ends a line or field, or
+        ``field_separator`` is not one ASCII character, or a quotation mark or the end of a line.
 
     See Also
     --------
@@ -316,7 +319,8 @@ def to_csv(
     path : path
         The file. If it exists it is replaced when the new one is complete.
     separator : str
-        What to put between two items; no item may contain it.
+        What to put between two items. No item may contain it, or end with a beginning of it that makes it
+        appear too early: ``a:`` before ``::``.
     column : hashable, optional
         Label of the list column. By default the only list-valued column.
     field_separator : str
@@ -325,10 +329,10 @@ def to_csv(
     Raises
     ------
     ParameterError
-        If an item contains the separator, a carriage return or a null character, or is the empty text: it
-        could not be read back.
+        If an item could not be read back, since it is the empty text, contains a carriage return or a null
+        character, or does not end where the separator begins; or a separator is one that `read_csv` refuses.
     ColumnError
-        If there is not exactly one list column.
+        If there is not exactly one list column, or its label could not be read back.
     ItemsetDtypeError
         If the column does not hold sets of items.
 
@@ -339,7 +343,8 @@ def to_csv(
 
     Notes
     -----
-    CSV has no way to tell a missing row from an empty one: both are written as an empty field.
+    CSV has no way to tell a missing row from an empty one: both are written as an empty field. There are
+    quotes around what needs them; around all text, if some holds a carriage return.
 
     Examples
     --------
@@ -360,21 +365,39 @@ def to_csv(
         raise ColumnError("a CSV file holds one list column", got=f"more: {lists}", hint="write Parquet")
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     texts = itemsets.texts()
-    # A carriage return ends a line, since pandas writes no quotes around it; a null character ends a field.
-    unreadable = [not text or any(mark in text for mark in (separator, "\r", "\0")) for text in texts]
+    # The separator must be found after an item, and no sooner: splitting finds the first one that there is.
+    unreadable = [
+        not text or any(mark in text for mark in "\r\0") or (text + separator).find(separator) < len(text)
+        for text in texts
+    ]
     if any(unreadable):
         raise ParameterError(
-            "an item that is empty or contains the separator or a control character could not be read back",
+            "an item that is empty, or contains a control character, or runs into the separator could not be "
+            "read back",
             where="separator",
             got=f"{sum(unreadable)} of {itemsets.n_items} items",
-            hint="choose a separator that no item contains, or write Parquet",
+            hint="choose a separator that no item contains or ends with the beginning of, or write Parquet",
         )
     as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
     joined = pc.binary_join(as_text.to_arrow(), separator).fill_null("")
     written = frame.copy(deep=False)
     written.isetitem(position, pd.array(joined, dtype="str"))
     with replacing(path) as temporary:
-        written.to_csv(temporary, sep=field_separator, index=False)
+        _write_csv(written, temporary, field_separator)
+        header = pd.read_csv(temporary, sep=field_separator, index_col=False, nrows=0).columns
+        if header[position] != str(frame.columns[position]):
+            hint = "give it a name of its own, which is text"
+            raise ColumnError("the label of the list column could not be read back", hint=hint)
+
+
+def _write_csv(frame: pd.DataFrame, path: Path, field_separator: str) -> None:
+    """Write a CSV file in which a line ends only at the end of a row."""
+    options: dict[str, Any] = {"sep": field_separator, "index": False, "lineterminator": "\n"}
+    frame.to_csv(path, **options)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        returns = content.find(b"\r") >= 0
+    if returns:  # it ends a line for those who read, but pandas puts no quotes around it on its own
+        frame.to_csv(path, quoting=csv.QUOTE_NONNUMERIC, **options)
 
 
 def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: str) -> _Content:
@@ -428,7 +451,12 @@ def _holds_sets(column: pd.Series[Any]) -> bool:
 
 
 def _check_separators(separator: str, field_separator: str) -> None:
-    if not isinstance(separator, str) or not separator or "\r" in separator:
-        raise ParameterError("some text is needed", where="separator", got=repr(separator))
-    if not isinstance(field_separator, str) or len(field_separator) != 1:
-        raise ParameterError("one character is needed", where="field_separator", got=repr(field_separator))
+    if not isinstance(separator, str) or not separator or any(mark in separator for mark in "\r\0"):
+        hint = "such as '|' or '; ', without a carriage return or a null character"
+        raise ParameterError("some text is needed", where="separator", got=repr(separator), hint=hint)
+    # Quotation marks and ends of lines have a meaning of their own, and the parser knows ASCII only.
+    one = isinstance(field_separator, str) and len(field_separator) == 1 and field_separator.isascii()
+    if not one or field_separator in '"\r\n\0':
+        hint = "such as ',', ';' or a tab; no quotation mark and no end of a line"
+        got = repr(field_separator)
+        raise ParameterError("one ASCII character is needed", where="field_separator", got=got, hint=hint)

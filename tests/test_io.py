@@ -339,6 +339,87 @@ def test_csv_round_trip_of_any_text(tmp_path_factory, rows, alone):
     assert alone or back["n"].tolist() == list(range(len(rows)))
 
 
+MARKS = st.sampled_from(["a", "b", "|", ":", '"', "'", ",", ";", "\n", "\r", "\0", "\t", " ", "\\", "#", "é"])
+SHORT = st.text(MARKS, min_size=1, max_size=3)
+
+
+@settings(max_examples=60)
+@given(
+    rows=st.lists(st.lists(SHORT, max_size=3), max_size=4),
+    notes=st.lists(SHORT, min_size=4, max_size=4),
+    label=SHORT,
+    separator=SHORT,
+    field_separator=MARKS,
+)
+def test_csv_of_any_separators_reads_back_or_is_refused(
+    tmp_path_factory, rows, notes, label, separator, field_separator
+):
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    frame = pd.DataFrame({"note": notes[: len(rows)], label: as_itemsets(rows)})
+    options = {"column": label, "separator": separator, "field_separator": field_separator}
+    try:
+        to_csv(frame, path, **options)
+    except ParameterError:
+        assert not path.exists()
+        bad = field_separator in '"\n\r\0é' or any(mark in separator for mark in "\r\0")
+        texts = [item for row in rows for item in row]
+        # Naive: two copies of an item, joined and split again.
+        assert bad or any(
+            f"{text}{separator}{text}".split(separator) != [text] * 2 or set(text) & {"\r", "\0"}
+            for text in texts
+        )
+        return
+    back = read_csv(path, **options)
+    assert list(back.columns) == ["note", label]
+    assert back[label].tolist() == [sorted(set(row)) for row in rows]
+    assert back["note"].tolist() == frame["note"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("rows", "separator", "problem"),
+    [
+        ([["E11:", "I10"], ["a|", "b"]], "::", "1 of 4"),
+        ([["a|", "b"]], "||", "1 of 2"),
+        ([["xab", "b"], ["xaba"]], "aba", "2 of 3"),
+        ([["x- ", "b"], ["x", "-b"]], " - ", None),
+        ([["x-", "-b"]], " --", None),
+    ],
+)
+def test_item_that_runs_into_the_separator_is_refused(tmp_path, rows, separator, problem):
+    frame = pd.DataFrame({"items": rows})
+    if problem:
+        with pytest.raises(ParameterError, match=problem):
+            to_csv(frame, tmp_path / "a.csv", separator=separator)
+        assert names(tmp_path) == []
+    else:
+        to_csv(frame, tmp_path / "a.csv", separator=separator)
+        back = read_csv(tmp_path / "a.csv", column="items", separator=separator)
+        assert back["items"].tolist() == [sorted(row) for row in rows]
+
+
+def test_carriage_return_in_another_column_ends_no_row(tmp_path):
+    frame = pd.DataFrame(
+        {"note\r": ["one\rtwo", None, "three"], "items": [["a", "b"], [], ["c"]], "n": [1, 2, 3]}
+    )
+    to_csv(frame, tmp_path / "a.csv", separator="|")
+    back = read_csv(tmp_path / "a.csv", column="items", separator="|")
+    pd.testing.assert_frame_equal(
+        back.drop(columns="items"), frame.drop(columns="items").astype({"note\r": "str"})
+    )
+    assert back["items"].tolist() == [["a", "b"], [], ["c"]]
+
+
+@pytest.mark.parametrize(
+    "labels", [["items", "items"], ["1", 1], ["n", None], ["n", ""], pd.MultiIndex.from_tuples(["ab", "ac"])]
+)
+def test_list_column_whose_label_is_lost_in_csv_is_refused(tmp_path, labels):
+    frame = pd.DataFrame({"n": ["x"], "items": [["a"]]})
+    frame.columns = labels
+    with pytest.raises(ColumnError, match="label"):
+        to_csv(frame, tmp_path / "a.csv", separator="|")
+    assert names(tmp_path) == []
+
+
 def test_items_that_are_not_text_are_written_as_their_text(tmp_path):
     days = pd.DataFrame({"items": [[dt.date(2020, 2, 1), dt.date(2019, 1, 1)], [], None], "n": [10, 9, 8]})
     to_csv(days, tmp_path / "a.csv", separator="|")
@@ -377,8 +458,12 @@ def test_what_is_not_csv_is_named_without_its_content(tmp_path, content):
     path = tmp_path / "a.csv"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(FormatError, match=r"as CSV\n.*a\.csv") as caught:
+    with pytest.raises(
+        FormatError, match=r"as CSV\n.*a\.csv\n  got: .*(No such|empty|not UTF-8|a line has)"
+    ) as caught:
         read_csv(path, column="items", separator="|")
+    assert "Error" not in str(caught.value)
+    assert "Warning" not in str(caught.value)
     assert SECRET not in message_chain(caught.value)
     assert caught.value.__context__ is None
 
@@ -400,7 +485,13 @@ def test_only_one_column_of_lists_fits_in_csv(tmp_path):
         {"separator": ""},
         {"separator": None},
         {"separator": "\r"},
+        {"separator": "|\0"},
         {"separator": "|", "field_separator": "::"},
+        {"separator": "|", "field_separator": '"'},
+        {"separator": "|", "field_separator": "\n"},
+        {"separator": "|", "field_separator": "\r"},
+        {"separator": "|", "field_separator": "\0"},
+        {"separator": "|", "field_separator": "é"},
     ],
 )
 def test_separators_are_given_not_guessed(tmp_path, separators):
