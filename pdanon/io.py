@@ -372,8 +372,8 @@ def to_csv(
     ]
     if any(unreadable):
         raise ParameterError(
-            "an item that is empty, or contains a control character, or runs into the separator could not be "
-            "read back",
+            "an item that is empty or contains the separator, ends with its beginning, or contains a control "
+            "character could not be read back",
             where="separator",
             got=f"{sum(unreadable)} of {itemsets.n_items} items",
             hint="choose a separator that no item contains or ends with the beginning of, or write Parquet",

@@ -29,6 +29,7 @@ from pdanon.lists import (
     plain,
     to_numpy,
 )
+from pdanon.matching import places
 
 __all__ = [
     "Codes",
@@ -169,7 +170,7 @@ class Itemsets:
         Parameters
         ----------
         items : iterable
-            Items of the vocabulary's type.
+            Items of the vocabulary's type, or of another: see `places`.
 
         Returns
         -------
@@ -180,16 +181,7 @@ class Itemsets:
             wanted = items.combine_chunks()
         else:
             wanted = items if isinstance(items, pa.Array) else object_items(list(items))
-        wanted = plain(wanted, item_type(wanted.type))
-        try:
-            found = pc.index_in(wanted.cast(self.vocabulary.type), value_set=self.vocabulary)
-            return to_numpy(found.fill_null(-1)).astype(np.int32)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            pass
-        # One item without a counterpart in the vocabulary's type makes the cast fail as a whole.
-        if len(wanted) <= 1:
-            return np.full(len(wanted), -1, np.int32)
-        return np.concatenate([self.lookup(wanted.slice(i, 1)) for i in range(len(wanted))])
+        return places(plain(wanted, item_type(wanted.type)), self.vocabulary)
 
     def recode(self, targets: NDArray[Any], vocabulary: pa.Array) -> Itemsets:
         """Replace each item by another, or remove it.

@@ -64,7 +64,7 @@ def read_constraints(path: Path, column: str | None, separator: str | None) -> p
 
 
 def read_weights(path: Path) -> pd.Series[float]:
-    """Read weights by item; items of a CSV file are text, which the library casts to those of the data."""
+    """Read weights by item; items of a CSV file are text, which the library finds among those of the data."""
     table = read_columns(path, ["item", "weight"])
     repeated = int(table["item"].duplicated().sum())
     if repeated:
