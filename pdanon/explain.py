@@ -273,7 +273,7 @@ def _loss_at(k: int, original: pd.DataFrame, position: int, result: Anonymized) 
     """What the same algorithm with the same parameters loses with another k."""
     asked = result.parameters | {"k": k}
     function = algorithm(asked["algorithm"])
-    refined = asked.get("refine") and "loss" in asked  # by pdanon.refine, which sets both
+    refined = "refine_loss" in asked  # by pdanon.refine
     if refined:
         del asked["refine"]
     given = {name: asked[name] for name in parameters_of(function) if name in asked}
@@ -281,6 +281,6 @@ def _loss_at(k: int, original: pd.DataFrame, position: int, result: Anonymized) 
         warnings.simplefilter("ignore", IdentifierWarning)  # nothing is released here
         made = function(original, original.columns[position], **given)
         if refined:
-            how = {name: asked[name] for name in ("loss", "time_limit", "random_state")}
+            how = {name: asked[f"refine_{name}"] for name in ("loss", "time_limit", "random_state")}
             made = refine(original, made, **how)
     return made.loss

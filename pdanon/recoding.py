@@ -195,12 +195,13 @@ def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.in
     """Label of each set of items: its only item's text, or ``(a,b)`` with members in item order.
 
     Separators inside members are escaped, and a label that some item has as its own text gets one more
-    pair of parentheses, so that no two labels are alike and an item's text means that item.
+    pair of parentheses, so that no two labels are alike and an item's text means that item. A missing member
+    is ``<NA>``; one with this text is escaped.
 
     Parameters
     ----------
     texts : pyarrow.Array, length (items,)
-        The text of each item.
+        The text of each item, null for a missing one.
     members : ndarray of int64
         Item codes, set after set.
     sizes : ndarray of int64, shape (sets,)
@@ -208,7 +209,7 @@ def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.in
     """
     texts = texts.cast(pa.large_string())
     opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
-    escaped = pc.replace_substring_regex(texts, r"([\\,()])", r"\\\1")
+    escaped = pc.replace_substring_regex(texts, r"([\\,()]|^<NA>$)", r"\\\1").fill_null("<NA>")
     offsets = np.append(0, np.cumsum(sizes))
     lists = pa.LargeListArray.from_arrays(offsets, escaped.take(pa.array(members)))
     labels = pc.binary_join_element_wise(opening, pc.binary_join(lists, comma), closing, nothing)

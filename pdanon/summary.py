@@ -31,7 +31,18 @@ __all__ = [
 ]
 
 # Parameters whose texts name a way to do it.
-_NAMES = ("algorithm", "criterion", "loss", "merge", "order", "score", "tum", "cluster", "transaction")
+_NAMES = (
+    "algorithm",
+    "criterion",
+    "loss",
+    "refine_loss",
+    "merge",
+    "order",
+    "score",
+    "tum",
+    "cluster",
+    "transaction",
+)
 
 
 def headline(result: Anonymized) -> Iterator[tuple[str, str]]:

@@ -354,6 +354,15 @@ def test_pcta_refines_what_it_made():
     assert refined.parameters["refine"] is True
 
 
+def test_what_is_recorded_is_what_each_was_asked():
+    frame = frame_of(ROWS * 2).assign(age=range(2 * len(ROWS)))
+    classes = pdanon.rfirst(frame, k=2, quasi=["age"], random_state=7)
+    asked = {"loss": "lm", "time_limit": 0.01, "random_state": 3}
+    refined = pdanon.refine(frame, classes, **asked)
+    own = {"refine": True, "refine_loss": "lm", "refine_time_limit": 0.01, "refine_random_state": 3}
+    assert refined.parameters == {**classes.parameters, **own}
+
+
 @pytest.mark.parametrize("rows", [[], [[]], [None, []], [["a"], ["a"]]])
 def test_nothing_to_refine(rows):
     frame = frame_of(rows)

@@ -142,7 +142,7 @@ def refine(
     limit = None if time_limit is None else check_seconds(time_limit, "time_limit")
     refined = _room_of(result)
     position = recoded_column(original, result)
-    asked = {"refine": True, "loss": loss, "time_limit": time_limit, "random_state": random_state}
+    asked = {"loss": loss, "time_limit": time_limit, "random_state": random_state}
     return refined(Task(original, position, result, asked, limit, started))
 
 

@@ -38,7 +38,7 @@ class Task:
     result : Anonymized
         A safe release.
     asked : mapping
-        ``loss`` and ``random_state``, and what else is for the record.
+        ``loss``, ``time_limit`` and ``random_state``, as they were given.
     limit : float or None
         Seconds.
     started : float
@@ -59,8 +59,9 @@ class Task:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What is recorded of the refined release."""
-        return {**self.result.parameters, **self.asked}
+        """What is recorded of the refined release: what the first one was asked, and what this one."""
+        own = {f"refine_{name}": value for name, value in self.asked.items()}
+        return {**self.result.parameters, "refine": True, **own}
 
     def run(self, search: Search) -> None:
         """Search until nothing gains; with a limit go on at random until it is reached."""

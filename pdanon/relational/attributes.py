@@ -31,8 +31,6 @@ UNIT = 2**32
 
 Numbers: TypeAlias = NDArray[np.int64]
 
-_MISSING = "<NA>"  # the text of a missing value within a set, as pandas shows it
-
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cells:
@@ -80,8 +78,9 @@ class Ranges:
     ----------
     codes : ndarray of int32, shape (rows,)
         The value of each row.
-    ends : pandas.Index
-        The distinct numbers, ascending.
+    lower, upper : pandas.Index
+        Where an interval begins and ends that has each of the distinct numbers at its end, ascending: the
+        number, or what is next to it in the type of the intervals.
     positions : ndarray of int64, shape (numbers,)
         Where they are between the least, 0, and the largest, `UNIT`.
     missing : bool
@@ -94,19 +93,20 @@ class Ranges:
     """
 
     codes: Codes
-    ends: pd.Index[Any]
+    lower: pd.Index[Any]
+    upper: pd.Index[Any]
     positions: Numbers
     missing: bool
 
     @property
     def n_values(self) -> int:
         """Number of distinct values, the missing one included."""
-        return len(self.ends) + self.missing
+        return len(self.positions) + self.missing
 
     @cached_property
     def taxonomy(self) -> Taxonomy:
         """Pairs of consecutive numbers, pairs of those, and so on; a missing value is below the root."""
-        n = len(self.ends)
+        n = len(self.positions)
         tree = Hierarchy.balanced(map(str, range(n)), 2) if n else _flat(0)
         if self.missing:
             tree = _with_leaf(tree)
@@ -118,7 +118,7 @@ class Ranges:
     def between(self, low: Numbers, high: Numbers) -> Numbers:
         """What is lost by ranges from one value to another."""
         positions = np.append(self.positions, 0)
-        mixed = (high >= len(self.ends)) & (low < high)
+        mixed = (high >= len(self.positions)) & (low < high)
         return np.where(mixed, UNIT, np.maximum(positions[high] - positions[low], low < high))
 
     def digest(self, codes: Codes) -> Codes:
@@ -141,14 +141,17 @@ class Ranges:
     def generalize(self, classes: Numbers, codes: Codes, n_classes: int) -> Cells:
         """Publish each class as the interval of its values."""
         low, high = _bounds(classes, codes, n_classes)
-        n = len(self.ends)
+        n = len(self.positions)
         mixed = (high == n) & (low < n)
         low, high = np.where(mixed, 0, low), np.where(mixed, n - 1, high)
+        # Numbers that end an interval alike are one.
+        low = np.append(self.lower.searchsorted(self.lower), n)[low]
+        high = np.append(self.upper.searchsorted(self.upper, side="right") - 1, n)[high]
         keys, numbers = np.unique(low * (n + 1) + high, return_inverse=True)
         low, high = np.divmod(keys, n + 1)
         penalties = self.between(low, high)
-        ends = self.ends.insert(n, None) if self.missing else self.ends
-        values = pd.arrays.IntervalArray.from_arrays(ends.take(low), ends.take(high), closed="both")
+        lower, upper = (ends.insert(n, None) if self.missing else ends for ends in (self.lower, self.upper))
+        values = pd.arrays.IntervalArray.from_arrays(lower.take(low), upper.take(high), closed="both")
         return Cells(numbers, penalties, values)
 
     def recode(self, groups: Numbers) -> Cells:
@@ -339,13 +342,14 @@ class Sets:
         """Publish each class as the set of its values."""
         members, offsets = self._members(classes, codes, n_classes)
         sizes = np.diff(offsets)
-        labels = set_labels(pa.array([*self.texts, self._missing_text]), members, sizes).dictionary_encode()
+        values = pa.array([*self.texts, None], pa.string())
+        labels = set_labels(values, members, sizes).dictionary_encode()
         numbers = labels.indices.to_numpy().astype(np.int64)
         first = np.unique(numbers, return_index=True)[1]
         lacking = (sizes[first] == 1) & (members[offsets[first]] == len(self.texts))
         texts = labels.dictionary.to_pylist()
-        values = [None if lacks else text for lacks, text in zip(lacking.tolist(), texts, strict=True)]
-        return Cells(numbers, self.prices[sizes[first]], pd.array(values, dtype="str"))
+        published = [None if lacks else text for lacks, text in zip(lacking.tolist(), texts, strict=True)]
+        return Cells(numbers, self.prices[sizes[first]], pd.array(published, dtype="str"))
 
     def recode(self, groups: Numbers) -> Cells:
         """Publish each value as the set of the values of its group."""
@@ -354,13 +358,6 @@ class Sets:
     def by_height(self) -> Sets:
         """The same, where any set of several values loses all."""
         return replace(self, prices=np.where(self.prices > 0, UNIT, 0))
-
-    @cached_property
-    def _missing_text(self) -> str:
-        text = _MISSING
-        while text in self.texts:
-            text = f"<{text}>"
-        return text
 
     def _members(self, classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Numbers]:
         """The distinct values of each class, ascending, and where those of each class begin."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -244,7 +245,7 @@ def _attribute(column: pd.Series[Any], source: HierarchyLike | None) -> Attribut
         return Tree.of(codes, hierarchy, nodes, some_missing)
     kind = values.vocabulary.type
     if isinstance(column.dtype, pd.CategoricalDtype) or not _is_measured(kind):
-        return Sets.of(codes, values.texts(), some_missing)
+        return Sets.of(codes, _texts(values.vocabulary), some_missing)
     numbers = _numbers(values.vocabulary)
     if some_missing and pa.types.is_integer(kind) and n and max(-int(numbers[0]), int(numbers[-1])) > _EXACT:
         hint = "give it a hierarchy, or turn it into text"
@@ -261,8 +262,8 @@ def _attribute(column: pd.Series[Any], source: HierarchyLike | None) -> Attribut
             hint="replace them, by missing values for example",
         )
     if n == 1 and some_missing:  # its range would not tell who has it from who may
-        return Sets.of(codes, values.texts(), some_missing)
-    return Ranges(codes, _ends(values.vocabulary, numbers), _positions(numbers), some_missing)
+        return Sets.of(codes, _texts(values.vocabulary), some_missing)
+    return Ranges(codes, *_ends(values.vocabulary, numbers), _positions(numbers), some_missing)
 
 
 def _single_values(column: pd.Series[Any]) -> Itemsets:
@@ -311,7 +312,9 @@ def _is_measured(kind: pa.DataType) -> bool:
 def _numbers(vocabulary: pa.Array) -> NDArray[Any]:
     """The values as numbers: times as a count of their unit."""
     kind = vocabulary.type
-    if pa.types.is_decimal(kind) or pa.types.is_floating(kind):
+    if pa.types.is_decimal(kind):  # by way of text, which gives the nearest number
+        vocabulary, wanted = vocabulary.cast(pa.string()), pa.float64()
+    elif pa.types.is_floating(kind):
         wanted = pa.float64()
     elif pa.types.is_uint64(kind):
         wanted = kind
@@ -321,13 +324,30 @@ def _numbers(vocabulary: pa.Array) -> NDArray[Any]:
     return np.asarray(vocabulary.cast(wanted).to_numpy(zero_copy_only=False))
 
 
-def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> pd.Index[Any]:
+def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> tuple[pd.Index[Any], pd.Index[Any]]:
+    """Where intervals begin and end that have the values at their ends."""
     kind = vocabulary.type
+    if pa.types.is_decimal(kind):
+        exact = vocabulary.to_pylist()  # compare exactly with floats
+        above = np.fromiter(map(operator.gt, numbers.tolist(), exact), np.bool_, len(exact))
+        below = np.fromiter(map(operator.lt, numbers.tolist(), exact), np.bool_, len(exact))
+        lower = np.where(above, np.nextafter(numbers, -np.inf), numbers)
+        return pd.Index(lower), pd.Index(np.where(below, np.nextafter(numbers, np.inf), numbers))
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        return pd.Index(vocabulary.to_pandas())
-    if pa.types.is_date(kind):
-        return pd.Index(vocabulary.cast(pa.timestamp("ms")).to_pandas())
-    return pd.Index(numbers)
+        ends = pd.Index(vocabulary.to_pandas())
+    elif pa.types.is_date(kind):
+        ends = pd.Index(vocabulary.cast(pa.timestamp("ms")).to_pandas())
+    else:
+        ends = pd.Index(numbers)
+    return ends, ends
+
+
+def _texts(vocabulary: pa.Array) -> list[str]:
+    """How values are published in sets; durations as pandas writes them, not as a count of their unit."""
+    if pa.types.is_duration(vocabulary.type):
+        vocabulary = pa.array(pd.Series(vocabulary, dtype=pd.ArrowDtype(vocabulary.type)).astype("str").array)
+    texts: list[str] = vocabulary.cast(pa.large_string()).to_pylist()
+    return texts
 
 
 def _positions(numbers: NDArray[Any]) -> Numbers:
