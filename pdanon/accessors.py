@@ -28,6 +28,7 @@ from pdanon.refinement import refine
 from pdanon.relational import RELATIONAL
 from pdanon.rt import RT
 from pdanon.support import SupportIndex
+from pdanon.verdict import Audit
 
 __all__ = ["ItemsetAccessor", "TxanonAccessor"]
 
@@ -74,6 +75,8 @@ for _function in _FUNCTIONS:
 @pd.api.extensions.register_series_accessor("itemset")
 class ItemsetAccessor:
     """Questions about a column of sets, and simple edits of it.
+
+    An item that a row repeats counts once; an audit of the frame counts what is seen.
 
     Examples
     --------
@@ -221,7 +224,7 @@ class ItemsetAccessor:
             itemset  support
         0  ['rice']        1
         """
-        threats = KmAnonymity(k, m).audit(self._obj.to_frame("itemset")).threats
+        threats = self._audit(k, m).threats
         return threats[["itemset", "support"]]
 
     def is_km_anonymous(self, k: int, m: int | None = 2) -> bool:
@@ -250,7 +253,7 @@ class ItemsetAccessor:
         >>> baskets.itemset.is_km_anonymous(k=2)
         False
         """
-        return KmAnonymity(k, m).audit(self._obj.to_frame("itemset")).holds
+        return self._audit(k, m).holds
 
     def generalize(self, mapping: Mapping[Any, str] | pd.Series[str]) -> pd.Series[Any]:
         """Replace items by labels; items that are not named keep their text.
@@ -346,6 +349,10 @@ class ItemsetAccessor:
             "longest": int(lengths.max(initial=0)),
         }
         return pd.Series(figures, name=self._obj.name, dtype="float64")
+
+    def _audit(self, k: int, m: int | None) -> Audit:
+        """That of the rows as sets."""
+        return KmAnonymity(k, m).audit(self._rebuilt(self._itemsets()).to_frame("itemset"))
 
     def _itemsets(self) -> Itemsets:
         return Itemsets.from_series(self._obj)

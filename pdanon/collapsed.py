@@ -6,8 +6,9 @@ whole table, and the audit of its release, need each distinct transaction once, 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,12 +16,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon.bags import first_copies
 from pdanon.columns import find_column
 from pdanon.distinct import DistinctRows
 from pdanon.itemsets import Codes, Itemsets, Offsets, compact
 from pdanon.support import SupportIndex
 
-__all__ = ["Collapsed", "collapse", "collapse_columns", "encoded"]
+__all__ = ["Collapsed", "Reader", "collapse", "collapse_columns", "encoded"]
+
+Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,12 +53,14 @@ class Collapsed:
         return (self.itemsets,) if self.private is None else (self.itemsets, self.private)
 
 
-def encoded(table: pd.DataFrame | Collapsed, column: Hashable | None) -> tuple[int, Itemsets]:
+def encoded(
+    table: pd.DataFrame | Collapsed, column: Hashable | None, *, read: Reader = Itemsets.from_series
+) -> tuple[int, Itemsets]:
     """The position of a list column, and the column as codes; parameters as those of an algorithm."""
     if isinstance(table, Collapsed):
         return 0, table.itemsets
     position = find_column(table, column)
-    return position, Itemsets.from_series(table.iloc[:, position])
+    return position, read(table.iloc[:, position])
 
 
 def collapse(batches: Iterable[Itemsets]) -> Collapsed:
@@ -126,9 +132,21 @@ def _numbered(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, C
     """All items so far, new ones at the end, and the number among them of each of a vocabulary."""
     if items is None:
         return vocabulary, np.arange(len(vocabulary), dtype=np.int32)
+    if (first_copies(vocabulary) < np.arange(len(vocabulary))).any():
+        return _numbered_copies(vocabulary, items)
     new = vocabulary.filter(pc.invert(pc.is_in(vocabulary, value_set=items)))
     items = pa.concat_arrays([items, new])
     return items, pc.index_in(vocabulary, value_set=items).to_numpy(zero_copy_only=False).astype(np.int32)
+
+
+def _numbered_copies(vocabulary: pa.Array, items: pa.Array) -> tuple[pa.Array, Codes]:
+    """As `_numbered`, where some entries are copies: the j-th of one is the j-th of the other."""
+    n = len(items)
+    values = pa.concat_arrays([items, vocabulary]).dictionary_encode().indices.to_numpy().astype(np.int64)
+    copies = [pd.Series(part).groupby(part).cumcount().to_numpy() for part in (values[:n], values[n:])]
+    numbers, _ = pd.factorize(values + len(values) * np.concatenate(copies))  # in the order they come
+    items = pa.concat_arrays([items, vocabulary.filter(pa.array(numbers[n:] >= n))])
+    return items, numbers[n:].astype(np.int32)
 
 
 def _weights(batch: Itemsets) -> NDArray[np.int64]:

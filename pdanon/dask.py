@@ -22,7 +22,8 @@ from dask.dataframe.extensions import register_dataframe_accessor, register_seri
 
 import pdanon
 from pdanon.accessors import supports
-from pdanon.collapsed import Collapsed, collapse_columns
+from pdanon.bags import visible
+from pdanon.collapsed import Collapsed, Reader, collapse_columns
 from pdanon.columns import find_column, is_list_column, with_column
 from pdanon.decision import SAMPLE, Decision, check_algorithm, decide
 from pdanon.division import names_column, two_columns
@@ -217,7 +218,8 @@ def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
             got=getattr(guarantee, "__name__", type(guarantee).__name__),
             hint=f"one of {', '.join(each.__name__ for each in _COUNTED)}, with its parameters",
         )
-    counted: Any = _counted(frame, _list_columns(frame, column, getattr(guarantee, "private", None)))
+    labels = _list_columns(frame, column, getattr(guarantee, "private", None))
+    counted: Any = _counted(frame, labels, read=visible)
     return guarantee.audit(counted)
 
 
@@ -374,17 +376,21 @@ def _list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = N
     return [meta.columns[position] for position in positions]
 
 
-def _counted(frame: dd.DataFrame, labels: list[Hashable]) -> Collapsed:
+def _counted(
+    frame: dd.DataFrame, labels: list[Hashable], *, read: Reader = Itemsets.from_series
+) -> Collapsed:
     """The distinct transactions of a frame, on the client."""
     columns = frame[labels]  # of Parquet files no more is read
-    counted: Collapsed = _counts(columns.to_delayed(), columns._meta, labels).compute()
+    counted: Collapsed = _counts(columns.to_delayed(), columns._meta, labels, read).compute()
     return counted
 
 
-def _counts(parts: list[Any], meta: pd.DataFrame, labels: list[Hashable]) -> Any:
+def _counts(
+    parts: list[Any], meta: pd.DataFrame, labels: list[Hashable], read: Reader = Itemsets.from_series
+) -> Any:
     """The same, to be computed, from the partitions of a frame."""
     kinds = [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
-    counts = [dask.delayed(_count)(part, labels, kinds, number) for number, part in enumerate(parts)]
+    counts = [dask.delayed(_count)(part, labels, kinds, number, read) for number, part in enumerate(parts)]
     return _tree(counts, _merged)
 
 
@@ -396,17 +402,21 @@ def _tree(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
     return parts[0]
 
 
-def _count(part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int) -> Collapsed:
+def _count(
+    part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int, read: Reader
+) -> Collapsed:
     """The distinct transactions of a partition, whose items are to be of known types."""
     pairs = zip(labels, kinds, strict=True)
-    return collapse_columns([[_encoded(part[label], kind, number) for label, kind in pairs]], len(labels))
+    return collapse_columns(
+        [[_encoded(part[label], kind, number, read) for label, kind in pairs]], len(labels)
+    )
 
 
-def _encoded(column: pd.Series[Any], kind: pa.DataType, number: int) -> Itemsets:
+def _encoded(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
     """A column of a partition as codes."""
     problem = None
     try:
-        itemsets = Itemsets.from_series(column)
+        itemsets = read(column)
     except ItemsetDtypeError as error:
         problem = str(error)
     if problem is not None:

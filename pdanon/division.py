@@ -14,7 +14,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.collapsed import Collapsed, encoded
+from pdanon.bags import first_copies
+from pdanon.collapsed import Collapsed, Reader, encoded
 from pdanon.columns import find_column
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets
@@ -84,7 +85,7 @@ def known_items(items: pa.Array, itemsets: Itemsets, name: str) -> NDArray[np.bo
         )
     listed = np.zeros(itemsets.n_items, np.bool_)
     listed[codes] = True
-    return listed
+    return listed[first_copies(itemsets.vocabulary)]
 
 
 def _distinct(items: Iterable[Any]) -> pa.Array:
@@ -123,7 +124,14 @@ class Division:
     is_private: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, column: Hashable | None, private: Any) -> Division:
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        column: Hashable | None,
+        private: Any,
+        *,
+        read: Reader = Itemsets.from_series,
+    ) -> Division:
         """Divide the items of a frame.
 
         Parameters
@@ -134,6 +142,8 @@ class Division:
             The list column; None: the only one apart from the private column.
         private : pyarrow.Array or label
             What `private_items` returned.
+        read : callable
+            Encodes a list column; an audit sees copies of a label, which an algorithm does not.
 
         Raises
         ------
@@ -144,7 +154,7 @@ class Division:
             If a column is not what it should be.
         """
         if isinstance(private, pa.Array):
-            position, itemsets = encoded(frame, column)
+            position, itemsets = encoded(frame, column, read=read)
             return cls.within(position, itemsets, known_items(private, itemsets, "private"))
         if isinstance(frame, Collapsed):
             if frame.private is None:
@@ -153,8 +163,8 @@ class Division:
             position, private_position, itemsets, hidden = 0, 1, frame.itemsets, frame.private
         else:
             position, private_position = two_columns(frame, column, private)
-            itemsets = Itemsets.from_series(frame.iloc[:, position])
-            hidden = Itemsets.from_series(frame.iloc[:, private_position])
+            itemsets = read(frame.iloc[:, position])
+            hidden = read(frame.iloc[:, private_position])
         both = int((itemsets.lookup(hidden.vocabulary) >= 0).sum())
         if both:
             hint = "name them differently if they are different things; else take them out of one column"

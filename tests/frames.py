@@ -90,6 +90,7 @@ FRAMES = {
     ),
     "long items": lambda: mapped(BASE, {item: item * 20_000 for item in ITEMS}),
     "items like labels": lambda: mapped(BASE, dict(zip(ITEMS, ["(a,b)", "a", "b", "((a,b))"], strict=True))),
+    "items with NULs": lambda: mapped(BASE, dict(zip(ITEMS, ["a", "a\0", "\0", "a\0b"], strict=True))),
     "items of separators": lambda: mapped(BASE, dict(zip(ITEMS, [",", "\\", "(", ")"], strict=True))),
     "many items": lambda: frame_of(
         [[f"i{(7 * row + 401 * place) % 1500}" for place in range(4)] for row in range(700)]

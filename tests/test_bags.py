@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import pdanon
 from pdanon import TransactionalK
-from pdanon.bags import Bags
+from pdanon.bags import Bags, visible
 from pdanon.itemsets import Itemsets
 
 ROWS = st.lists(st.none() | st.lists(st.sampled_from("abc"), max_size=5), max_size=10)
@@ -31,6 +31,11 @@ def listed(column):
     return pa.chunked_array([pa.array(column)]).to_pylist()
 
 
+def copies_of(row):
+    """Items with how often each has been there before."""
+    return sorted((item, row[:place].count(item)) for place, item in enumerate(row))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(rows=ROWS)
 def test_rows_come_back_sorted_with_all_they_hold(layout, rows):
@@ -39,9 +44,9 @@ def test_rows_come_back_sorted_with_all_they_hold(layout, rows):
 
 
 @given(ROWS, st.integers(2, 4))
-def test_rows_are_counted_as_bags(rows, k):
+def test_rows_are_counted_as_they_are_listed(rows, k):
     audit = arrow(rows, pa.list_(pa.string())).txanon.audit(TransactionalK(k))
-    times = Counter(tuple(sorted(row or ())) for row in rows)
+    times = Counter(tuple(row or ()) for row in rows)
     rare = {row: count for row, count in times.items() if count < k}
     assert audit.rows_at_risk == sum(rare.values())
     assert audit.holds == (not rare)
@@ -89,3 +94,35 @@ def test_transactional_implies_every_itemset():
     pairs = arrow([["a"], ["b"], ["a", "b"], ["a", "b"]], pa.list_(pa.string()))
     assert pairs.txanon.audit(pdanon.KmAnonymity(2, None)).holds
     assert not pairs.txanon.audit(TransactionalK(2)).holds
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_order_of_a_list_is_seen(layout):
+    frame = layout([["a", "b"], ["b", "a"], ["b", "a", "b"], ["b", "a", "b"]])
+    assert frame.txanon.audit(TransactionalK(2)).rows_at_risk == 2
+
+
+def test_an_entry_of_a_dictionary_may_be_there_twice():
+    items = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1]), pa.array(["a", "b", "a"]))
+    lists = pa.ListArray.from_arrays([0, 2, 4], items)
+    frame = pd.DataFrame({"items": pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([lists])))})
+    assert frame.txanon.audit(TransactionalK(2)).holds
+
+
+def test_sets_have_no_order():
+    names = [f"i{number}" for number in range(9)]
+    rows = [set(names), {*sorted(names, reverse=True)}, frozenset(names)]
+    assert objects(rows, lambda row: row).txanon.audit(TransactionalK(3)).holds
+    assert not objects([names[::-1], *rows[1:]], lambda row: row).txanon.audit(TransactionalK(3)).holds
+
+
+@given(ROWS)
+def test_repeats_are_copies_that_stand_next_to_each_other(rows):
+    seen = visible(arrow(rows, pa.list_(pa.string()))["items"])
+    copies = [copies_of(row or []) for row in rows]
+    vocabulary = sorted({copy for row in copies for copy in row})
+    assert seen.vocabulary.to_pylist() == [item for item, _ in vocabulary]
+    expected = [vocabulary.index(copy) for row in copies for copy in row]
+    assert seen.codes.tolist() == expected
+    assert np.diff(seen.offsets).tolist() == [*map(len, copies)]
+    assert seen.nulls.tolist() == [row is None for row in rows]

@@ -181,6 +181,21 @@ def test_questions_are_answered_as_by_pandas(cuts, seed, k, m):
     pd.testing.assert_series_equal(column.contains(["a0", "a1"]).compute(), whole.contains(["a0", "a1"]))
 
 
+@settings(max_examples=30)
+@given(
+    st.lists(st.lists(st.sampled_from("abc"), max_size=4), min_size=1, max_size=9),
+    st.lists(st.integers(0, 9), max_size=3),
+)
+def test_repeated_items_are_counted_as_by_pandas(rows, cuts):
+    lists = pa.array([[], *rows], pa.list_(pa.string()))
+    frame = pd.DataFrame({"items": pd.Series(lists, dtype=pd.ArrowDtype(lists.type))})
+    ddf = divided(frame, [min(cut, len(frame)) for cut in cuts])
+    for guarantee in (pdanon.KmAnonymity(2, 2), pdanon.PublicK(2, ["a", "b"])):
+        one, other = ddf.txanon.audit(guarantee), frame.txanon.audit(guarantee)
+        assert one.rows_at_risk == other.rows_at_risk
+        pd.testing.assert_frame_equal(one.threats, other.threats)
+
+
 def test_new_rows_are_recoded_with_the_mapping():
     old, new = frame_in_memory(table_of(seed=1)), frame_in_memory(table_of(seed=2)).head(40)
     mapping = old.txanon.pcta(k=5).mapping

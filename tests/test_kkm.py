@@ -25,6 +25,14 @@ def frame_with(lists, quasi, missing=()):
     return rows, frame
 
 
+def left_out(*items):
+    """The mapping of a release that lacks some items."""
+    columns = {"group": 0, "item": items, "generalized": None}
+    return pd.DataFrame(columns, index=range(len(items))).astype(
+        {"item": "string[pyarrow]", "generalized": "string[pyarrow]"}
+    )
+
+
 def listed(threats):
     """Support and reason by quasi-identifiers and itemset; each is listed once."""
     ages = [None if pd.isna(age) else age for age in threats["age"]]
@@ -72,7 +80,12 @@ def test_the_same_as_counting_every_itemset(lists, quasi, k, m, missing):
 )
 def test_the_same_with_sensitive_items(lists, quasi, k, diversity, m):
     rows, frame = frame_with(lists, quasi)
-    audit = frame.txanon.audit(KLm(k, diversity, m, ["age", "sex"], ["s", "t"]))
+    guarantee = KLm(k, diversity, m, ["age", "sex"], ["s", "t"])
+    lacking = sorted(set("st").difference(*lists))
+    if lacking:
+        with pytest.raises(pdanon.ParameterError, match="does not occur"):
+            frame.txanon.audit(guarantee)
+    audit = frame.txanon.audit(guarantee.with_mapping(left_out(*lacking)))
     broken = naive.klm_broken(rows, k, diversity, m, frozenset("st"))
     assert audit.rows_at_risk == sum(map(bool, broken))
     assert listed(audit.threats) == naive.minimal(broken)
@@ -86,9 +99,12 @@ def test_one_in_more_rows_than_there_are_is_none(diversity):
     guarantee = KLm(2, diversity, 2, ["age"], ["s"])
     assert frame.txanon.audit(guarantee).rows_at_risk == 5
     asked = {"quasi": ["age"], "transaction": "apriori", "hierarchy": {"*": ["a"]}, "sensitive": ["s"]}
-    released = frame.txanon.rfirst(k=2, l=diversity, random_state=0, **asked).frame
-    assert not any("s" in row for row in released["items"])
-    assert released.txanon.audit(guarantee).holds
+    released = frame.txanon.rfirst(k=2, l=diversity, random_state=0, **asked)
+    assert not any("s" in row for row in released.frame["items"])
+    assert released.frame.txanon.audit(released.guarantee).holds
+    assert released.frame.txanon.audit(guarantee.with_mapping(released.mapping)).holds
+    with pytest.raises(pdanon.ParameterError, match="does not occur"):
+        released.frame.txanon.audit(guarantee)
 
 
 @settings(max_examples=40)
@@ -142,7 +158,7 @@ def test_neither_of_the_two_alone():
     assert frame.txanon.audit(KKm(2, 2, ["sex"])).rows_at_risk == 4
 
 
-@pytest.mark.parametrize("guarantee", [KKm(2, 2, ["sex"]), KLm(2, 2, 2, ["sex"], ["x"])])
+@pytest.mark.parametrize("guarantee", [KKm(2, 2, ["sex"]), KLm(2, 2, 2, ["sex"], ["x"], left_out("x"))])
 def test_no_rows(guarantee):
     audit = frame_of([]).assign(sex=pd.Series([], dtype="str")).txanon.audit(guarantee)
     assert audit.holds
@@ -157,10 +173,14 @@ def test_columns_may_be_named_like_those_of_the_threats():
     assert threats.iloc[0, [0, 4, 5]].tolist() == ["u", 1, "class"]
 
 
-def test_a_sensitive_item_that_does_not_occur_is_safe():
+def test_a_sensitive_item_that_does_not_occur_proves_nothing_unless_it_was_left_out():
     frame = frame_of([{"a"}, {"a"}]).assign(sex="f")
-    assert frame.txanon.audit(KLm(2, 2, 2, ["sex"], [SECRET])).holds
-    assert SECRET not in repr(KLm(2, 2, 2, ["sex"], [SECRET]))
+    guarantee = KLm(2, 2, 2, ["sex"], [SECRET, "b"])
+    for told in (guarantee, guarantee.with_mapping(left_out("b"))):
+        with pytest.raises(pdanon.ParameterError, match="does not occur") as caught:
+            frame.txanon.audit(told)
+        assert SECRET not in str(caught.value) + repr(told)
+    assert frame.txanon.audit(guarantee.with_mapping(left_out(SECRET, "b"))).holds
 
 
 @pytest.mark.parametrize(

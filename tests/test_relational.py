@@ -398,6 +398,10 @@ def test_audit_counts_classes_of_any_frame():
             for zone, more in (("UTC", 0), ("CET", 1))
         ],
         [pd.Interval(0, 1), pd.Interval(0, 1, closed="both")],
+        [None, np.nan],
+        [None, pd.NA],
+        [np.nan, pd.NaT],
+        [0.0, -0.0],
     ],
 )
 def test_objects_that_are_equal_and_look_different_are_no_class(values):
@@ -406,6 +410,16 @@ def test_objects_that_are_equal_and_look_different_are_no_class(values):
     frame = pd.concat([frame, frame])
     assert pdanon.audit(frame, KAnonymity(2, ["q"])).holds
     assert pdanon.audit(frame, KAnonymity(3, ["q"])).rows_at_risk == 4
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "double[pyarrow]", "interval"])
+def test_zeros_that_look_different_are_no_class(dtype):
+    values = pd.Series([0.0, -0.0, np.nan, -np.nan])
+    if dtype == "interval":
+        values = pd.Series(pd.IntervalIndex.from_arrays(values, [1.0, 1.0, np.nan, np.nan]))
+    frame = pd.DataFrame({"q": values if dtype == "interval" else values.astype(dtype)})
+    assert pdanon.audit(frame, KAnonymity(2, ["q"])).rows_at_risk == 2
+    assert pdanon.audit(pd.concat([frame, frame]), KAnonymity(2, ["q"])).holds
 
 
 class Masked(str):

@@ -55,6 +55,11 @@ def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
     ColumnError, ItemsetDtypeError, ParameterError
         If there is nothing to audit.
 
+    Notes
+    -----
+    What is seen counts: a label that a row repeats is one more label, by itself. Only
+    `PrivacyConstraints` is about sets.
+
     Examples
     --------
     >>> import pandas as pd, pdanon

@@ -6,7 +6,7 @@ Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,8 +14,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pdanon.bags import visible, with_first_copies
 from pdanon.breaches import rows_at_risk, threats
 from pdanon.division import Division, private_items
+from pdanon.guarantees.named import Told, refuse_within_labels
 from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_count, check_k, check_share
 from pdanon.support import ItemsetTable
@@ -42,11 +44,14 @@ class Coherence:
     private : list of items, Series of bool, or str
         The private items; or whether an item is private, by item; or the name of a second list column, all of
         whose items are private. Other items are public.
+    mapping : DataFrame, optional
+        The mapping table of the release, which says what labels stand for. Without it, labels are read.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or a Series of booleans says both of an item.
+        If a parameter is out of range, a Series of booleans says both of an item, or a private item has
+        become something else.
     ItemsetDtypeError
         If the private items are of several types.
 
@@ -79,12 +84,15 @@ class Coherence:
     k: int
     p: int
     private: Any
+    mapping: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "h", check_share(self.h, "h"))
         object.__setattr__(self, "k", check_k(self.k))
         object.__setattr__(self, "p", check_count(self.p, "p", least=1))
         object.__setattr__(self, "private", private_items(self.private))
+        named = self.private if isinstance(self.private, pa.Array) else []
+        object.__setattr__(self, "mapping", Told.of(self.mapping, named, "private"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -105,13 +113,16 @@ class Coherence:
         Raises
         ------
         ParameterError
-            If private items do not occur, which would prove nothing, or the private column does not exist.
+            If private items do not occur, which would prove nothing, or one is a member of a published set;
+            or the private column does not exist.
 
         Notes
         -----
         Exact. Time grows with the public itemsets of size at most p that k rows hold.
         """
-        parts = Division.of(frame, column, self.private)
+        parts = Division.of(frame, column, self.private, read=visible)
+        if isinstance(self.private, pa.Array):
+            refuse_within_labels(parts.itemsets, self.private, "private", self.mapping)
         supports = parts.supports[parts.is_private]
         n_rows, most = parts.n_rows, int(supports.max(initial=0))
         if 0 < n_rows < self.k or self._too_many(most, n_rows):
@@ -134,13 +145,14 @@ class Coherence:
         """Threats over the public items as a DataFrame."""
         public = np.flatnonzero(~parts.is_private)[: parts.itemsets.n_items]
         vocabulary = parts.itemsets.vocabulary.take(pa.array(public))
-        sets = Itemsets(threats.codes, threats.offsets, vocabulary, np.zeros(len(threats), np.bool_))
+        codes, offsets = with_first_copies(threats.codes, threats.offsets, vocabulary)
+        sets = Itemsets(codes, offsets, vocabulary, np.zeros(len(threats), np.bool_))
         why = np.where(threats.supports < self.k, "support", "breach")
         return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
 
     def with_mapping(self, mapping: pd.DataFrame) -> Coherence:
-        """Return the guarantee itself: public items are published as they are, or not at all."""
-        return self
+        """The same guarantee of a frame whose items became what the mapping says."""
+        return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
         private = f"{len(self.private)} items" if isinstance(self.private, pa.Array) else "a column"

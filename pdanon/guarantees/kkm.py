@@ -7,7 +7,7 @@ Attributes", ECML PKDD 2013.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,10 +15,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.bags import visible
 from pdanon.breaches import rows_at_risk, threats
 from pdanon.columns import find_column
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.lm import sensitive_texts
+from pdanon.guarantees.named import Told, named_items, refuse_within_labels
 from pdanon.guarantees.relational import equal_rows
 from pdanon.itemsets import Codes, Itemsets, beside
 from pdanon.parameters import check_count, check_k, check_m, find_quasi, quasi_labels
@@ -149,14 +151,24 @@ class KLm:
     quasi : sequence of hashable
         Labels of the quasi-identifiers.
     sensitive : iterable
-        The sensitive items, as the frame has them. One that does not occur is in no row, and safe.
+        The sensitive items, as the frame has them.
+    mapping : DataFrame, optional
+        The mapping table of the release, which says which sensitive items it left out. Without it each must
+        occur.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or no column or no sensitive item is named.
+        If a parameter is out of range, no column or no sensitive item is named, or a sensitive item has
+        become something else.
     ItemsetDtypeError
         If the sensitive items are of several types.
+
+    Notes
+    -----
+    It speaks of sensitive items that are published. One that was left out is given away nowhere, but that it
+    was left out can tell: in a class in which every row has it, there was no other way. And it speaks of each
+    by itself: that a person has some sensitive item may be certain.
 
     References
     ----------
@@ -181,6 +193,7 @@ class KLm:
     m: int | None
     quasi: Sequence[Hashable]
     sensitive: Any
+    mapping: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
@@ -188,6 +201,7 @@ class KLm:
         object.__setattr__(self, "m", check_m(self.m))
         object.__setattr__(self, "quasi", quasi_labels(self.quasi))
         object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
+        object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -210,6 +224,8 @@ class KLm:
         ColumnError
             If a column does not exist, is there twice, or holds lists where it should not, or not where it
             should.
+        ParameterError
+            If a sensitive item neither occurs nor was left out, or is a member of a published set.
 
         Notes
         -----
@@ -217,7 +233,9 @@ class KLm:
         """
         classes = _Classes.of(frame, [column], self.quasi)
         sizes, class_of = classes.sizes, classes.class_of
-        hidden = np.isin(classes.itemsets.texts(), self.sensitive)[classes.item_of]
+        refuse_within_labels(classes.itemsets, self.sensitive, "sensitive", self.mapping)
+        named = named_items(classes.itemsets, self.sensitive, "sensitive", self.mapping)
+        hidden = named[classes.item_of]
         known, secrets = classes.index.holding_only(~hidden), classes.index.holding_only(hidden)
         diversity = min(self.l, len(frame) + 1)  # beyond the rows all are alike, but products would overflow
         asked: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
@@ -231,8 +249,8 @@ class KLm:
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> KLm:
-        """Return the guarantee itself: sensitive items are published as they are."""
-        return self
+        """The same guarantee of a frame whose items became what the mapping says."""
+        return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
         asked = f"k={self.k}, l={self.l}, m={self.m}, quasi={self.quasi}"
@@ -270,7 +288,7 @@ class _Classes:
     @classmethod
     def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable | None], quasi: Any) -> _Classes:
         places = [find_column(frame, label) for label in columns]
-        itemsets, _ = beside([Itemsets.from_series(frame.iloc[:, place]) for place in places])
+        itemsets, _ = beside([visible(frame.iloc[:, place]) for place in places])
         positions = find_quasi(frame, quasi)
         of_row = equal_rows(frame, positions)
         n_items = max(itemsets.n_items, 1)

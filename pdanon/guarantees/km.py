@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.bags import visible, with_first_copies
 from pdanon.collapsed import encoded
 from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_k, check_m
@@ -82,7 +83,7 @@ class KmAnonymity:
         Exact. Time grows with the number of itemsets of size at most m whose subsets are all frequent;
         with ``m=None`` with the rows times the support of the rarest item of each.
         """
-        _, itemsets = encoded(frame, column)
+        _, itemsets = encoded(frame, column, read=visible)
         index = SupportIndex.of(itemsets)
         exposed = index.exposure(self.k, self.m)
 
@@ -100,5 +101,6 @@ class KmAnonymity:
 def threat_table(itemsets: Itemsets, threats: ItemsetTable, why: str | NDArray[np.str_]) -> pd.DataFrame:
     """Threats as a DataFrame: ``itemset, support, why``; one reason for all, or one for each."""
     nulls = np.zeros(len(threats), np.bool_)
-    sets = Itemsets(threats.codes, threats.offsets, itemsets.vocabulary, nulls)
+    codes, offsets = with_first_copies(threats.codes, threats.offsets, itemsets.vocabulary)
+    sets = Itemsets(codes, offsets, itemsets.vocabulary, nulls)
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})

@@ -7,7 +7,7 @@ Journal 20(1), 2011.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -15,10 +15,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.bags import visible
 from pdanon.breaches import divided, rows_at_risk, threats
 from pdanon.collapsed import encoded
 from pdanon.errors import ParameterError
 from pdanon.guarantees.km import threat_table
+from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.parameters import check_count, check_k, check_m
 from pdanon.support import ItemsetTable
@@ -44,11 +46,13 @@ class LmDiversity:
         The sensitive items, as the frame has them.
     k : int, optional
         Also demand ``KmAnonymity(k, m)`` of the known items: at least k rows match.
+    mapping : DataFrame, optional
+        The mapping table of the release, which says what labels stand for. Without it, labels are read.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or no sensitive item is given.
+        If a parameter is out of range, no sensitive item is given, or one has become something else.
     ItemsetDtypeError
         If the sensitive items are of several types.
 
@@ -58,7 +62,11 @@ class LmDiversity:
     a part of this guarantee, and algorithms set it: a release has one guarantee, which is all that was
     asked for.
 
-    A set of sensitive items is in no more rows than each of them, and needs no test of its own.
+    A set of sensitive items is in no more rows than each of them, and needs no test of its own. That a person
+    has some sensitive item, whichever it is, may be certain.
+
+    Rows are counted by label. Diversity over labels is diversity over items only if no item has two labels in
+    a row, so that who knows the item finds the rows of its label.
 
     References
     ----------
@@ -84,12 +92,14 @@ class LmDiversity:
     m: int | None
     sensitive: Any
     k: int | None = None
+    mapping: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))
         object.__setattr__(self, "m", check_m(self.m))
         object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
         object.__setattr__(self, "k", None if self.k is None else check_k(self.k))
+        object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
         """Which items of a column are sensitive, by their text.
@@ -99,17 +109,7 @@ class LmDiversity:
         ParameterError
             If a sensitive item does not occur: that it has support 0 would prove nothing.
         """
-        wanted = set(self.sensitive)
-        sensitive = np.array([text in wanted for text in itemsets.texts()], np.bool_)
-        unknown = len(wanted) - int(sensitive.sum())
-        if unknown > 0:
-            raise ParameterError(
-                "a sensitive item does not occur in the data",
-                where="sensitive",
-                got=f"{unknown} of {len(wanted)} items",
-                hint="check spelling and type of the items",
-            )
-        return sensitive
+        return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -131,14 +131,18 @@ class LmDiversity:
         Raises
         ------
         ParameterError
-            If a sensitive item does not occur.
+            If a sensitive item does not occur, or is a member of a published set; or two published sets in a
+            row share a member.
 
         Notes
         -----
         Exact. Time grows with the itemsets of fewer than m known items that more than k/l rows with the same
         sensitive item hold, and with the items that follow each in its rows.
         """
-        _, itemsets = encoded(frame, column)
+        _, itemsets = encoded(frame, column, read=visible)
+        refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
+        if self.mapping is None:  # it has one label for an item
+            refuse_overlaps(itemsets)
         known, secrets = divided(itemsets, self.is_sensitive(itemsets))
         if int(secrets.singles.max(initial=0)) * self.l > known.n_rows:
             empty = ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([known.n_rows]))
@@ -154,8 +158,8 @@ class LmDiversity:
         return Audit(self, int(known.weights[at_risk].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> LmDiversity:
-        """Return the guarantee itself: sensitive items are published as they are."""
-        return self
+        """The same guarantee of a frame whose items became what the mapping says."""
+        return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
         k = "" if self.k is None else f", k={self.k}"

@@ -6,15 +6,17 @@ The baseline of Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publica
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from pdanon.bags import first_copies, visible
 from pdanon.collapsed import encoded
 from pdanon.division import listed_items
 from pdanon.guarantees.km import threat_table
+from pdanon.guarantees.named import Told, refuse_within_labels
 from pdanon.parameters import check_k
 from pdanon.support import ItemsetTable, SupportIndex
 from pdanon.verdict import Audit
@@ -32,11 +34,14 @@ class PublicK:
         Least number of rows; at least 2.
     public : list of items, or Series of bool
         The public items, or whether an item is public, by item. Those that do not occur are in no row.
+    mapping : DataFrame, optional
+        The mapping table of the release, which says what labels stand for. Without it, labels are read.
 
     Raises
     ------
     ParameterError
-        If k is out of range, or a Series of booleans says both of an item.
+        If k is out of range, a Series of booleans says both of an item, or a public item has become something
+        else.
     ItemsetDtypeError
         If the public items are of several types.
 
@@ -61,10 +66,12 @@ class PublicK:
 
     k: int
     public: Any
+    mapping: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
         object.__setattr__(self, "public", listed_items(self.public, "public"))
+        object.__setattr__(self, "mapping", Told.of(self.mapping, self.public, "public"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -81,19 +88,27 @@ class PublicK:
         Audit
             ``threats`` are the public parts that fewer than k rows have; ``support`` is the number of rows
             that have exactly these public items.
+
+        Raises
+        ------
+        ParameterError
+            If a public item is a member of a published set.
         """
-        _, itemsets = encoded(frame, column)
+        _, itemsets = encoded(frame, column, read=visible)
+        refuse_within_labels(itemsets, self.public, "public", self.mapping)
         codes = itemsets.lookup(self.public)
-        kept = np.full(itemsets.n_items, -1, np.int32)
-        kept[codes[codes >= 0]] = codes[codes >= 0]
-        parts = itemsets.recode(kept, itemsets.vocabulary)
-        classes = SupportIndex.of(parts).distinct()
+        public = np.zeros(itemsets.n_items, np.bool_)
+        public[codes[codes >= 0]] = True
+        public = public[first_copies(itemsets.vocabulary)]
+        classes = SupportIndex.of(itemsets).holding_only(public).distinct()
         small = ItemsetTable(classes.codes, classes.offsets, classes.weights).take(classes.weights < self.k)
-        return Audit(self, int(small.supports.sum()), lambda: threat_table(parts, small.ordered(), "class"))
+        return Audit(
+            self, int(small.supports.sum()), lambda: threat_table(itemsets, small.ordered(), "class")
+        )
 
     def with_mapping(self, mapping: pd.DataFrame) -> PublicK:
-        """Return the guarantee itself: public items are published as they are, or not at all."""
-        return self
+        """The same guarantee of a frame whose items became what the mapping says."""
+        return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
         return f"PublicK(k={self.k}, public={len(self.public)} items)"

@@ -38,9 +38,8 @@ class KAnonymity:
 
     Notes
     -----
-    A missing value is a value: rows that lack it are alike. Objects of Python are alike if they are equal and
-    look alike: 1, True and 1.0 are equal, but do not. Numbers of one type are alike if they are equal, as 0.0
-    and -0.0 are.
+    A missing value is a value: rows that lack it are alike. Values are alike if they are equal and look
+    alike: 1, True and 1.0 are equal, but do not, as 0.0 and -0.0, or None and NaN among Python's objects.
 
     References
     ----------
@@ -120,10 +119,13 @@ def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> NDArray[np.int6
 
 
 def _hashable(column: pd.Series[Any]) -> list[Any]:
-    """What must be equal: the column; both ends of intervals, which is faster; objects and their looks."""
+    """What must be equal: the column, or both ends of intervals, which is faster; and what else one sees."""
     if isinstance(column.dtype, pd.IntervalDtype):
         ends = pd.IntervalIndex(column.array)
-        return [ends.left, ends.right]
+        return [*_hashable(pd.Series(ends.left)), *_hashable(pd.Series(ends.right))]
     if pd.api.types.is_object_dtype(column.dtype):  # 1, True and 1.0 are equal, and do not look alike
-        return [column.array, column.map(repr, na_action="ignore").array]
+        return [column.array, column.map(repr).array]
+    if pd.api.types.is_float_dtype(column.dtype):
+        numbers = column.to_numpy(np.float64, na_value=np.nan)
+        return [column.array, (numbers == 0) & np.signbit(numbers)]
     return [column.array]

@@ -22,7 +22,7 @@ __all__ = ["TransactionalK"]
 
 @dataclass(frozen=True)
 class TransactionalK:
-    """Every row occurs, as a bag of labels, at least k times.
+    """Every row occurs, as a list of labels, at least k times.
 
     Parameters
     ----------
@@ -36,8 +36,10 @@ class TransactionalK:
 
     Notes
     -----
-    A label that is in a row twice counts twice. A row without labels is a row like any other: if there are
-    some, there must be k. A missing row counts as one without labels. It implies ``KmAnonymity(k, None)``.
+    A label that is in a row twice counts twice, and rows that list the same labels in another order are not
+    alike, but for Python's sets, which have none. Releases list labels in ascending order. A row without
+    labels is a row like any other: if there are some, there must be k. A missing row counts as one without
+    labels. It implies ``KmAnonymity(k, None)``.
 
     References
     ----------
@@ -78,7 +80,7 @@ class TransactionalK:
             repeated; ``support`` is how often.
         """
         position = find_column(frame, column)
-        bags = Bags.from_series(frame.iloc[:, position])
+        bags = Bags.as_seen(frame.iloc[:, position])
         rows = DistinctRows()
         number = rows.add(bags.codes, bags.offsets, np.ones(len(bags.nulls), np.int64))
         first = np.unique(number, return_index=True)[1]

@@ -13,6 +13,7 @@ from pdanon.algorithms.apriori import covering
 from pdanon.columns import find_column, with_column
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
+from pdanon.guarantees.named import named_items
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, beside
 from pdanon.metrics.loss import information_loss
@@ -94,7 +95,7 @@ class Dataset:
                 raise ParameterError(
                     "only apriori hides sensitive items", where="transaction", got=transaction, hint=hint
                 )
-            hidden = _sensitive(guarantee, itemsets)
+            hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
             tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
             diversity = min(guarantee.l, len(frame) + 1)  # as in the audit: products must not overflow
             return cls(*data, by_diverse_cuts(*task, tree, leaves, hidden, diversity), [tree])
@@ -135,7 +136,9 @@ class Dataset:
             released = with_column(released, position, recoding.apply(itemsets))
             mappings.append(mapping_table(itemsets, recoding))
             losses.append(information_loss(itemsets, recoding))
-        demand(self.guarantee.audit(released, self.frame.columns[self.positions[0]]))
+        mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
+        guarantee = self.guarantee.with_mapping(mapping)
+        demand(guarantee.audit(released, self.frame.columns[self.positions[0]]))
         weights = np.array([len(itemsets.codes) for itemsets in self.columns])
         loss = losses[0]
         if len(losses) > 1:  # each measure of occurrences; UL is of one vocabulary
@@ -144,10 +147,10 @@ class Dataset:
         loss["NCP_relational"] = classes.ncp
         return Anonymized(
             released,
-            _one_mapping(mappings, [self.frame.columns[position] for position in self.positions]),
+            mapping,
             class_table(released, self.table, of_row),
             pd.Series(of_row, index=self.frame.index, name="group"),
-            self.guarantee,
+            guarantee,
             loss,
             dict(asked),
             pass_through(self.frame, [*self.positions, *self.table.positions]),
@@ -190,19 +193,6 @@ def _guarantee(
     if columns is not None:
         raise ParameterError("sensitive items are those of one list column", where="columns")
     return KLm(k, diversity, m, quasi, sensitive)
-
-
-def _sensitive(guarantee: KLm, itemsets: Itemsets) -> Any:
-    hidden = np.isin(itemsets.texts(), guarantee.sensitive)
-    unknown = len(guarantee.sensitive) - int(hidden.sum())
-    if unknown:
-        raise ParameterError(
-            "a sensitive item does not occur in the data",
-            where="sensitive",
-            got=f"{unknown} of {len(guarantee.sensitive)} items",
-            hint="check spelling and type of the items",
-        )
-    return hidden
 
 
 def _one_each(hierarchy: Any, labels: Sequence[Hashable]) -> list[HierarchyLike]:

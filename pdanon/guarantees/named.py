@@ -1,0 +1,178 @@
+"""Items that a guarantee names: they are published as themselves or not at all.
+
+An audit counts the rows with a sensitive item by its label. One that is a member of a published set would be
+counted nowhere, and the set as something that is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pdanon.bags import first_copies
+from pdanon.errors import ParameterError
+from pdanon.itemsets import Itemsets
+from pdanon.lists import to_numpy
+from pdanon.mapping import check_mapping
+
+__all__ = ["Told", "label_members", "named_items", "refuse_overlaps", "refuse_within_labels"]
+
+_MEMBER = r"[^\\,()]*(?:\\[\\,()][^\\,()]*)*"
+_LABEL = re.compile(rf"(\(+)({_MEMBER}(?:,{_MEMBER})+)(\)+)")
+_MEMBERS = re.compile(rf"(?:^|,)({_MEMBER})")
+_ESCAPED = re.compile(r"\\(.)")
+_HINT = "if labels that look like sets are none, a mapping table says so: guarantee.with_mapping(mapping)"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the mapping of a release tells about named items.
+
+    Parameters
+    ----------
+    left_out : frozenset of str
+        Those that were suppressed, in some rows or in all.
+    others : frozenset of str
+        Labels that read as sets of which one is a member, and are none.
+    """
+
+    left_out: frozenset[str]
+    others: frozenset[str]
+
+    @classmethod
+    def of(cls, mapping: Any, named: Any, where: str) -> Told | None:
+        """Read a mapping table; None tells nothing.
+
+        Parameters
+        ----------
+        mapping : DataFrame, Told or None
+            The mapping table of a release.
+        named : sequence of str or pyarrow.Array
+            The items that are named.
+        where : str
+            What they are: ``sensitive``, ``private`` or ``public``.
+
+        Raises
+        ------
+        ParameterError
+            If it is no mapping table, or says that a named item has become something else.
+        """
+        if mapping is None or isinstance(mapping, cls):
+            return mapping
+        check_mapping(mapping)
+        items, labels = (_texts(pa.chunked_array(mapping[name])) for name in ("item", "generalized"))
+        own = pc.is_in(items, value_set=_texts(named))
+        changed = pc.sum(pc.and_(own, pc.not_equal(items, labels))).as_py()
+        if changed:
+            raise ParameterError(
+                f"a {where} item has become something else",
+                where="mapping",
+                got=f"{changed} lines",
+                hint="such items are published as they are or not at all",
+            )
+        wanted, sets = _distinct(named), _looking_like_sets(labels.unique())
+        others = (label for label in sets if not wanted.isdisjoint(label_members(label)))
+        return cls(_distinct(items.filter(pc.and_(own, pc.is_null(labels)))), frozenset(others))
+
+
+def label_members(label: str) -> list[str]:
+    """The members of a published set, read from its label as `set_labels` writes it; of other texts none."""
+    found = _LABEL.fullmatch(label)
+    if found is None or len(found[1]) != len(found[3]):
+        return []
+    return [_ESCAPED.sub(r"\1", member) for member in _MEMBERS.findall(found[2])]
+
+
+def named_items(itemsets: Itemsets, named: Any, where: str, told: Told | None = None) -> NDArray[np.bool_]:
+    """Which items of a column are named, by their text.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The column.
+    named : sequence of str or pyarrow.Array
+        The items that are named.
+    where : str
+        What they are.
+    told : Told, optional
+        What is known about them.
+
+    Raises
+    ------
+    ParameterError
+        If one neither occurs nor was left out: that it has support 0 would prove nothing.
+    """
+    texts = _texts(itemsets.vocabulary)
+    lacking = _distinct(named) - _distinct(pc.unique(texts.filter(pc.is_in(texts, value_set=_texts(named)))))
+    unknown = len(lacking - told.left_out if told else lacking)
+    if unknown:
+        raise ParameterError(
+            f"a {where} item does not occur in the data",
+            where=where,
+            got=f"{unknown} of {len(named)} items",
+            hint="check spelling and type of the items; a release that left them out has its own guarantee",
+        )
+    return to_numpy(pc.is_in(texts, value_set=_texts(named)))
+
+
+def refuse_within_labels(itemsets: Itemsets, named: Any, where: str, told: Told | None) -> None:
+    """Refuse a column in which a named item is a member of a set; parameters are those of `named_items`."""
+    wanted, known = _distinct(named), told.others if told else frozenset()
+    labels = [label for label in _looking_like_sets(_texts(itemsets.vocabulary)) if label not in known]
+    hidden = [members for label in labels if (members := wanted.intersection(label_members(label)))]
+    if hidden:
+        raise ParameterError(
+            f"a {where} item is a member of a published set, and cannot be counted",
+            where=where,
+            got=f"{len(frozenset().union(*hidden))} of {len(wanted)} items, in {len(hidden)} labels",
+            hint=f"publish such items as they are or not at all; {_HINT}",
+        )
+
+
+def refuse_overlaps(itemsets: Itemsets) -> None:
+    """Refuse a column in which two labels of a row share an item, whose rows are then those of neither."""
+    if not _looking_like_sets(_texts(itemsets.vocabulary)):
+        return
+    first = first_copies(itemsets.vocabulary).tolist()
+    labels = [
+        (label_members(label) or [label]) if first[code] == code else []
+        for code, label in enumerate(itemsets.texts())
+    ]
+    members = Itemsets.from_arrow(pa.array(labels, pa.list_(pa.large_string())))
+    shared = np.bincount(members.codes, minlength=members.n_items) > 1
+    members = members.recode(np.where(shared, np.arange(members.n_items), -1), members.vocabulary)
+    rows = np.repeat(itemsets.rows, members.lengths[itemsets.codes])
+    cells = rows * members.n_items + members.codes[members.places(itemsets.codes.astype(np.int64))]
+    repeated = len(cells) - len(np.unique(cells))
+    if repeated:
+        raise ParameterError(
+            "labels of a row share an item, whose rows cannot be counted",
+            got=f"{repeated} times",
+            hint=f"publish an item as one thing in each row; {_HINT}",
+        )
+
+
+def _texts(items: Any) -> Any:
+    """Items as Arrow text: NumPy's own drops NULs at the end, and gives each the space of the longest."""
+    if isinstance(items, pa.ChunkedArray):
+        items = items.combine_chunks()
+    return (
+        items.cast(pa.large_string()) if isinstance(items, pa.Array) else pa.array(items, pa.large_string())
+    )
+
+
+def _distinct(items: Any) -> frozenset[str]:
+    return frozenset(_texts(items).to_pylist())
+
+
+def _looking_like_sets(labels: Any) -> Sequence[str]:
+    enclosed = pc.and_(pc.starts_with(labels, "("), pc.ends_with(labels, ")"))
+    found: list[str] = labels.filter(enclosed).to_pylist()
+    return found
