@@ -69,12 +69,12 @@ class Bags:
         return cls(*rows, itemsets.nulls.copy())
 
     def take(self, rows: NDArray[np.int64]) -> Bags:
-        """Some of the rows, none of them missing."""
+        """Some of the rows."""
         from pdanon._kernels.rows import gather
 
         lengths = np.diff(self.offsets)[rows]
         codes = gather(self.codes, self.offsets[rows], lengths)
-        return Bags(codes, np.append(0, np.cumsum(lengths)), self.vocabulary, np.zeros(len(rows), np.bool_))
+        return Bags(codes, np.append(0, np.cumsum(lengths)), self.vocabulary, self.nulls[rows])
 
     def to_pandas(self) -> pd.api.extensions.ExtensionArray:
         """Build the column as a pandas array of Arrow list dtype."""

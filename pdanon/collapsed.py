@@ -20,6 +20,7 @@ from pdanon.bags import first_copies
 from pdanon.columns import find_column
 from pdanon.distinct import DistinctRows
 from pdanon.itemsets import Codes, Itemsets, Offsets, compact
+from pdanon.lists import offsets_of
 from pdanon.support import SupportIndex
 
 __all__ = ["Collapsed", "Reader", "collapse", "collapse_columns", "encoded"]
@@ -34,7 +35,7 @@ class Collapsed:
     Parameters
     ----------
     itemsets : Itemsets
-        The rows, with weights. None is missing: a missing row counts as an empty one.
+        The rows, with weights. Missing rows are not equal to empty ones.
     private : Itemsets, optional
         A second list column of the same rows, with the same weights. Rows are equal if both columns are.
     """
@@ -98,34 +99,52 @@ def _collected(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> Iterato
         for which, column in enumerate(batch):
             items[which], number = _numbered(column.vocabulary, items[which])
             # The columns take turns, so that their numbers differ however many items are to come.
-            numbers.append((number * np.int32(n_columns) + np.int32(which))[column.codes])
+            own = (number * np.int32(n_columns) + np.int32(which))[column.codes]
+            numbers.append(_marked(own, column, _missing(which)))
         # Items keep the order within a row that their vocabulary has: equal rows have equal numbers.
         rows.add(*_side_by_side(batch, numbers))
     for which, vocabulary in enumerate(items):
         yield _column(rows, which, n_columns, pa.array([], pa.string()) if vocabulary is None else vocabulary)
 
 
+def _missing(which: int) -> int:
+    """The number that the missing rows of a column hold instead of an item's."""
+    return -1 - which
+
+
+def _marked(numbers: Codes, column: Itemsets, missing: int) -> tuple[Codes, Offsets]:
+    """The rows of a column, where missing ones hold a number of their own."""
+    if not column.nulls.any():
+        return numbers, column.offsets
+    before = offsets_of(column.nulls)
+    return np.insert(numbers, column.offsets[:-1][column.nulls], missing), column.offsets + before
+
+
 def _side_by_side(
-    batch: Sequence[Itemsets], numbers: list[Codes]
+    batch: Sequence[Itemsets], marked: list[tuple[Codes, Offsets]]
 ) -> tuple[Codes, Offsets, NDArray[np.int64]]:
     """The rows of a batch, each with the items of one column after those of the other."""
     if len(batch) == 1:
-        return numbers[0], batch[0].offsets, _weights(batch[0])
-    order = np.argsort(np.concatenate([column.rows for column in batch]), kind="stable")
-    offsets: Offsets = np.sum([column.offsets for column in batch], axis=0)
-    return np.concatenate(numbers)[order], offsets, _weights(batch[0])
+        return *marked[0], _weights(batch[0])
+    rows = [np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) for _, offsets in marked]
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    joined: Offsets = np.sum([offsets for _, offsets in marked], axis=0)
+    return np.concatenate([numbers for numbers, _ in marked])[order], joined, _weights(batch[0])
 
 
 def _column(rows: DistinctRows, which: int, n_columns: int, items: pa.Array) -> Itemsets:
     """One of the columns that have been collected."""
-    if n_columns == 1:
+    nulls = np.zeros(len(rows.weights), np.bool_)
+    marks = np.flatnonzero(rows.codes == _missing(which))
+    nulls[np.searchsorted(rows.offsets, marks, side="right") - 1] = True
+    if n_columns == 1 and not len(marks):
         numbers, offsets = rows.codes, rows.offsets
     else:
-        own = rows.codes % n_columns == which
+        own = (rows.codes >= 0) & (rows.codes % n_columns == which)
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(own)))[rows.offsets]
         numbers = rows.codes[own] // n_columns
     codes, vocabulary = compact(numbers, items)
-    return Itemsets(codes, offsets, vocabulary, np.zeros(len(rows.weights), np.bool_), rows.weights)
+    return Itemsets(codes, offsets, vocabulary, nulls, rows.weights)
 
 
 def _numbered(vocabulary: pa.Array, items: pa.Array | None) -> tuple[pa.Array, Codes]:

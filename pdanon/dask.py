@@ -447,20 +447,23 @@ def _first(parts: list[pd.DataFrame]) -> pd.DataFrame:
 
 def _recoded(frame: dd.DataFrame, labels: list[Hashable], decision: Decision) -> dd.DataFrame:
     """The released frame; nothing is computed yet."""
-    became = decision.labels()
+    became = *decision.labels(), decision.missing_as_empty
     once = dask.delayed(became, traverse=False)  # in the graph, instead of in each of its tasks
     return frame.map_partitions(_recode, labels, once, meta=_recode(frame._meta, labels, became))
 
 
-def _recode(part: pd.DataFrame, labels: list[Hashable], became: tuple[Itemsets, pa.Array]) -> pd.DataFrame:
+def _recode(
+    part: pd.DataFrame, labels: list[Hashable], became: tuple[Itemsets, pa.Array, bool]
+) -> pd.DataFrame:
     """A partition with other items; a private column is built anew."""
-    items, texts = became
+    items, texts, missing_as_empty = became
     position, *hidden = (find_column(part, label) for label in labels)
     itemsets = Itemsets.from_series(part.iloc[:, position])
     unknown = int((items.lookup(itemsets.vocabulary) < 0).sum())
     if unknown:
         raise _changed(f"{unknown} items that were not counted")
-    released = with_column(part, position, relabelled(itemsets, items, texts))
+    recoded = relabelled(itemsets, items, texts, missing_as_empty=missing_as_empty)
+    released = with_column(part, position, recoded)
     for each in hidden:
         released = with_column(released, each, Itemsets.from_series(part.iloc[:, each]))
     return released

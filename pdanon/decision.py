@@ -54,6 +54,8 @@ class Decision:
         What was asked.
     blocks : Blocks, optional
         Finds the group of a row in a local recoding.
+    missing_as_empty : bool
+        Whether missing rows are published as empty ones.
     """
 
     mapping: pd.DataFrame
@@ -62,6 +64,7 @@ class Decision:
     rows: int
     parameters: dict[str, Any]
     blocks: Blocks | None = None
+    missing_as_empty: bool = False
 
     @property
     def keeps_type(self) -> bool:
@@ -114,5 +117,13 @@ def decide(transactions: Collapsed, algorithm: str, parameters: dict[str, Any]) 
     blocks = None
     if result.groups is not None:
         blocks = Blocks(transactions.itemsets, np.asarray(result.groups, np.int32))
-    asked = result.parameters
-    return Decision(result.mapping, result.guarantee, result.loss, transactions.n_rows, asked, blocks)
+    published: Any = result.frame
+    return Decision(
+        result.mapping,
+        result.guarantee,
+        result.loss,
+        transactions.n_rows,
+        result.parameters,
+        blocks,
+        missing_as_empty=not published.itemsets.nulls.any(),
+    )

@@ -6,7 +6,7 @@ Private items are some of the list column's own, or all items of a second list c
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -180,6 +180,17 @@ class Division:
     def within(cls, position: int, itemsets: Itemsets, is_private: NDArray[np.bool_]) -> Division:
         """Divide the items of one column."""
         return cls(itemsets, position, None, -1, itemsets.codes, itemsets.offsets, is_private)
+
+    def present(self) -> Division:
+        """Only the rows whose list column is not missing."""
+        nulls = self.itemsets.nulls
+        if not nulls.any():
+            return self
+        lengths = np.diff(self.offsets)
+        kept = np.repeat(~nulls, lengths)
+        offsets = np.append(0, np.cumsum(lengths[~nulls]))
+        itemsets = self.itemsets.take(np.flatnonzero(~nulls))
+        return replace(self, itemsets=itemsets, codes=self.codes[kept], offsets=offsets)
 
     @property
     def index(self) -> SupportIndex:

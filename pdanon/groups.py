@@ -11,13 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.columns import find_column
-from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, Offsets
-from pdanon.parameters import check_feasible
-from pdanon.support import SupportIndex
 
-__all__ = ["LeafRows", "ancestors", "by_first_row", "check_rows", "lcg", "node_counts", "silent_rows"]
+__all__ = ["LeafRows", "ancestors", "by_first_row", "empty_alike", "lcg", "node_counts", "silent_rows"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,15 +57,10 @@ class LeafRows:
         return LeafRows(self.leaves[places], offsets, self.order[places])
 
 
-def check_rows(index: SupportIndex, k: int) -> None:
-    """Check that the rows can be published alike: 0 or at least k are there, and hold an item."""
-    check_feasible(index, k)
-    if 0 < index.n_rows < k:
-        raise InfeasibleError(
-            "k is larger than the number of rows",
-            got=f"k={k}, {index.n_rows} rows",
-            hint="choose a smaller k, or more rows",
-        )
+def empty_alike(itemsets: Itemsets) -> Itemsets:
+    """The same rows, but missing ones empty if there are empty ones, so that rows without items are alike."""
+    empty = (itemsets.lengths == 0) & ~itemsets.nulls
+    return itemsets.missing_as_empty() if empty.any() else itemsets
 
 
 def silent_rows(lengths: NDArray[np.int64], k: int) -> NDArray[np.bool_]:

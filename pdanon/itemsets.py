@@ -128,6 +128,12 @@ class Itemsets:
         return len(self.offsets) - 1
 
     @property
+    def n_present(self) -> int:
+        """Number of transactions that are not missing, each as often as it counts."""
+        present = ~self.nulls
+        return int(present.sum() if self.weights is None else self.weights[present].sum())
+
+    @property
     def n_items(self) -> int:
         """Number of distinct items that occur."""
         return len(self.vocabulary)
@@ -182,6 +188,10 @@ class Itemsets:
         else:
             wanted = items if isinstance(items, pa.Array) else object_items(list(items))
         return places(plain(wanted, item_type(wanted.type)), self.vocabulary)
+
+    def missing_as_empty(self) -> Itemsets:
+        """The same rows, but missing ones empty: who looks for an emptied row cannot leave them out."""
+        return replace(self, nulls=np.zeros_like(self.nulls))
 
     def recode(self, targets: NDArray[Any], vocabulary: pa.Array) -> Itemsets:
         """Replace each item by another, or remove it.

@@ -115,11 +115,17 @@ def apply_mapping(
             got=f"{int(unknown.sum())} items in {rows} rows",
             hint="unseen='suppress' removes them",
         )
-    return with_column(frame, position, relabelled(itemsets, items, labels))
+    suppresses = unseen == "suppress" or labels.null_count > 0
+    return with_column(frame, position, relabelled(itemsets, items, labels, missing_as_empty=suppresses))
 
 
-def relabelled(itemsets: Itemsets, items: Itemsets, labels: pa.Array) -> Itemsets:
-    """Recode a column with what `global_mapping` read; items that the mapping lacks are suppressed."""
+def relabelled(itemsets: Itemsets, items: Itemsets, labels: pa.Array, *, missing_as_empty: bool) -> Itemsets:
+    """Recode a column with what `global_mapping` read; items that the mapping lacks are suppressed.
+
+    Whether missing rows become empty is not for these rows alone to say: others may have lost items.
+    """
+    if missing_as_empty:
+        itemsets = itemsets.missing_as_empty()
     known = items.lookup(itemsets.vocabulary)
     label_of = np.empty(items.n_items, np.int64)
     label_of[items.codes] = np.arange(items.n_items)

@@ -33,6 +33,7 @@ __all__ = [
     "check_k",
     "check_known",
     "check_m",
+    "check_rows",
     "check_seconds",
     "check_share",
     "constraint_list",
@@ -107,14 +108,35 @@ def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
     return float(value)
 
 
-def check_feasible(index: SupportIndex, k: int) -> None:
-    """Check that the rows can hide in each other: 0 or at least k of them hold an item."""
+def check_rows(n_rows: int, k: int) -> None:
+    """Check that a row of which nothing is published can hide: there are 0 or at least k of them."""
+    if 0 < n_rows < k:
+        raise InfeasibleError(
+            "k is larger than the number of rows",
+            got=f"k={k}, {n_rows} rows",
+            hint="choose a smaller k, or more rows; missing ones count only where items are suppressed",
+        )
+
+
+def check_feasible(index: SupportIndex, k: int, n_present: int) -> None:
+    """Check that the rows can hide in each other: 0 or at least k of them hold an item.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        The rows.
+    k : int
+        How many are to look alike.
+    n_present : int
+        How many of them are not missing, which must be 0 or k, too.
+    """
     if 0 < index.n_non_empty < k:
         raise InfeasibleError(
             "k is larger than the number of rows that hold an item",
             got=f"k={k}, {index.n_non_empty} non-empty of {index.n_rows} rows",
             hint="choose a smaller k, or more rows",
         )
+    check_rows(n_present, k)
 
 
 def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:

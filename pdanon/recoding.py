@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
@@ -143,11 +143,22 @@ class Recoding:
 
     def apply(self, itemsets: Itemsets) -> Itemsets | Bags:
         """The released column: each item replaced by its label, duplicates collapsed unless rows are bags."""
+        itemsets = self.prepared(itemsets)
         if self.repeats:
             return Bags.relabelled(itemsets, self.targets, self.labels)
         if self.groups is None:
             return itemsets.recode(self.targets, self.labels)
         return itemsets.relabel(self.targets, self.labels)
+
+    def prepared(self, itemsets: Itemsets) -> Itemsets:
+        """The rows to be recoded: where anything is suppressed, missing ones become empty ones.
+
+        Who knows an item that was suppressed would otherwise leave them out, and find fewer rows.
+        """
+        if not itemsets.nulls.any():
+            return itemsets
+        targets = self.targets[itemsets.codes] if self.groups is None else self.targets
+        return itemsets.missing_as_empty() if (targets < 0).any() else itemsets
 
     def changes(self, itemsets: Itemsets) -> Changes:
         """What each item of a column becomes, group by group, and in how many rows."""
@@ -309,6 +320,7 @@ def _decided(
     loss = information_loss(itemsets, recoding)
     audited = guarantee.with_mapping(mapping)
     groups = None if recoding.groups is None else pd.Series(recoding.groups, name="group")
+    transactions = replace(transactions, itemsets=recoding.prepared(itemsets))
     return Anonymized(transactions, mapping, None, groups, audited, loss, dict(parameters), holds=False)
 
 

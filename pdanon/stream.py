@@ -280,7 +280,7 @@ def _publisher(decision: Decision) -> _Publisher:
         unknown = items.lookup(rows.vocabulary) < 0  # and a file's dictionary may hold what no row does
         if unknown.any() and unknown[rows.codes].any():
             return None
-        return relabelled(rows, items, labels)
+        return relabelled(rows, items, labels, missing_as_empty=decision.missing_as_empty)
 
     return published
 

@@ -18,7 +18,14 @@ from pdanon.distinct import DistinctRows
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets
 
-__all__ = ["MOST_ROWS", "ItemsetTable", "SupportIndex", "concatenated", "threats_beyond_pairs"]
+__all__ = [
+    "MOST_ROWS",
+    "ItemsetTable",
+    "SupportIndex",
+    "concatenated",
+    "empty_itemset",
+    "threats_beyond_pairs",
+]
 
 MOST_ROWS = 2**31  # as many rows, and more, are not counted
 
@@ -63,6 +70,11 @@ class ItemsetTable:
         sizes = np.diff(self.offsets)[which]
         codes = rows.gather(self.codes, self.offsets[:-1][which], sizes)
         return ItemsetTable(codes, np.append(0, np.cumsum(sizes)), self.supports[which])
+
+
+def empty_itemset(support: int) -> ItemsetTable:
+    """The itemset without items: what is known of a row when nothing is."""
+    return ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([support]))
 
 
 class SupportIndex:

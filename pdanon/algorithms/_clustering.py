@@ -13,7 +13,7 @@ from pdanon.constraints import privacy_model, read_constraints
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.itemsets import Itemsets
-from pdanon.parameters import check_share, constraint_table, item_weights
+from pdanon.parameters import check_rows, check_share, constraint_table, item_weights
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, attempt, release
 from pdanon.result import Anonymized
@@ -56,9 +56,10 @@ def cluster_within_blocks(
     constraints = read_constraints(constraints)
     position, itemsets = encoded(frame, column)
     guarantee = privacy_model(constraints, k, m, itemsets)
+    index = SupportIndex.of(itemsets)
     allowed = int(share * itemsets.n_items)
     clusters = Clusters(
-        SupportIndex.of(itemsets),
+        index,
         item_weights(weights, itemsets),
         item_blocks(blocks, itemsets),
         spare=allowed,
@@ -76,6 +77,8 @@ def cluster_within_blocks(
     try:
         with progress_bar(progress, algorithm, "steps") as report:
             protect(clusters, guarantee, itemsets, report)
+        suppresses = bool((clusters.labels < 0).any())
+        check_rows(index.n_rows if suppresses else itemsets.n_present, k)
     except InfeasibleError as error:
         recoding = Recoding.of_clusters(clusters.labels, itemsets)
         if not isinstance(frame, Collapsed):

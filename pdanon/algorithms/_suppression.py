@@ -10,25 +10,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.collapsed import Collapsed
 from pdanon.columns import with_column
 from pdanon.division import Division
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence
+from pdanon.parameters import check_rows
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.verdict import Guarantee
 
-__all__ = ["check_coherent_without_public", "check_rows", "release_suppressed"]
-
-
-def check_rows(n_rows: int, k: int) -> None:
-    """Check that there are k rows, which all look alike when every public item is suppressed."""
-    if 0 < n_rows < k:
-        raise InfeasibleError(
-            "k is larger than the number of rows",
-            got=f"k={k}, {n_rows} rows",
-            hint="choose a smaller k, or more rows",
-        )
+__all__ = ["check_coherent_without_public", "release_suppressed"]
 
 
 def check_coherent_without_public(parts: Division, guarantee: Coherence) -> None:
@@ -57,8 +49,15 @@ def release_suppressed(
     guarantee: Guarantee,
     parameters: Mapping[str, Any],
 ) -> Anonymized:
-    """Build the release without the suppressed items; the private column, if any, is built anew as well."""
+    """Build the release without the suppressed items; the private column, if any, is built anew as well.
+
+    If nothing is suppressed, missing rows become empty only if the guarantee would not hold otherwise.
+    """
     itemsets = parts.itemsets
+    if itemsets.nulls.any() and not suppressed.any():
+        original: Any = Collapsed(itemsets, parts.private)
+        if not guarantee.audit(original).holds:
+            itemsets = itemsets.missing_as_empty()
     if parts.private is not None and isinstance(frame, pd.DataFrame):
         frame = with_column(frame, parts.private_position, parts.private)
     recoding = Recoding.of_suppressed(suppressed[: itemsets.n_items], itemsets)

@@ -124,7 +124,7 @@ def apriori(
     if isinstance(guarantee, LmDiversity):
         hidden = guarantee.is_sensitive(itemsets)
     known, secrets = divided(itemsets, hidden)
-    check_feasible(known, k)
+    check_feasible(known, k, itemsets.n_present)
     _check_diverse(known, secrets, l)
     tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
     cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)

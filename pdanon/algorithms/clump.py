@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from pdanon.columns import find_column
 from pdanon.distinct import DistinctRows
-from pdanon.groups import LeafRows, by_first_row, check_rows, node_counts, silent_rows
+from pdanon.groups import LeafRows, by_first_row, empty_alike, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets
-from pdanon.parameters import check_count, check_known
+from pdanon.parameters import check_count, check_feasible, check_known
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
@@ -117,9 +117,9 @@ def clump(
     r, lookahead = check_count(r, "r", least=1), check_count(lookahead, "lookahead", least=0)
     check_known(score, get_args(Score), "score", where="score")
     position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    itemsets = empty_alike(Itemsets.from_series(frame.iloc[:, position]))
     index = SupportIndex.of(itemsets)
-    check_rows(index, k)
+    check_feasible(index, k, index.n_rows)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "clump", "groups") as report:

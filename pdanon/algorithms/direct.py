@@ -100,7 +100,7 @@ def direct(
     guarantee = KmAnonymity(k, m)
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
-    check_feasible(index, k)
+    check_feasible(index, k, itemsets.n_present)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "direct", "generalizations") as report:

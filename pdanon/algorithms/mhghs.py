@@ -97,7 +97,7 @@ def mhghs(
     guarantee = KmAnonymity(k, m)
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
-    check_feasible(index, k)
+    check_feasible(index, k, itemsets.n_present)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     *_, scenario = rounds(index, tree, leaves, k=k, m=m, progress=progress)

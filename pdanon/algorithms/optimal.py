@@ -143,7 +143,7 @@ def optimal(
     check_seconds(time_limit, "time_limit", zero=True)
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
-    check_feasible(index, k)
+    check_feasible(index, k, itemsets.n_present)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "optimal", "rounds") as report:

@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 
 from pdanon.columns import find_column
-from pdanon.groups import LeafRows, ancestors, by_first_row, check_rows, silent_rows
+from pdanon.groups import LeafRows, ancestors, by_first_row, empty_alike, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets
+from pdanon.parameters import check_feasible
 from pdanon.progress import Report, progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
@@ -93,9 +94,9 @@ def partition(
     """
     guarantee = TransactionalK(k)
     position = find_column(frame, column)
-    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    itemsets = empty_alike(Itemsets.from_series(frame.iloc[:, position]))
     index = SupportIndex.of(itemsets)
-    check_rows(index, k)
+    check_feasible(index, k, index.n_rows)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "partition", "groups") as report:

@@ -117,7 +117,7 @@ def pcta(
     if refine:
         check_refinable(guarantee)
     index = SupportIndex.of(itemsets)
-    check_feasible(index, k)
+    check_feasible(index, k, itemsets.n_present)
     clusters = Clusters(index, item_weights(weights, itemsets))
     with progress_bar(progress, "pcta", "merges") as report:
         protect(clusters, guarantee, itemsets, report)

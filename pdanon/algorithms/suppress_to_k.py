@@ -12,10 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms._suppression import check_rows, release_suppressed
+from pdanon.algorithms._suppression import release_suppressed
 from pdanon.collapsed import encoded
 from pdanon.division import Division, known_items
 from pdanon.guarantees import PublicK
+from pdanon.parameters import check_rows
 from pdanon.progress import Report, progress_bar
 from pdanon.result import Anonymized
 

@@ -105,7 +105,7 @@ def vpa(
     check_parts(parts)
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
-    check_feasible(index, k)
+    check_feasible(index, k, itemsets.n_present)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "vpa", "generalizations") as report:

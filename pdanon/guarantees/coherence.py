@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from pdanon.division import Division, private_items
 from pdanon.guarantees.named import Told, refuse_within_labels
 from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_count, check_k, check_share
-from pdanon.support import ItemsetTable
+from pdanon.support import ItemsetTable, empty_itemset
 from pdanon.verdict import Audit
 
 __all__ = ["Coherence"]
@@ -31,7 +32,8 @@ class Coherence:
     """Rows that hold up to p given public items are k or more, and share no private item too often.
 
     Precisely: an itemset of at most p public items that occurs is in at least k rows, and no private item is
-    in more than a share h of these rows. The empty itemset is one of them.
+    in more than a share h of these rows. The empty itemset is one of them, twice: in all rows, and in those
+    that are not missing, where a person whose public items were suppressed must be.
 
     Parameters
     ----------
@@ -123,11 +125,10 @@ class Coherence:
         parts = Division.of(frame, column, self.private, read=visible)
         if isinstance(self.private, pa.Array):
             refuse_within_labels(parts.itemsets, self.private, "private", self.mapping)
-        supports = parts.supports[parts.is_private]
-        n_rows, most = parts.n_rows, int(supports.max(initial=0))
-        if 0 < n_rows < self.k or self._too_many(most, n_rows):
-            empty = ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([n_rows]))
-            return Audit(self, n_rows, lambda: self._table(parts, empty))
+        for rows in (parts, parts.present()):
+            n_rows, most = rows.n_rows, int(rows.supports[rows.is_private].max(initial=0))
+            if 0 < n_rows < self.k or self._too_many(most, n_rows):
+                return Audit(self, n_rows, partial(self._table, parts, empty_itemset(n_rows)))
         public, private = parts.part(~parts.is_private), parts.part(parts.is_private)
         asked: Any = {"share": self.h, "m": self.p, "k": self.k}
 

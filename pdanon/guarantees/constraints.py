@@ -19,7 +19,7 @@ from pdanon.guarantees.km import threat_table
 from pdanon.itemsets import Itemsets, canonical_rows
 from pdanon.mapping import global_mapping
 from pdanon.parameters import check_k, constraint_list, constraint_table
-from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.support import ItemsetTable, SupportIndex, empty_itemset
 from pdanon.verdict import Audit
 
 __all__ = ["PrivacyConstraints"]
@@ -28,6 +28,9 @@ __all__ = ["PrivacyConstraints"]
 @dataclass(frozen=True, eq=False)
 class PrivacyConstraints:
     """What each given itemset has become occurs in no row or in at least k rows.
+
+    If all of its items are suppressed, that is the empty itemset, which is in all rows that are not missing:
+    there are at least k of these, or none.
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ class PrivacyConstraints:
         Returns
         -------
         Audit
-            ``threats`` are the images of the violated constraints, each once.
+            ``threats`` are the images of the violated constraints, each once; or the empty itemset alone.
 
         Raises
         ------
@@ -99,6 +102,8 @@ class PrivacyConstraints:
         # One more item than is published: it is in no row, and stands for labels that no row has.
         index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
         all_images = self._images(published)
+        if 0 < (few := published.n_present) < self.k:
+            return Audit(self, few, lambda: threat_table(published, empty_itemset(few), "constraint"))
         images = SupportIndex(all_images.codes, all_images.offsets, index.n_items).distinct()
         supports = index.supports(images.codes, images.offsets)
         rare = (supports > 0) & (supports < self.k) & (np.diff(images.offsets) > 0)

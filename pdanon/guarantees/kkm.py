@@ -118,7 +118,7 @@ class KKm:
         Exact. An item counts as another one in each class, so that no itemset spans two of them.
         """
         classes = _Classes.of(frame, [column] if self.columns is None else self.columns, self.quasi)
-        small = classes.sizes < self.k
+        small = classes.present < self.k
         exposed = small[classes.of_row] | (classes.index.exposure(self.k, self.m) > 0)
 
         def list_threats() -> pd.DataFrame:
@@ -239,7 +239,7 @@ class KLm:
         known, secrets = classes.index.holding_only(~hidden), classes.index.holding_only(hidden)
         diversity = min(self.l, len(frame) + 1)  # beyond the rows all are alike, but products would overflow
         asked: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
-        lost = sizes < self.k
+        lost = classes.present < self.k
         lost[class_of[secrets.singles * diversity > sizes[class_of]]] = True
         exposed = lost[classes.of_row] | rows_at_risk(known, secrets, **asked)
 
@@ -269,6 +269,8 @@ class _Classes:
         Class of each row.
     sizes : ndarray of int64, shape (classes,)
         Number of rows of each class.
+    present : ndarray of int64, shape (classes,)
+        How many of them are not missing, unless all are; of several list columns the least.
     itemsets : Itemsets
         The items.
     index : SupportIndex
@@ -280,6 +282,7 @@ class _Classes:
     quasi: pd.DataFrame
     of_row: NDArray[np.int64]
     sizes: NDArray[np.int64]
+    present: NDArray[np.int64]
     itemsets: Itemsets
     index: SupportIndex
     class_of: NDArray[np.int64]
@@ -288,17 +291,19 @@ class _Classes:
     @classmethod
     def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable | None], quasi: Any) -> _Classes:
         places = [find_column(frame, label) for label in columns]
-        itemsets, _ = beside([visible(frame.iloc[:, place]) for place in places])
+        sets = [visible(frame.iloc[:, place]) for place in places]
+        itemsets, _ = beside(sets)
         positions = find_quasi(frame, quasi)
         of_row = equal_rows(frame, positions)
         n_items = max(itemsets.n_items, 1)
         pairs, codes = np.unique(of_row[itemsets.rows] * n_items + itemsets.codes, return_inverse=True)
         class_of, item_of = np.divmod(pairs, n_items)
         index = SupportIndex(codes.astype(np.int32), itemsets.offsets, len(pairs))
-        sizes = np.bincount(of_row)
-        return cls(
-            frame.iloc[:, positions], of_row, sizes, itemsets, index, class_of, item_of.astype(np.int32)
-        )
+        sizes = present = np.bincount(of_row)
+        for own in (np.bincount(of_row[~column.nulls], minlength=len(sizes)) for column in sets):
+            present = np.where(own > 0, np.minimum(own, present), present)
+        quasi = frame.iloc[:, positions]
+        return cls(quasi, of_row, sizes, present, itemsets, index, class_of, item_of.astype(np.int32))
 
     def table(self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int) -> pd.DataFrame:
         """List the empty itemset of lost classes, and the threats of others, by class, size and items."""
@@ -308,7 +313,7 @@ class _Classes:
         listed = ItemsetTable(
             self.item_of[threats.codes],
             np.concatenate((np.zeros(len(few), np.int64), threats.offsets)),
-            np.concatenate((self.sizes[few], threats.supports)),
+            np.concatenate((np.where(self.present < k, self.present, self.sizes)[few], threats.supports)),
         )
         owners = np.concatenate((few, owners))
         order = np.argsort(owners, kind="stable")

@@ -16,7 +16,7 @@ from pdanon.bags import visible, with_first_copies
 from pdanon.collapsed import encoded
 from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_k, check_m
-from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.support import ItemsetTable, SupportIndex, empty_itemset
 from pdanon.verdict import Audit
 
 __all__ = ["KmAnonymity", "threat_table"]
@@ -25,6 +25,8 @@ __all__ = ["KmAnonymity", "threat_table"]
 @dataclass(frozen=True)
 class KmAnonymity:
     """Every itemset of at most m items that occurs in a row occurs in at least k rows.
+
+    The empty itemset is one of them: there are at least k rows that are not missing, or none.
 
     Parameters
     ----------
@@ -76,7 +78,8 @@ class KmAnonymity:
         -------
         Audit
             ``threats`` are the itemsets of at most m labels with fewer than k rows all of whose proper
-            subsets have k; with ``m=None`` the rows that fewer than k rows contain, each once.
+            subsets have k; with ``m=None`` the rows that fewer than k rows contain, each once. Only the empty
+            itemset is listed if that is one.
 
         Notes
         -----
@@ -84,6 +87,8 @@ class KmAnonymity:
         with ``m=None`` with the rows times the support of the rarest item of each.
         """
         _, itemsets = encoded(frame, column, read=visible)
+        if 0 < (few := itemsets.n_present) < self.k:
+            return Audit(self, few, lambda: threat_table(itemsets, empty_itemset(few), "rare"))
         index = SupportIndex.of(itemsets)
         exposed = index.exposure(self.k, self.m)
 
@@ -98,9 +103,15 @@ class KmAnonymity:
         return self
 
 
-def threat_table(itemsets: Itemsets, threats: ItemsetTable, why: str | NDArray[np.str_]) -> pd.DataFrame:
-    """Threats as a DataFrame: ``itemset, support, why``; one reason for all, or one for each."""
+def threat_table(
+    itemsets: Itemsets, threats: ItemsetTable, why: str | NDArray[np.str_], *, missing: bool = False
+) -> pd.DataFrame:
+    """Threats as a DataFrame: ``itemset, support, why``; one reason for all, or one for each.
+
+    With ``missing`` the last one stands for the rows that are missing.
+    """
     nulls = np.zeros(len(threats), np.bool_)
+    nulls[len(nulls) - missing :] = True
     codes, offsets = with_first_copies(threats.codes, threats.offsets, itemsets.vocabulary)
     sets = Itemsets(codes, offsets, itemsets.vocabulary, nulls)
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})

@@ -18,7 +18,7 @@ from pdanon.division import listed_items
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import Told, refuse_within_labels
 from pdanon.parameters import check_k
-from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.support import ItemsetTable, SupportIndex, concatenated, empty_itemset
 from pdanon.verdict import Audit
 
 __all__ = ["PublicK"]
@@ -48,7 +48,8 @@ class PublicK:
     Notes
     -----
     The attacker knows all public items of a person, and which ones the person does not have. Nothing is said
-    about the other items of the matching rows.
+    about the other items of the matching rows. Missing rows are not alike to rows without public items: if
+    there are some, there are k.
 
     References
     ----------
@@ -87,7 +88,7 @@ class PublicK:
         -------
         Audit
             ``threats`` are the public parts that fewer than k rows have; ``support`` is the number of rows
-            that have exactly these public items.
+            that have exactly these public items. Missing rows come last, as one that is missing.
 
         Raises
         ------
@@ -100,11 +101,17 @@ class PublicK:
         public = np.zeros(itemsets.n_items, np.bool_)
         public[codes[codes >= 0]] = True
         public = public[first_copies(itemsets.vocabulary)]
-        classes = SupportIndex.of(itemsets).holding_only(public).distinct()
+        present = itemsets.take(np.flatnonzero(~itemsets.nulls))
+        classes = SupportIndex.of(present).holding_only(public).distinct()
         small = ItemsetTable(classes.codes, classes.offsets, classes.weights).take(classes.weights < self.k)
-        return Audit(
-            self, int(small.supports.sum()), lambda: threat_table(itemsets, small.ordered(), "class")
-        )
+        missing = SupportIndex.of(itemsets).n_rows - itemsets.n_present
+        few = missing if missing < self.k else 0
+
+        def list_threats() -> pd.DataFrame:
+            listed = [small.ordered(), *[empty_itemset(few)] * bool(few)]
+            return threat_table(itemsets, concatenated(listed), "class", missing=bool(few))
+
+        return Audit(self, int(small.supports.sum()) + few, list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> PublicK:
         """The same guarantee of a frame whose items became what the mapping says."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pdanon.bags import Bags
 from pdanon.columns import find_column
@@ -38,8 +39,8 @@ class TransactionalK:
     -----
     A label that is in a row twice counts twice, and rows that list the same labels in another order are not
     alike, but for Python's sets, which have none. Releases list labels in ascending order. A row without
-    labels is a row like any other: if there are some, there must be k. A missing row counts as one without
-    labels. It implies ``KmAnonymity(k, None)``.
+    labels is a row like any other: if there are some, there must be k; and if there are missing rows, k of
+    these. It implies ``KmAnonymity(k, None)``.
 
     References
     ----------
@@ -77,21 +78,30 @@ class TransactionalK:
         -------
         Audit
             ``threats`` are the distinct rows that occur fewer than k times, with repeated labels
-            repeated; ``support`` is how often.
+            repeated; ``support`` is how often. Missing rows come last, as one that is missing.
         """
         position = find_column(frame, column)
         bags = Bags.as_seen(frame.iloc[:, position])
-        rows = DistinctRows()
-        number = rows.add(bags.codes, bags.offsets, np.ones(len(bags.nulls), np.int64))
-        first = np.unique(number, return_index=True)[1]
-        rare = np.flatnonzero(rows.weights < self.k)
+        first, sizes = _distinct(bags)
+        rare = np.flatnonzero(sizes < self.k)
 
         def list_threats() -> pd.DataFrame:
             column = bags.take(first[rare]).to_pandas()
-            return pd.DataFrame({"itemset": column, "support": rows.weights[rare], "why": "rare"})
+            return pd.DataFrame({"itemset": column, "support": sizes[rare], "why": "rare"})
 
-        return Audit(self, int(rows.weights[rare].sum()), list_threats)
+        return Audit(self, int(sizes[rare].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> TransactionalK:
         """Return the guarantee itself: it speaks of published labels only."""
         return self
+
+
+def _distinct(bags: Bags) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first row of each kind, and how many there are; missing rows, which are one kind, come last."""
+    missing, present = np.flatnonzero(bags.nulls), np.flatnonzero(~bags.nulls)
+    offsets = np.append(bags.offsets[present], len(bags.codes))  # missing rows hold nothing
+    rows = DistinctRows()
+    number = rows.add(bags.codes, offsets, np.ones(len(present), np.int64))
+    first = present[np.unique(number, return_index=True)[1]]
+    sizes = np.append(rows.weights, [len(missing)] * bool(len(missing)))
+    return np.append(first, missing[:1]), sizes.astype(np.int64)

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.groups import LeafRows, by_first_row, node_counts
+from pdanon.groups import LeafRows, by_first_row, empty_alike, node_counts
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes
@@ -37,7 +37,7 @@ _ENOUGH = 1000  # the search ends when a round gains less than this part of the 
 
 def refined_groups(task: Task) -> Anonymized:
     """Refine groups of rows that are published alike."""
-    itemsets, result = task.itemsets, task.result
+    itemsets, result = empty_alike(task.itemsets), task.result
     tree, leaves = cover_of(result, itemsets)
     groups = groups_of(result)
     guarantee = result.guarantee

@@ -130,9 +130,10 @@ class Dataset:
         of_row = _in_order(groups)
         released = with_classes(self.frame, self.table, classes)
         mappings, losses = [], []
-        for position, itemsets, recoding in zip(
+        for position, column, recoding in zip(
             self.positions, self.columns, self._recodings(groups, numbers, of_row), strict=True
         ):
+            itemsets = _enough_present(column, of_row, self.guarantee.k)
             released = with_column(released, position, recoding.apply(itemsets))
             mappings.append(mapping_table(itemsets, recoding))
             losses.append(information_loss(itemsets, recoding))
@@ -171,6 +172,13 @@ class Dataset:
             nodes = np.where(numbers[own] >= 0, numbers[own] - first_node, -1) if first_node else numbers[own]
             first_node += self.trees[place].n_nodes
             yield Recoding.of_cut(nodes, self.trees[place], of_row)
+
+
+def _enough_present(itemsets: Itemsets, groups: Codes, k: int) -> Itemsets:
+    """The same rows, but missing ones empty if fewer than k of a group are not missing."""
+    present = np.bincount(groups[~itemsets.nulls])
+    few = (present > 0) & (present < k)
+    return itemsets.missing_as_empty() if few.any() else itemsets
 
 
 def at_least(share: float) -> str:
