@@ -3,6 +3,11 @@
 Importing the package registers ``df.txanon`` and ``series.itemset``.
 """
 
+from pdanon.starting import end_at_interrupts as _end_at_interrupts
+
+_end_at_interrupts()  # before what takes long to import
+
+# ruff: noqa: E402
 from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
 from pdanon import constraints, utility
 from pdanon.algorithms.apriori import apriori

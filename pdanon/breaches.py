@@ -40,7 +40,7 @@ def rows_at_risk(
     k : int
         Least support.
     """
-    held = known.exposure(k, m) > 0 if k > 1 else np.zeros(len(known.weights), np.bool_)
+    held = known.at_risk(k, m) if k > 1 else np.zeros(len(known.weights), np.bool_)
     _search(known, secrets, share, m, k, held)
     return held
 

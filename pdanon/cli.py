@@ -1,7 +1,8 @@
 """The command line: anonymize a file, audit a release, measure a risk, run a policy.
 
-Exit codes: 0 done; 1 the guarantee cannot be had, or an audit finds that it does not hold; 2 wrong usage or
-unreadable input; 130 interrupted; 141 nobody reads the output any more.
+Exit codes: 0 done; 1 the guarantee cannot be had, or an audit finds that it does not hold; 2 wrong usage, a
+file that cannot be read or written, or any other failure; 130 interrupted; 141 nobody reads the output any
+more.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -42,7 +44,9 @@ from pdanon.options import (
 )
 from pdanon.policy import Policy
 from pdanon.registry import parameters_of
+from pdanon.report import write_page
 from pdanon.result import Anonymized
+from pdanon.starting import INTERRUPTED, raise_interrupts
 from pdanon.summary import changed_items, losses
 from pdanon.tables import (
     check_distinct,
@@ -85,27 +89,50 @@ def main(argv: Sequence[str] | None = None) -> int:
     >>> main(["risk", "nowhere.parquet", "-k", "5"])
     2
     """
-    arguments = _parser().parse_args(argv)
     try:
-        code: int = arguments.run(arguments)
-        sys.stdout.flush()
+        raise_interrupts()
+        with _output():
+            arguments = _parser().parse_args(argv)
+            if sys.stdout is None:
+                hint = "redirect it where it is not wanted: > /dev/null"
+                raise ParameterError("the standard output is closed", hint=hint)
+            code: int = arguments.run(arguments)
         return code
     except (InfeasibleError, GuaranteeError) as error:
         return _report(f"error: {error}", 1)
     except PdanonError as error:
         return _report(f"error: {error}", 2)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left to write goes nowhere
         return 141
     except OSError as error:
         where = "" if error.filename is None else f"\n  where: {error.filename}"
         return _report(f"error: {cause_of(error)}{where}", 2)
     except KeyboardInterrupt:
-        return _report("interrupted", 130)
+        return _report("interrupted", INTERRUPTED)
+    except MemoryError:
+        return _report("error: not enough memory", 2)
+    except Exception:  # a defect, and no verdict: not 1
+        traceback.print_exc()
+        return 2
+
+
+@contextmanager
+def _output() -> Iterator[None]:
+    """Write what is printed within when the block ends, or fail: an exit code alone would mislead."""
+    try:
+        yield
+    finally:
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
+            raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 def _report(message: str, code: int) -> int:
-    print(f"pdanon: {message}", file=sys.stderr)
+    if sys.stderr is not None:  # else it would be printed as a result
+        print(f"pdanon: {message}", file=sys.stderr)
     return code
 
 
@@ -251,7 +278,7 @@ def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def _bar() -> bool:
     """Whether a progress bar can be shown."""
-    return sys.stderr.isatty() and find_spec("tqdm") is not None
+    return sys.stderr is not None and sys.stderr.isatty() and find_spec("tqdm") is not None
 
 
 # --- Files
@@ -318,7 +345,7 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
     if arguments.mapping:
         files[arguments.mapping] = partial(write_plain, result.mapping)
     if arguments.report:
-        files[arguments.report] = partial(result.report, original=original)
+        files[arguments.report] = partial(write_page, result, original=original)
     files[arguments.target] = partial(
         write_table, result.frame, column=arguments.column, separator=arguments.separator
     )

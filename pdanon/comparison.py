@@ -270,7 +270,7 @@ def _run(comparison: _Comparison, numbers: list[int], n_jobs: int) -> Iterator[t
         for number in numbers:
             yield number, *comparison.row(number)
         return
-    with processes(n_jobs, _receive, (_sent(comparison),)) as pool:
+    with processes(n_jobs, _receive, _sent(comparison)) as pool:
         running = {pool.submit(_row, number): number for number in numbers}
         for done in as_completed(running):
             error = done.exception()

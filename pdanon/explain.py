@@ -212,7 +212,7 @@ def _least(rows: SupportIndex, m: int, most: int) -> int:
     low, high = 1, most
     while m and low < high:
         middle = (low + high + 1) // 2
-        if rows.exposure(middle, m).any():
+        if rows.at_risk(middle, m).any():
             high = middle - 1
         else:
             low = middle

@@ -32,6 +32,7 @@ from pdanon.itemsets import Itemsets
 
 __all__ = [
     "list_dtype",
+    "named_as",
     "read_csv",
     "read_parquet",
     "readable",
@@ -71,8 +72,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     print(path.read_text(), len(list(path.parent.iterdir())))
     done 1
     """
-    with replacing_all([path]) as (temporary,):
+    with replacing_all([path]) as (temporary,), named_as(path):
         yield temporary
+
+
+@contextmanager
+def named_as(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Let errors of the system name the file that was asked for, not the hidden one that is to become it."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from None
 
 
 @contextmanager
@@ -96,11 +108,12 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
         for draft, target in zip(drafts, targets, strict=True):
             _create(draft, target)
         yield drafts
-        for draft in drafts:
-            with draft.open("rb+") as file:
+        for draft, target in zip(drafts, targets, strict=True):
+            with named_as(target), draft.open("rb+") as file:
                 os.fsync(file.fileno())
         for draft, target in zip(drafts, targets, strict=True):
-            draft.replace(target)
+            with named_as(target):
+                draft.replace(target)
     finally:
         for draft in drafts:
             draft.unlink(missing_ok=True)
@@ -108,10 +121,8 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
 
 def _create(draft: Path, target: Path) -> None:
     """Make the empty file that is to replace another; an error names that other, not a hidden name."""
-    try:
+    with named_as(target):
         draft.touch(exist_ok=False)
-    except OSError as error:
-        raise type(error)(error.errno, error.strerror, str(target)) from None
     if target.exists():
         shutil.copymode(target, draft)
 

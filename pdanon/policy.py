@@ -22,6 +22,7 @@ from pdanon.configurations import list_tasks
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.parameters import check_known
 from pdanon.registry import algorithm, of_lists, parameters_of
+from pdanon.report import write_page
 from pdanon.result import Anonymized
 from pdanon.tables import (
     check_distinct,
@@ -257,7 +258,7 @@ class Policy:
         writers: dict[str, Callable[[Path], object]] = {
             "loss": partial(write_plain, loss),
             "mapping": partial(write_plain, result.mapping),
-            "report": result.report,
+            "report": partial(write_page, result),
             "release": release,
         }
         write_whole({self.outputs[name]: write for name, write in writers.items() if name in self.outputs})

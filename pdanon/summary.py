@@ -135,7 +135,8 @@ def exposure(
     Returns
     -------
     dict of DataFrame
-        ``before`` and ``after``: the first m rows of `risk`.
+        ``before`` and ``after``: the rows of `risk` for the whole table, as many of both: who knows more
+        than the longest row has knows no more than that.
 
     Raises
     ------
@@ -157,7 +158,14 @@ def exposure(
             hint = "give the frame that the release was made from"
             raise ParameterError("these are not the same rows", where="original", got=got, hint=hint)
         frames = {"before": original, **frames}
-    return {name: risk(frame, column, k=k, m=m).head(m) for name, frame in frames.items()}
+    tables = {name: _of_all_rows(risk(frame, column, k=k, m=m)) for name, frame in frames.items()}
+    known = pd.RangeIndex(1, max(map(len, tables.values())) + 1, name="known")
+    return {name: table.reindex(known, method="ffill").reset_index() for name, table in tables.items()}
+
+
+def _of_all_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """The part of `risk` that is about the whole table, by the number of known items."""
+    return table[table["items"].isna()].set_index("known")
 
 
 def asked(result: Anonymized) -> dict[str, str]:

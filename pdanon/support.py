@@ -251,12 +251,17 @@ class SupportIndex:
         """
         tables = [self._rare_items(k)]
         m = min(m, self.longest)
+        rest = self._holding_common(k) if minimal and m >= 2 else self
         if m >= 2:
-            tables.append(self._rare_pairs(k, minimal))
+            tables.append(rest._rare_pairs(k, minimal))
         if m >= 3:
             exposed = np.zeros(len(self.weights), np.int32)
-            tables.append(ItemsetTable(*self._mine(k, m, minimal, True, exposed)))
+            tables.append(ItemsetTable(*rest._mine(k, m, minimal, True, exposed)))
         return concatenated(tables).ordered()
+
+    def at_risk(self, k: int, m: int | None) -> NDArray[np.bool_]:
+        """Which rows hold a rare itemset of up to m items; with ``m=None`` of any size."""
+        return self.exposure(k, m if m is not None and m < self.longest else None) > 0
 
     def exposure(self, k: int, m: int | None) -> NDArray[np.int32]:
         """Size of the smallest rare itemset that each row holds, up to m; 0 where there is none.
@@ -272,13 +277,30 @@ class SupportIndex:
         exposed = np.zeros(len(self.weights), np.int32)
         exposed[self._rows[(self.singles < k)[self.codes]]] = 1
         m = min(m, self.longest)
+        rest = self._holding_common(k) if m >= 2 else self
         if m >= 2:
-            ranked = self._ranked[1]
+            ranked = rest._ranked[1]
             starts, partners, _ = ranked.pairs_where(lambda s: s < k)
             rare.mark_pairs(ranked.codes, ranked.offsets, starts, partners, exposed)
         if m >= 3:
-            self._mine(k, m, True, False, exposed)
+            rest._expose_larger(k, m, exposed)
         return exposed
+
+    def _expose_larger(self, k: int, m: int, exposed: NDArray[np.int32]) -> None:
+        """Note sizes from 3 on, the smallest first; who has one, or never will, is not searched again."""
+        may_be = np.ones(len(exposed), np.bool_) if m == 3 else self.at_risk(k, None)
+        for size in range(3, m + 1):
+            is_open = may_be & (exposed == 0)
+            if not is_open.any():
+                return
+            found = np.where(is_open, 0, 1).astype(np.int32)
+            self._mine(k, size, True, False, found)
+            exposed[is_open] = found[is_open]
+
+    def _holding_common(self, k: int) -> SupportIndex:
+        """The same rows with only the items that are not rare: no minimal rare itemset holds another one."""
+        common = self.singles >= k
+        return self if common[self.codes].all() else self.holding_only(common)
 
     def rows_holding(self, itemsets: ItemsetTable) -> int:
         """Number of transactions that contain one of the given itemsets or more."""

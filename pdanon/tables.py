@@ -14,7 +14,7 @@ import pyarrow.csv as pa_csv
 
 from pdanon.columns import find_column
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
-from pdanon.io import read_csv, read_parquet, replacing, replacing_all, to_csv, to_parquet
+from pdanon.io import named_as, read_csv, read_parquet, replacing, replacing_all, to_csv, to_parquet
 
 __all__ = [
     "check_distinct",
@@ -115,5 +115,6 @@ def write_plain(mapping: pd.DataFrame, path: Path) -> None:
 def write_whole(writers: Mapping[Path, Callable[[Path], object]]) -> None:
     """Write files all or none, each by its writer; they appear in the order given."""
     with replacing_all(writers) as drafts:
-        for draft, write in zip(drafts, writers.values(), strict=True):
-            write(draft)
+        for draft, (path, write) in zip(drafts, writers.items(), strict=True):
+            with named_as(path):
+                write(draft)

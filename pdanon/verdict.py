@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 
@@ -37,7 +37,8 @@ class Audit:
     Notes
     -----
     The verdict and the number of rows are counted at once; the table of threats, which can be larger than
-    the data, when it is first asked for.
+    the data, when it is first asked for; also when the audit is pickled or copied deeply, as the rows that it
+    would be listed from do not go along.
     """
 
     def __init__(
@@ -56,6 +57,10 @@ class Audit:
     def threats(self) -> pd.DataFrame:
         """The minimal violating itemsets."""
         return self._list_threats()
+
+    def __getstate__(self) -> dict[str, Any]:
+        known = {"guarantee": self.guarantee, "rows_at_risk": self.rows_at_risk}
+        return known | {"threats": self.threats}  # where cached_property keeps it
 
     def _repr_html_(self) -> str:
         verdict = "holds" if self.holds else "does not hold"

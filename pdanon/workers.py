@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
+from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
+from threading import Thread
 from typing import Any, TypeAlias
 
 from pdanon.parameters import check_count
@@ -25,14 +28,30 @@ def processes(n_jobs: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
     ----------
     n_jobs : int
         How many.
-    *prepare : callable, tuple
+    *prepare : callable, object
         What each does first, and what it is given.
     """
-    pool = ProcessPoolExecutor(n_jobs, get_context("spawn"), *prepare)
+    pool = ProcessPoolExecutor(n_jobs, get_context("spawn"), _begin, prepare)
     try:
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _begin(prepare: Callable[..., object] | None = None, *given: Any) -> None:
+    """Prepare a process that ends with the one that started it, even if that one is killed."""
+    if getsignal(SIGINT) is default_int_handler:
+        signal(SIGINT, SIG_DFL)  # Ctrl-C goes to all processes of a terminal, and the first one tells of it
+    Thread(target=_end_with_parent, daemon=True).start()
+    if prepare is not None:
+        prepare(*given)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def check_jobs(n_jobs: Any) -> int | Executor:

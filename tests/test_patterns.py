@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from pdanon import ParameterError, Workload
 from pdanon.datasets import make_baskets
+from pdanon.itemsets import Itemsets
 from pdanon.metrics import patterns
+from pdanon.support import SupportIndex
 
 needs_miner = pytest.mark.skipif(find_spec("mlxtend") is None, reason="no mlxtend")
 
@@ -52,6 +54,40 @@ def test_a_share_is_compared_exactly():
     """0.1 * 30 is a little above 3 as a float; three of thirty rows are a tenth of them."""
     frame = frame_of([{"a"}] * 3 + [set()] * 27)
     assert patterns.frequent_itemsets(frame, min_support=0.1)["support"].tolist() == [3]
+
+
+@settings(max_examples=40)
+@given(row_lists(least=1, most=70), st.integers(1, 6), st.none() | st.integers(1, 3), st.integers(1, 100))
+def test_frequent_itemsets_are_counted(rows, least, most, enough):
+    index = SupportIndex.of(Itemsets.from_series(frame_of(rows)["items"]))
+    n = len(naive_queries.frequent(rows, least, most))
+    assert patterns._count(index, least, most, 10**6) == n
+    counted = patterns._count(index, least, most, enough)
+    assert counted == n if n <= enough else counted > enough
+
+
+@needs_miner
+def test_what_cannot_be_listed_is_refused_at_once():
+    """40 items in two rows are 2**40 itemsets."""
+    row = {f"{SECRET}-{number}" for number in range(40)}
+    frame = frame_of([row, row, {"a"}, {"a"}])
+    calls = {
+        "min_support": [
+            lambda: patterns.frequent_itemsets(frame, min_support=0.5),
+            lambda: patterns.frequent_itemsets(frame, min_support=0.5, max_size=10),
+            lambda: Workload.frequent(frame),
+            lambda: patterns.ml2(
+                frame, frame.txanon.apriori(k=2, hierarchy=2).mapping, hierarchy=2, min_support=0.5
+            ),
+        ],
+        "top": [lambda: patterns.tkd(frame, frame, top=100)],
+    }
+    for where, each in ((where, call) for where, some in calls.items() for call in some):
+        with pytest.raises(ParameterError, match="too many frequent itemsets to list") as caught:
+            each()
+        assert f"where: {where}" in str(caught.value)
+        assert SECRET not in str(caught.value)
+    assert len(patterns.frequent_itemsets(frame, min_support=0.5, max_size=2)) == 40 + 40 * 39 // 2
 
 
 @needs_miner

@@ -20,7 +20,7 @@ def naive_table(rows, k, m):
     lines = []
     for length in [None, *sorted(set(map(len, rows)))]:
         group = [row for row in rows if length is None or len(row) == length]
-        for known in range(1, m + 1):
+        for known in range(1, max(min(m, max(map(len, rows))), 1) + 1):
             shares = []
             for least in (2, k):
                 rare = naive.rare_itemsets(rows, least, known)
@@ -30,7 +30,7 @@ def naive_table(rows, k, m):
 
 
 @settings(max_examples=60)
-@given(row_lists(longest=6, least=1), st.integers(2, 6), st.integers(1, 5))
+@given(row_lists(longest=6, least=1), st.integers(2, 6), st.integers(1, 8))
 def test_risk_is_the_naive_count(rows, k, m):
     table = pdanon.risk(frame_of(rows), k=k, m=m)
     assert [*table.columns] == COLUMNS
@@ -57,6 +57,22 @@ def test_rows_below_k_are_those_at_risk_in_the_audit():
     overall = frame.txanon.risk(k=3, m=3).iloc[:3]
     at_risk = [frame.txanon.audit(pdanon.KmAnonymity(3, m)).rows_at_risk for m in (1, 2, 3)]
     assert (overall["below_k"] * 7).round().tolist() == at_risk == [1, 5, 5]
+
+
+@pytest.mark.parametrize("m", [10**6, 10**9, 2**70])
+def test_nobody_knows_more_items_than_there_are(m):
+    frame = frame_of([{"a", "b", "c"}, {"a", "b"}, {"a", "c"}, {"b", "c"}])
+    table = frame.txanon.risk(k=2, m=m)
+    assert table["known"].tolist() == [1, 2, 3] * 3
+    assert table["below_k"].tolist()[:3] == [0, 0, 0.25]
+
+
+def test_long_rows_end_as_soon_as_all_are_exposed():
+    """50 items have 10**15 subsets; each of two rows has a pair of its own, and no row is alone otherwise."""
+    common = {f"i{number:02}" for number in range(50)}
+    frame = frame_of([common, common, common | {"x", "y"}, common | {"x", "z"}, {"y", "z"}])
+    overall = frame.txanon.risk(k=2, m=50).iloc[:3]
+    assert overall["singled_out"].tolist() == [0, 0.6, 0.6]
 
 
 def test_release_has_no_row_below_k():

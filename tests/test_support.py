@@ -165,6 +165,18 @@ def test_rare_itemsets_of_long_and_many_rows(seed):
         assert index.exposure(k, m).tolist() == sizes
 
 
+def test_items_that_are_rare_alone_make_no_pairs(monkeypatch):
+    """One row of 1,000 items of its own has half a million pairs, and needs none of them to be exposed."""
+    index = index_of([range(10, 1010), *[range(3)] * 2], n_items=1010)
+    counted = []
+    pairs = SupportIndex.pairs.func
+    monkeypatch.setattr(SupportIndex, "pairs", property(lambda self: counted.append(self) or pairs(self)))
+    assert index.exposure(2, 2).tolist() == [1, 0, 0]
+    assert len(index.rare(2, 3)) == 1000
+    assert index.at_risk(2, 2).tolist() == [True, False, False]
+    assert max(len(each.codes) for each in counted) == 6
+
+
 def test_rows_may_stand_for_many_transactions():
     index = index_of([{0, 1}, {0}], weights=[2**30, 2**30 - 1])
     assert index.n_rows == 2**31 - 1

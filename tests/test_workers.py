@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -86,3 +92,43 @@ def test_refusals(jobs):
     with pytest.raises(ParameterError, match="n_jobs must be an integer of at least 1") as caught:
         check_jobs(jobs)
     assert "hint:  how many processes" in str(caught.value)
+
+
+AT_WORK = """
+import os, sys, time
+from pathlib import Path
+from pdanon.workers import sharing
+
+def work(number, report):
+    Path(f"{number}.pid").write_text(str(os.getpid()))
+    time.sleep(100)
+
+if __name__ == "__main__":
+    with sharing(2, print) as share:
+        share(work, [1, 2])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked for there")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_processes_end_with_the_one_that_started_them(tmp_path, number):
+    (tmp_path / "script.py").write_text(AT_WORK)
+    paths = os.pathsep.join(sys.path)
+    running = subprocess.Popen(
+        [sys.executable, "script.py"], cwd=tmp_path, env=os.environ | {"PYTHONPATH": paths}
+    )
+    files = [tmp_path / "1.pid", tmp_path / "2.pid"]
+    assert soon(lambda: all(file.exists() and file.read_text() for file in files))
+    running.send_signal(number)
+    assert running.wait(60) == -number
+    assert soon(lambda: not any(Path(f"/proc/{file.read_text()}").exists() for file in files))
+
+
+def soon(happens):
+    """Whether something happens within a minute."""
+    for _ in range(600):
+        if happens():
+            return True
+        time.sleep(0.1)
+    return False

@@ -119,7 +119,7 @@ class KKm:
         """
         classes = _Classes.of(frame, [column] if self.columns is None else self.columns, self.quasi)
         small = classes.present < self.k
-        exposed = small[classes.of_row] | (classes.index.exposure(self.k, self.m) > 0)
+        exposed = small[classes.of_row] | classes.index.at_risk(self.k, self.m)
 
         def list_threats() -> pd.DataFrame:
             index = classes.index

@@ -90,13 +90,13 @@ class KmAnonymity:
         if 0 < (few := itemsets.n_present) < self.k:
             return Audit(self, few, lambda: threat_table(itemsets, empty_itemset(few), "rare"))
         index = SupportIndex.of(itemsets)
-        exposed = index.exposure(self.k, self.m)
+        at_risk = index.at_risk(self.k, self.m)
 
         def list_threats() -> pd.DataFrame:
             rare = index.rare_rows(self.k) if self.m is None else index.rare(self.k, self.m)
             return threat_table(itemsets, rare, "rare")
 
-        return Audit(self, int(index.weights[exposed > 0].sum()), list_threats)
+        return Audit(self, int(index.weights[at_risk].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> KmAnonymity:
         """Return the guarantee itself: it speaks of published labels only."""

@@ -29,6 +29,11 @@ from pdanon.support import ItemsetTable, SupportIndex, csr
 __all__ = ["frequent_itemsets", "item_errors", "ml2", "pair_errors", "tkd"]
 
 
+MOST_ITEMSETS = 1_000_000  # as many are listed, in about a gigabyte; dense rows can have any number
+
+_FEWER = "choose a larger min_support, or a smaller max_size where there is one"
+
+
 def frequent_itemsets(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -57,11 +62,13 @@ def frequent_itemsets(
     Raises
     ------
     ParameterError
-        If a number is out of range, or mlxtend is missing: ``pip install 'pdanon[patterns]'``.
+        If a number is out of range, there are more than 1,000,000 frequent itemsets, or mlxtend is missing:
+        ``pip install 'pdanon[patterns]'``.
 
     Notes
     -----
-    Mined by FP-growth. Memory: one byte for each row and frequent item, and the itemsets found.
+    Mined by FP-growth, after it was counted how many there are: up to as many as are listed, so that too many
+    are refused at once. Memory: one byte for each row and frequent item, and about 1,000 an itemset found.
     """
     itemsets = Itemsets.from_series(frame.iloc[:, find_column(frame, column)])
     found = _mine(itemsets, _least(min_support, itemsets.n_rows), _size(max_size)).ordered()
@@ -104,7 +111,7 @@ def ml2(
     ------
     ParameterError
         If an item became something else than a node, the mapping is not over the items of the original,
-        a number is out of range, or mlxtend is missing.
+        a number is out of range, a level has more than 1,000,000 frequent itemsets, or mlxtend is missing.
 
     Notes
     -----
@@ -163,7 +170,8 @@ def tkd(
     Raises
     ------
     ParameterError
-        If top is below 1, or mlxtend is missing.
+        If top is below 1, more than 1,000,000 itemsets are as frequent as the last of the top, or mlxtend is
+        missing.
 
     Notes
     -----
@@ -311,7 +319,9 @@ def _size(max_size: Any) -> int | None:
     return None if max_size is None else check_count(max_size, "max_size", least=1)
 
 
-def _mine(itemsets: Itemsets, least: int, max_size: int | None) -> ItemsetTable:
+def _mine(
+    itemsets: Itemsets, least: int, max_size: int | None, where: str = "min_support", hint: str = _FEWER
+) -> ItemsetTable:
     """Itemsets that at least so many rows hold, in no order."""
     try:
         from mlxtend.frequent_patterns import fpgrowth
@@ -321,6 +331,13 @@ def _mine(itemsets: Itemsets, least: int, max_size: int | None) -> ItemsetTable:
         ) from None
     index = SupportIndex.of(itemsets)
     items = np.flatnonzero(index.singles >= least)
+    if _count(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:
+        raise ParameterError(
+            "there are too many frequent itemsets to list",
+            where=where,
+            got=f"more than {MOST_ITEMSETS:,} that {least} of {itemsets.n_rows} rows hold",
+            hint=hint,
+        )
     held = np.ones(len(itemsets.codes), np.bool_)
     rows = csr((held, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
     found: list[frozenset[int]] = []
@@ -332,6 +349,17 @@ def _mine(itemsets: Itemsets, least: int, max_size: int | None) -> ItemsetTable:
     places = [place for each in found for place in sorted(each)]
     codes = items[np.array(places, np.int64)].astype(np.int32)
     return ItemsetTable(codes, offsets, index.supports(codes, offsets))
+
+
+def _count(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
+    """How many itemsets so many rows hold; any number above ``most`` if there are more than that."""
+    from pdanon._kernels import frequent
+
+    items = np.flatnonzero(index.singles >= least)
+    starts, tids, _ = index.transpose
+    rows = frequent.bits(starts, tids, items[np.argsort(index.singles[items], kind="stable")], index.n_rows)
+    largest = index.longest if max_size is None else min(max_size, index.longest)
+    return int(frequent.count_frequent(rows, least, largest, most))
 
 
 def _mine_nodes(
@@ -370,15 +398,15 @@ def _all_of(wanted: NDArray[np.bool_], table: ItemsetTable) -> NDArray[np.bool_]
 def _top(itemsets: Itemsets, top: int) -> set[frozenset[str]]:
     """The most frequent itemsets, as text."""
     index = SupportIndex.of(itemsets)
-    supports = np.sort(np.concatenate((index.singles, index.pairs[2])))[::-1]
-    if not len(supports):
-        return set()
-    # As many itemsets have the support of the last one that is wanted, or more, if larger ones do not matter.
-    least = int(supports[min(top, len(supports)) - 1])
-    found = _mine(itemsets, least, None)
-    while len(found) < top and least > 1:
-        least = max(least // 2, 1)
-        found = _mine(itemsets, least, None)
+    # The largest support that so many itemsets have, or 1 if there are fewer.
+    least, beyond = 1, int(index.singles.max(initial=0)) + 1
+    while beyond - least > 1:
+        middle = (least + beyond) // 2
+        if _count(index, middle, None, top) >= top:
+            least = middle
+        else:
+            beyond = middle
+    found = _mine(itemsets, least, None, where="top", hint="choose a smaller top")
     texts = itemsets.texts()
     named = [tuple(sorted(texts[code] for code in each)) for each in found.sets()]
     order = sorted(range(len(named)), key=lambda i: (-found.supports[i], len(named[i]), named[i]))

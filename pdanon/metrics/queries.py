@@ -228,8 +228,13 @@ class Workload:
         Raises
         ------
         ParameterError
-            If n is below 1, min_support is outside (0, 1], no itemset is frequent, or mlxtend is missing:
-            ``pip install 'pdanon[patterns]'``.
+            If n is below 1, min_support is outside (0, 1], no itemset is frequent or more than 1,000,000
+            are, or mlxtend is missing: ``pip install 'pdanon[patterns]'``.
+
+        Notes
+        -----
+        All frequent itemsets are listed, and n of them drawn, all alike. Where rows are long and alike there
+        are too many; a larger ``min_support``, or `itemsets`, which lists nothing, is for these.
 
         References
         ----------

@@ -28,7 +28,7 @@ def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     k : int
         Rows that match fewer than k are reported as exposed; at least 2.
     m : int
-        Most items that the attacker knows; at least 1.
+        Most items that the attacker knows; at least 1. More than the longest row has are not counted.
 
     Returns
     -------
@@ -73,6 +73,7 @@ def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
         raise ParameterError("m must be an integer of at least 1")
     _, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
+    most = max(min(most, index.longest), 1)
     unique, exposed = index.exposure(2, most), index.exposure(k, most)
     overall = _shares(np.zeros(itemsets.n_rows, np.int64), index.weights, unique, exposed, most)
     by_length = _shares(itemsets.lengths, index.weights, unique, exposed, most)

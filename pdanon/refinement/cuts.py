@@ -282,7 +282,7 @@ class CutRefinement:
         codes, lengths = canonical_rows(nodes[nodes >= 0], np.diff(offsets), self._tree.n_nodes)
         offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
         index = SupportIndex(codes, offsets, self._tree.n_nodes, rows.weights)
-        if index.exposure(guarantee.k, guarantee.m).any():
+        if index.at_risk(guarantee.k, guarantee.m).any():
             raise ParameterError(
                 "the nodes of the result are not safe in this frame",
                 where="result",

@@ -12,6 +12,7 @@ import os
 from collections.abc import Hashable, Iterator
 from functools import partial
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ from pdanon.support import SupportIndex
 if TYPE_CHECKING:
     from pdanon.result import Anonymized
 
-__all__ = ["render", "write_report"]
+__all__ = ["render", "write_page", "write_report"]
 
 MOST_LABELS = 100
 
@@ -58,13 +59,17 @@ def write_report(
     result: Anonymized, path: str | os.PathLike[str], original: pd.DataFrame | None = None
 ) -> None:
     """Write the report of a release, whole or not at all: see `Anonymized.report`."""
-    page = render(result, original).encode("utf-8", "xmlcharrefreplace")
     try:
         with replacing(path) as draft:
-            draft.write_bytes(page)
+            write_page(result, draft, original)
     except OSError as error:
         problem = cause_of(error)
         raise FormatError("the report cannot be written", where=os.fspath(path), got=problem) from None
+
+
+def write_page(result: Anonymized, path: Path, original: pd.DataFrame | None = None) -> None:
+    """Write the page to a file that is nobody's yet, such as a draft."""
+    path.write_bytes(render(result, original).encode("utf-8", "xmlcharrefreplace"))
 
 
 def render(result: Anonymized, original: pd.DataFrame | None = None) -> str:
