@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
+from io import TextIOWrapper
 from pathlib import Path
 from threading import Timer
 from typing import Any
@@ -96,6 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             if sys.stdout is None:
                 hint = "redirect it where it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
+            if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+                sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be text
             code: int = arguments.run(arguments)
         return code
     except (InfeasibleError, GuaranteeError) as error:
@@ -320,7 +323,7 @@ def _check_stream(arguments: argparse.Namespace) -> None:
     if arguments.report:
         hint = "a table that fits into memory has one without --stream"
         raise ParameterError("--stream writes no report, which needs all rows at once", hint=hint)
-    if "://" not in arguments.source:
+    if arguments.source and "://" not in arguments.source:
         arguments.source = Path(arguments.source)
 
 

@@ -28,6 +28,7 @@ from pdanon.columns import find_column, is_list_column, with_column
 from pdanon.decision import SAMPLE, Decision, check_algorithm, decide
 from pdanon.division import names_column, two_columns
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+from pdanon.fingerprint import rows_fingerprint
 from pdanon.guarantees import Coherence, KmAnonymity, LmDiversity, PrivacyConstraints, PublicK
 from pdanon.itemsets import Itemsets
 from pdanon.mapping import relabelled
@@ -44,6 +45,25 @@ _LISTS_HINT = (
     "Dask turns lists of Python objects into text: make them Arrow lists before, with "
     "pdanon.as_itemsets(...), or read them with pdanon.read_parquet or dtype_backend='pyarrow'"
 )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Seen:
+    """What there is to know of rows that were read again and recoded.
+
+    Parameters
+    ----------
+    fingerprint : int
+        That of the rows that were read.
+    published : Collapsed
+        What became of them.
+    others : pandas.DataFrame
+        The first rows of the columns that pass through.
+    """
+
+    fingerprint: int
+    published: Any
+    others: pd.DataFrame
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -130,8 +150,9 @@ def anonymize(
     those of the algorithm on a frame with all rows, however they are divided into partitions.
 
     The frame is computed twice, once to count and once to audit, and then whenever its release is. Where
-    that is expensive, or does not give the same rows each time, persist it before. If rows change later,
-    items that were not counted are refused, but nothing is audited again: audit what was written.
+    that is expensive, or does not give the same rows each time, persist it before: other rows than those
+    that were counted are refused. If rows change later, items that were not counted are refused, but nothing
+    is audited again: audit what was written.
 
     Cost: a worker holds the distinct transactions of some partitions. The client holds those of all, and
     what the algorithm takes for them.
@@ -149,15 +170,15 @@ def anonymize(
     """
     check_algorithm(algorithm, parameters)
     labels = _list_columns(frame, column, parameters.get("private"))
-    decision = decide(_counted(frame, labels), algorithm, parameters)
-    released = _recoded(frame, labels, decision)
-    parts = released.to_delayed()
-    others = [dask.delayed(_others)(part, labels) for part in parts]
-    published, first = dask.compute(_counts(parts, released._meta, labels), _tree(others, _first))
-    if published.n_rows != decision.rows:
-        raise _changed(f"{published.n_rows} rows instead of {decision.rows}")
-    demand(decision.guarantee.audit(published))
-    pass_through(first, [])
+    decision, counted = _decided(frame, labels, algorithm, parameters)
+    released, seen = _recoded(frame, labels, decision)
+    read = seen.compute()
+    if read.published.n_rows != decision.rows:
+        raise _changed(f"{read.published.n_rows} rows instead of {decision.rows}")
+    if read.fingerprint != counted:
+        raise _changed("other items in the rows")
+    demand(decision.guarantee.audit(read.published))
+    pass_through(read.others, [])
     return LazyRelease(
         released, decision.mapping, decision.guarantee, decision.loss, decision.rows, decision.parameters
     )
@@ -385,13 +406,26 @@ def _counted(
     return counted
 
 
+def _decided(
+    frame: dd.DataFrame, labels: list[Hashable], algorithm: str, parameters: dict[str, Any]
+) -> tuple[Decision, int]:
+    """What becomes of the items, and the fingerprint of the rows that this was decided on."""
+    counted = _counted(frame, labels)
+    return decide(counted, algorithm, parameters), rows_fingerprint(counted.columns)
+
+
 def _counts(
     parts: list[Any], meta: pd.DataFrame, labels: list[Hashable], read: Reader = Itemsets.from_series
 ) -> Any:
     """The same, to be computed, from the partitions of a frame."""
-    kinds = [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
+    kinds = _kinds(meta, labels)
     counts = [dask.delayed(_count)(part, labels, kinds, number, read) for number, part in enumerate(parts)]
     return _tree(counts, _merged)
+
+
+def _kinds(meta: pd.DataFrame, labels: list[Hashable]) -> list[pa.DataType]:
+    """The types of the items of some columns."""
+    return [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
 
 
 def _tree(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
@@ -436,20 +470,40 @@ def _merged(parts: list[Collapsed]) -> Collapsed:
     return collapse_columns((part.columns for part in parts), len(parts[0].columns))
 
 
-def _others(part: pd.DataFrame, labels: list[Hashable]) -> pd.DataFrame:
-    """The first rows of the columns that pass through."""
-    return part.drop(columns=labels).head(SAMPLE)
-
-
 def _first(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([part for part in parts if len(part)] or parts[:1]).head(SAMPLE)
 
 
-def _recoded(frame: dd.DataFrame, labels: list[Hashable], decision: Decision) -> dd.DataFrame:
-    """The released frame; nothing is computed yet."""
+def _recoded(frame: dd.DataFrame, labels: list[Hashable], decision: Decision) -> tuple[dd.DataFrame, Any]:
+    """The released frame, and what there is to know of its rows; nothing is computed yet."""
     became = *decision.labels(), decision.missing_as_empty
     once = dask.delayed(became, traverse=False)  # in the graph, instead of in each of its tasks
-    return frame.map_partitions(_recode, labels, once, meta=_recode(frame._meta, labels, became))
+    released = frame.map_partitions(_recode, labels, once, meta=_recode(frame._meta, labels, became))
+    kinds, look = _kinds(released._meta, labels), dask.delayed(_look)
+    parts = enumerate(frame.to_delayed())
+    return released, _tree([look(part, labels, once, kinds, number) for number, part in parts], _together)
+
+
+def _look(
+    part: pd.DataFrame,
+    labels: list[Hashable],
+    became: tuple[Itemsets, pa.Array, bool],
+    kinds: list[pa.DataType],
+    number: int,
+) -> _Seen:
+    """Recode a partition as it will be released; what was read is that which was recoded."""
+    released = _recode(part, labels, became)
+    fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in labels])
+    others = released.drop(columns=labels).head(SAMPLE)
+    return _Seen(fingerprint, _count(released, labels, kinds, number), others)
+
+
+def _together(parts: list[_Seen]) -> _Seen:
+    return _Seen(
+        sum(part.fingerprint for part in parts) % 2**64,
+        _merged([part.published for part in parts]),
+        _first([part.others for part in parts]),
+    )
 
 
 def _recode(

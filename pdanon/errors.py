@@ -65,7 +65,8 @@ class PdanonError(Exception):
             parts.append(f"  got:   {got}")
         if hint is not None:
             parts.append(f"  hint:  {hint}")
-        super().__init__("\n".join(parts))
+        # A file name may hold what cannot be encoded, and so not be printed or logged.
+        super().__init__("\n".join(parts).encode("utf-8", "backslashreplace").decode())
 
 
 class ColumnError(PdanonError, AttributeError):

@@ -31,6 +31,7 @@ from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.itemsets import Itemsets
 
 __all__ = [
+    "check_name",
     "list_dtype",
     "named_as",
     "read_csv",
@@ -200,7 +201,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ItemsetDtypeError
         If a set holds a missing item, or items of several types.
     FormatError
-        If Parquet cannot hold a column or the ``attrs``.
+        If Parquet cannot hold a column or the ``attrs``, or the path is not UTF-8.
 
     See Also
     --------
@@ -226,6 +227,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     0  [rice, tea]
     1         None
     """
+    check_name(path)
     table = _to_table(frame)
     with replacing(path) as temporary:
         pq.write_table(table, temporary)
@@ -409,6 +411,17 @@ def _write_csv(frame: pd.DataFrame, path: Path, field_separator: str) -> None:
         returns = content.find(b"\r") >= 0
     if returns:  # it ends a line for those who read, but pandas puts no quotes around it on its own
         frame.to_csv(path, quoting=csv.QUOTE_NONNUMERIC, **options)
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Check that Arrow, which knows no others, can be given a path."""
+    try:
+        os.fsdecode(path).encode()
+    except UnicodeEncodeError:
+        problem = "the path is not UTF-8"
+    else:
+        return
+    raise FormatError(problem, where=os.fsdecode(path), hint="rename the file or its directory")
 
 
 def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: str) -> _Content:

@@ -25,11 +25,10 @@ from pdanon.division import two_columns
 from pdanon.errors import FormatError, ItemsetDtypeError
 from pdanon.io import list_dtype, readable
 from pdanon.itemsets import Itemsets
+from pdanon.listing import Listing, entry_of, is_local, levels, resolve
 
 __all__ = ["ParquetTree", "is_text", "writing"]
 
-_SUFFIX = ".parquet"
-_MAGIC = "*?["
 _KEPT = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")  # and no attributes
 
 
@@ -47,12 +46,15 @@ class ParquetTree:
         Their names, in order.
     pattern : str or None
         The path that was asked for, if it is not the root: of one file, or with wildcards.
+    directories : frozenset of str
+        The real paths of the local directories in which another file would be one of them.
     """
 
     filesystem: fs.FileSystem
     root: str
     names: list[str]
     pattern: str | None = None
+    directories: frozenset[str] = frozenset()
 
     @classmethod
     def find(cls, source: str | os.PathLike[str]) -> ParquetTree:
@@ -61,29 +63,20 @@ class ParquetTree:
         Raises
         ------
         FormatError
-            If there are none, or the URI cannot be opened.
+            If there are none, the URI cannot be opened, a file is reached in two ways, or something else than
+        Parquet files is there; what is hidden is left out.
         """
-        filesystem, path = readable(lambda: _resolve(os.fspath(source)), source, "Parquet")
-        kind = readable(lambda: filesystem.get_file_info(path).type, source, "Parquet")
+        filesystem, path = resolve(source)
+        kind = readable(lambda: entry_of(filesystem, path).kind, source, "Parquet")
         if kind == fs.FileType.File:
             root, _, name = path.rpartition("/")
             return cls(filesystem, root, [name], path)
-        pattern = None
-        if kind == fs.FileType.NotFound and any(mark in path for mark in _MAGIC):
-            pattern = path
-            path = path[: min(path.find(mark) for mark in _MAGIC if mark in path)].rpartition("/")[0]
-        elif kind == fs.FileType.NotFound:
-            raise FormatError("there is no such file or directory", where=str(source))
-        selector = fs.FileSelector(path, recursive=True, allow_not_found=True)
-        files = readable(lambda: filesystem.get_file_info(selector), source, "Parquet")
-        paths = sorted(file.path for file in files if file.is_file)
-        names = [file[len(path) :].lstrip("/") for file in paths if _matches(file, pattern)]
-        shown = [name for name in names if name.endswith(_SUFFIX) and not _is_hidden(name)]
-        if not shown:
-            hint = f"files end in {_SUFFIX}; those that begin with '.' or '_' are left out"
-            got = f"{len(names)} files, none of them Parquet"
-            raise FormatError("there is no Parquet file", where=str(source), got=got, hint=hint)
-        return cls(filesystem, path, shown, pattern)
+        if kind == fs.FileType.Unknown:
+            raise FormatError("there is neither a file nor a directory", where=str(source))
+        pattern = path if kind == fs.FileType.NotFound else None
+        root, patterns = (path, ()) if pattern is None else levels(path)
+        listing = Listing(filesystem, root, patterns)
+        return cls(filesystem, root, listing.names, pattern, frozenset(listing.directories))
 
     @property
     def is_file(self) -> bool:
@@ -97,16 +90,24 @@ class ParquetTree:
     def holds(self, target: Path) -> bool:
         """Tell whether a release that is written to a path would be part of the tree."""
         # A pattern names files of one depth, and those of a release below the same directory are deeper.
-        whole = self.pattern is None and isinstance(self.filesystem, fs.LocalFileSystem)
-        return whole and Path(os.path.realpath(self.root)) in Path(os.path.realpath(target)).parents
+        above = map(str, Path(os.path.realpath(target)).parents)
+        return self.pattern is None and not self.directories.isdisjoint(above)
 
     def reads(self, path: Path) -> bool:
         """Tell whether a single file of this path is part of the tree, or would be if it were written."""
-        if not isinstance(self.filesystem, fs.LocalFileSystem):
+        if not is_local(self.filesystem):
             return False
-        known = {os.path.realpath(self.path(name)) for name in self.names}
-        named = self.pattern is not None and _matches(os.path.abspath(path), self.pattern)
-        return named or os.path.realpath(path) in known or self.holds(path)
+        real = os.path.realpath(path)
+        directory, name = os.path.split(real)
+        named = self.pattern is not None and fnmatchcase(name, self.pattern.rpartition("/")[2])
+        known = {os.path.realpath(self.path(each)) for each in self.names}
+        return (named and directory in self.directories) or real in known or self.holds(path)
+
+    def stamps(self) -> list[object]:
+        """When each file was changed, and its size; equal as long as the files are what they were."""
+        paths = [self.path(name) for name in self.names]
+        infos = readable(lambda: self.filesystem.get_file_info(paths), self.root, "Parquet")
+        return [(info.type, info.size, info.mtime_ns) for info in infos]
 
     def schema(self) -> pa.Schema:
         """The schema that all files have, but for metadata.
@@ -219,25 +220,6 @@ def writing(path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]) 
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether items are text, which is read and written as codes into a dictionary."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _resolve(source: str) -> tuple[fs.FileSystem, str]:
-    if "://" in source:
-        found: tuple[fs.FileSystem, str] = fs.FileSystem.from_uri(source)
-        return found
-    return fs.LocalFileSystem(), os.path.abspath(source)
-
-
-def _matches(path: str, pattern: str | None) -> bool:
-    """Tell whether a path fits a pattern, directory by directory."""
-    if pattern is None:
-        return True
-    parts, patterns = path.split("/"), pattern.split("/")
-    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith((".", "_")) for part in name.split("/"))
 
 
 def _difference(first: pa.Schema, second: pa.Schema) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
-from uuid import uuid4
+from uuid import NAMESPACE_URL, uuid4, uuid5
 
 import numpy as np
 import pandas as pd
@@ -25,7 +25,7 @@ from pdanon.collapsed import Collapsed, collapse_columns
 from pdanon.decision import GLOBAL, SAMPLE, Decision, check_algorithm, decide
 from pdanon.division import names_column
 from pdanon.errors import FormatError, ParameterError, cause_of
-from pdanon.io import list_dtype
+from pdanon.io import check_name, list_dtype
 from pdanon.itemsets import Itemsets
 from pdanon.mapping import relabelled, relabelled_by_groups
 from pdanon.parquet import ParquetTree, is_text, writing
@@ -86,7 +86,8 @@ def anonymize(
     source : path
         A Parquet file, a directory with files that end in ``.parquet``, in subdirectories or not, or a path
         with the wildcards ``*``, ``?`` and ``[...]``. Or the URI of one that `pyarrow.fs` opens, such as
-        ``s3://bucket/baskets``. Files and directories that begin with ``.`` or ``_`` are left out.
+        ``s3://bucket/baskets``. Files and directories that begin with ``.`` or ``_`` are left out. Links are
+        followed, and each file must be reached in one way only.
     target : path
         What to write, a local path: a file for a file, else a directory. It must not exist, nor be within the
         source.
@@ -110,12 +111,13 @@ def anonymize(
     Raises
     ------
     FormatError
-        If there is no Parquet file, one cannot be read (the message names it, and the row group), files have
-        different columns, or change while they are read; or if the release or the mapping cannot be written,
-        as on a full disk.
+        If there is no Parquet file, one cannot be read (the message names it, and the row group) or is
+        reached in two ways, files have different columns, or change while they are read; if something else
+        than Parquet files would be left out; or if the release or the mapping cannot be written, as on a
+        full disk.
     ParameterError
-        If the target exists, it or the mapping is within the source, the mapping is within the target or not
-        a file of its kind, or the algorithm does not recode equal rows alike.
+        If the target exists or another run writes to it, it or the mapping is within the source, the mapping
+        is within the target or not a file of its kind, or the algorithm does not recode equal rows alike.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
         As the algorithm.
 
@@ -136,9 +138,10 @@ def anonymize(
 
     The files are written to a hidden directory beside the target, which gets the target's name when all of
     it is safe on the disk. Just before, the mapping appears, whole and safe on the disk: a target that is
-    there has its mapping. When the process is killed before, there is no target, the hidden directory
-    stays, the mapping may be there or hidden likewise, and the next run starts anew. After an error, at most
-    the mapping is there.
+    there has its mapping. A locked hidden file keeps other runs from the target for as long, so that none of
+    them replaces the mapping. When the process is killed before, there is no target, the hidden directory
+    and file stay, the mapping may be there or hidden likewise, and the next run starts anew. After an error,
+    at most the mapping is there.
 
     Cost: the source is read twice, and the target once. Memory is bounded by what the algorithm takes for the
     distinct transactions (at least 16 bytes an occurrence and 40 bytes for each of them) and one row group,
@@ -164,16 +167,22 @@ def anonymize(
         hint = "choose a local path, and copy the release when it is complete"
         raise ParameterError("the target is a URI", where="target", got=os.fspath(target), hint=hint)
     tree, target = ParquetTree.find(source), Path(target)
+    for path in (target, *([mapping] if mapping else [])):
+        check_name(path)
     _check_target(target, tree)
     kept = None if mapping is None else _mapping_file(Path(mapping), target, tree)
     private = parameters.get("private")
-    positions = tree.find_columns(column, private if names_column(private) else None)
-    labels = [tree.schema().names[position] for position in positions]
-    decision = decide(_collapsed(tree, labels), algorithm, parameters)
-    with _appearing(target, partial(_write_mapping, decision.mapping, kept)) as draft:
-        _recode(tree, draft, positions, decision)
-        written = ParquetTree.find(draft)
-        _audit(_collapsed(written, labels), decision, tree)
+    stamps = tree.stamps()
+    with _claimed(target):
+        with _unchanged(tree, stamps):
+            positions = tree.find_columns(column, private if names_column(private) else None)
+            labels = [tree.schema().names[position] for position in positions]
+            decision = decide(_collapsed(tree, labels), algorithm, parameters)
+        write_mapping = partial(_write_mapping, decision.mapping, kept)
+        with _appearing(target, write_mapping) as draft, _unchanged(tree, stamps):
+            _recode(tree, draft, positions, decision)
+            written = ParquetTree.find(draft)
+            _audit(_collapsed(written, labels), decision, tree)
     paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
     return Streamed(
         paths, decision.mapping, decision.guarantee, decision.loss, decision.rows, decision.parameters
@@ -212,6 +221,65 @@ def _mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
 def _collapsed(tree: ParquetTree, labels: list[str]) -> Collapsed:
     """The distinct rows of the list column, or of it and the private column."""
     return collapse_columns(tree.columns(labels), len(labels))
+
+
+@contextmanager
+def _claimed(target: Path) -> Iterator[None]:
+    """Keep other runs from a target until the block, or the process, ends in whatever way."""
+    # Of two runs the one that ends last would else replace the mapping of the other, whose target stays.
+    lock = target.with_name(f".{uuid5(NAMESPACE_URL, target.name).hex}.lock")
+    try:
+        number = _locked(lock)
+    except BlockingIOError:
+        number = None
+    except OSError as error:
+        raise _unwritten("release", target, error) from error
+    if number is None:
+        hint = "wait until it has ended, or choose another name; nothing was read or written"
+        raise ParameterError("another run writes to the target", where="target", got=str(target), hint=hint)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)  # first, so that nobody else can have locked what is removed
+        os.close(number)
+
+
+def _locked(path: Path) -> int:
+    """Open and lock a file of this path."""
+    import fcntl  # which not all systems have
+
+    while True:
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if _is_at(path, number):
+                return number
+        except BaseException:
+            os.close(number)
+            raise
+        os.close(number)  # removed in the meantime, by the run that had locked it
+
+
+def _is_at(path: Path, number: int) -> bool:
+    """Tell whether an open file is what a path leads to."""
+    try:
+        return os.path.samestat(os.fstat(number), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+@contextmanager
+def _unchanged(tree: ParquetTree, stamps: list[object]) -> Iterator[None]:
+    """Tell of files that have changed, rather than of what went wrong because of it."""
+    problem = None
+    try:
+        yield
+    except Exception as error:
+        problem = error
+    if tree.stamps() != stamps:
+        raise _changed(tree)
+    if problem is not None:
+        raise problem
 
 
 @contextmanager

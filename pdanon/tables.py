@@ -14,7 +14,16 @@ import pyarrow.csv as pa_csv
 
 from pdanon.columns import find_column
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
-from pdanon.io import named_as, read_csv, read_parquet, replacing, replacing_all, to_csv, to_parquet
+from pdanon.io import (
+    check_name,
+    named_as,
+    read_csv,
+    read_parquet,
+    replacing,
+    replacing_all,
+    to_csv,
+    to_parquet,
+)
 
 __all__ = [
     "check_distinct",
@@ -77,6 +86,7 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
     """Read columns of a table without lists; in CSV, items and labels are text as they stand."""
     if not is_csv(path):
         return read_parquet(path, columns)
+    check_name(path)
     convert = pa_csv.ConvertOptions(
         column_types=dict.fromkeys(("item", "generalized"), pa.string()),
         null_values=[""],
@@ -108,6 +118,7 @@ def write_plain(mapping: pd.DataFrame, path: Path) -> None:
     """Write a table without lists: a mapping, losses, a comparison."""
     if not is_csv(path):
         return to_parquet(mapping, path)
+    check_name(path)
     with replacing(path) as draft:  # Arrow's writer tells a missing label from one without a character
         pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft)
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import pdanon
 from pdanon.algorithms.lra import Blocks
 from pdanon.collapsed import collapse, collapse_columns
+from pdanon.fingerprint import rows_fingerprint
 from pdanon.itemsets import Itemsets
 from pdanon.mapping import relabelled_by_groups
 
@@ -172,3 +173,18 @@ def test_a_private_column_that_was_not_collapsed_is_refused():
     collapsed = collapse(in_batches([["a", "X"]] * 3))
     with pytest.raises(pdanon.ParameterError, match="private column was not collapsed"):
         pdanon.coherence(collapsed, h=1, k=2, p=1, private="private")
+
+
+rows_of_two = st.lists(st.tuples(*[st.frozensets(st.sampled_from("ab\0"), max_size=2)] * 2), max_size=5)
+
+
+@given(rows_of_two, rows_of_two, st.integers(0, 5))
+def test_rows_are_known_by_what_and_how_many_they_are(one, other, cut):
+    def columns(drawn):
+        return [Itemsets.from_series(frame_of([row[which] for row in drawn])["items"]) for which in (0, 1)]
+
+    prints = [rows_fingerprint(columns(drawn)) for drawn in (one, other)]
+    assert (prints[0] == prints[1]) == (Counter(one) == Counter(other))
+    parts = [rows_fingerprint(columns(drawn)) for drawn in (one[:cut], one[cut:])]
+    assert sum(parts) % 2**64 == prints[0]
+    assert rows_fingerprint(collapse_columns([columns(one)], 2).columns) == prints[0]

@@ -182,12 +182,13 @@ def test_killed_while_files_are_written(module, name, tmp_path):
     assert done.returncode == -signal.SIGKILL
     assert not target.exists()
     assert mapping.exists() == (name == "_write_mapping")
-    left = [path for path in tmp_path.iterdir() if path not in (source, mapping)]
-    assert all(path.name.startswith(".") and path.name.endswith(".tmp") for path in left)
-    assert len(left) == 1
+    left = [path.name for path in tmp_path.iterdir() if path not in (source, mapping)]
+    assert {name[0] for name in left} == {"."}
+    assert sorted(name.rpartition(".")[2] for name in left) == ["lock", "tmp"]
     result = stream.anonymize(source, target, k=3, mapping=mapping)
     assert written(target).num_rows == 150
     assert pdanon.read_parquet(mapping).to_dict("list") == result.mapping.to_dict("list")
+    assert not list(tmp_path.glob(".*.lock"))
 
 
 # --- The release and its mapping
@@ -229,7 +230,7 @@ def test_when_a_name_appears_all_that_precedes_it_is_safe_on_the_disk(files, mon
             safe.add(os.fstat(first).st_ino)
         elif name != "write_table":
             named.append(first)
-            (draft,) = target.parent.iterdir()
+            (draft,) = (path for path in target.parent.iterdir() if path.suffix != ".lock")
             parts = [draft, *draft.rglob("*"), *mapping.parent.iterdir()]
             parts += [mapping.parent] if name == "rename" else []
             assert safe >= {path.stat().st_ino for path in parts}
@@ -295,6 +296,7 @@ def test_a_mapping_that_exists_is_replaced(files):
 def test_a_mapping_that_would_be_read_or_released_is_refused(files):
     source, target, mapping = files
     (mapping.parent / "link").symlink_to(source)
+    (source / "store=c").mkdir()
     one, pattern = source / "store=a" / "x.parquet", source / "*" / "x.parquet"
     asked = [
         (source, source / "map.parquet", "within the source"),
@@ -302,6 +304,7 @@ def test_a_mapping_that_would_be_read_or_released_is_refused(files):
         (one, one, "within the source"),
         (one, mapping.parent / "link" / "store=a" / "x.parquet", "within the source"),
         (pattern, one, "within the source"),
+        (mapping.parent / "link" / "*" / "x.parquet", source / "store=c" / "x.parquet", "within the source"),
         (pattern, source / "store=c" / "x.parquet", "within the source"),
         (source, target / "map.parquet", "within the target"),
         (one, target.with_suffix(".parquet"), "within the target"),
@@ -316,3 +319,77 @@ def test_a_mapping_that_would_be_read_or_released_is_refused(files):
             stream.anonymize(read, released, k=3, mapping=path)
         assert not released.exists()
     stream.anonymize(pattern, target, k=3, mapping=source / "map.parquet")  # not what the pattern names
+
+
+# --- Two runs to one target
+
+
+def test_of_two_runs_to_one_target_the_second_is_refused(files, monkeypatch):
+    source, target, mapping = files
+    refused = []
+
+    def again(name, first):
+        if name == "rename" and not refused:
+            with pytest.raises(ParameterError, match="another run writes to the target") as caught:
+                stream.anonymize(source, target, k=9, mapping=mapping)
+            refused.append(caught)
+
+    watch(monkeypatch, again)
+    result = stream.anonymize(source, target, k=3, mapping=mapping)
+    assert len(refused) == 1
+    assert pd.read_csv(mapping)["generalized"].tolist() == result.mapping["generalized"].tolist()
+    assert [*target.parent.iterdir(), *mapping.parent.iterdir()] == [target, mapping]
+
+
+HELD = """
+import sys, pdanon.stream
+recode = pdanon.stream._recode
+def waiting(*args):
+    print("recoding", flush=True)
+    sys.stdin.readline()
+    return recode(*args)
+pdanon.stream._recode = waiting
+pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
+"""
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_target_is_claimed_until_the_process_ends(killed, files):
+    source, target, mapping = files
+    command = [sys.executable, "-c", HELD, source, target, mapping]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"recoding\n"
+        with pytest.raises(ParameterError, match="another run writes to the target"):
+            stream.anonymize(source, target, k=9, mapping=mapping)
+        assert not mapping.exists()
+        stream.anonymize(source, target.with_name("other"), k=9)
+        if killed:
+            process.kill()
+        else:
+            process.communicate(b"\n")
+    assert target.exists() == (not killed)
+    if killed:
+        stream.anonymize(source, target, k=3, mapping=mapping)
+    parts = sorted(path for path in source.rglob("*.parquet") if path.name[0] != "_")
+    frame = pd.concat([pdanon.read_parquet(path) for path in parts], ignore_index=True)
+    assert pd.read_csv(mapping)["support"].tolist() == pdanon.pcta(frame, k=3).mapping["support"].tolist()
+    assert not list(target.parent.glob("*.lock"))
+
+
+def test_a_claim_that_was_let_go_meanwhile_is_taken_anew(tmp_path, monkeypatch):
+    target, open_file = tmp_path / "out", os.open
+
+    def replaced(path, *rest):
+        number = open_file(path, *rest)
+        if pathlib.Path(path).suffix == ".lock" and len(opened) == 0:
+            pathlib.Path(path).unlink()  # by the run that had the claim
+        opened.append(path)
+        return number
+
+    opened = []
+    monkeypatch.setattr(os, "open", replaced)
+    with stream._claimed(target):
+        assert len(opened) == 2
+        with pytest.raises(ParameterError, match="another run"), stream._claimed(target):
+            pass
+    assert list(tmp_path.iterdir()) == []
