@@ -495,7 +495,7 @@ def _look(
     released = _recode(part, labels, became)
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in labels])
     others = released.drop(columns=labels).head(SAMPLE)
-    return _Seen(fingerprint, _count(released, labels, kinds, number), others)
+    return _Seen(fingerprint, _count(released, labels, kinds, number, visible), others)
 
 
 def _together(parts: list[_Seen]) -> _Seen:

@@ -20,7 +20,8 @@ item: a log file is not a place for data that is about to be anonymized.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from pdanon.result import Anonymized
@@ -37,7 +38,10 @@ __all__ = [
     "PdanonError",
     "cause_of",
     "one_line",
+    "readable",
 ]
+
+_Content = TypeVar("_Content")
 
 
 class PdanonError(Exception):
@@ -137,6 +141,18 @@ def cause_of(error: Exception) -> str:
         return os.strerror(number)
     known = (_CAUSES[each.__name__] for each in type(error).__mro__ if each.__name__ in _CAUSES)
     return next(known, "it is damaged, or of another format")
+
+
+def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: str) -> _Content:
+    """What a function reads from a file, or an error that names the file and holds nothing of it."""
+    try:
+        return read()
+    except PdanonError:
+        raise
+    except Exception as error:  # a parser may raise anything on a damaged file
+        problem = cause_of(error)
+    # Raised outside the handler: the parser's own message may show a line of the file.
+    raise FormatError(f"the file cannot be read as {kind}", where=os.fspath(path), got=problem)
 
 
 def one_line(error: PdanonError) -> str:

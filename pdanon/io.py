@@ -13,11 +13,11 @@ import mmap
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -27,8 +27,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pdanon.columns import find_column, is_list_column, is_list_type
-from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
+from pdanon.errors import ColumnError, FormatError, ParameterError, readable
 from pdanon.itemsets import Itemsets
+from pdanon.rowgroups import open_parquet, read_row_group
 
 __all__ = [
     "check_name",
@@ -44,7 +45,6 @@ __all__ = [
 ]
 
 _ATTRS = b"PANDAS_ATTRS"  # the key under which pandas keeps a frame's attrs
-_Content = TypeVar("_Content")
 
 
 @contextmanager
@@ -169,14 +169,20 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     """
 
     def read() -> pd.DataFrame:
-        with pq.ParquetFile(path) as file:
-            absent = set(columns or ()) - set(file.schema_arrow.names)
+        with open_parquet(path) as file:
+            schema = file.schema_arrow
+            absent = set(columns or ()) - set(schema.names)
             if absent:
                 raise ColumnError(
                     f"the file {os.fspath(path)!r} lacks columns {sorted(absent)}",
-                    got=f"columns {file.schema_arrow.names}",
+                    got=f"columns {schema.names}",
                 )
-            table = file.read(columns=columns, use_pandas_metadata=True)
+            chosen = None if columns is None else [*columns, *_index_columns(schema, columns)]
+            groups = range(file.num_row_groups)
+            # One after the other: Arrow cannot put codes into several dictionaries together within lists.
+            tables = [read_row_group(file, number, os.fspath(path), chosen) for number in groups]
+            empty = schema.empty_table() if chosen is None else schema.empty_table().select(chosen)
+        table = pa.concat_tables(tables or [empty])
         frame: pd.DataFrame = table.to_pandas(types_mapper=list_dtype)
         if _ATTRS in (table.schema.metadata or {}):
             frame.attrs = json.loads(table.schema.metadata[_ATTRS])
@@ -230,7 +236,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     check_name(path)
     table = _to_table(frame)
     with replacing(path) as temporary:
-        pq.write_table(table, temporary)
+        pq.write_table(table, temporary, write_page_checksum=True)
 
 
 def read_csv(
@@ -424,22 +430,18 @@ def check_name(path: str | os.PathLike[str]) -> None:
     raise FormatError(problem, where=os.fsdecode(path), hint="rename the file or its directory")
 
 
-def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: str) -> _Content:
-    """What a function reads from a file, or an error that names the file and holds nothing of it."""
-    try:
-        return read()
-    except (OSError, ValueError, NotImplementedError, pa.ArrowException, pd.errors.ParserWarning) as error:
-        problem = cause_of(error)
-    # Raised outside the handler: the parser's own message may show a line of the file.
-    raise FormatError(f"the file cannot be read as {kind}", where=os.fspath(path), got=problem)
-
-
 def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str]) -> None:
     """Check that a CSV file has a column, without a word of a first line that may be one of the data."""
     if column not in header.columns:
         hint = "the first line of the file must name its columns"
         got = f"{header.shape[1]} columns"
         raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
+
+
+def _index_columns(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
+    """The columns that pandas noted as index, but for those that are chosen anyway."""
+    noted = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
+    return [name for name in noted if isinstance(name, str) and name in schema.names and name not in columns]
 
 
 def list_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:

@@ -40,6 +40,8 @@ _TIME_INDEXES = {
 }
 _ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
 
+_DAMAGED_HINT = "the file that it was read from may be damaged: pdanon.read_parquet checks"
+
 
 def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
     """The lists of a column as Arrow has them; text that looks like a list is refused."""
@@ -55,15 +57,18 @@ def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array,
     chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
     if not is_list_type(lists.type):
         raise ItemsetDtypeError("the column does not hold lists", got=f"type {_kind(lists.type)}")
+    _refuse_damaged(chunks, "its lists are longer than what they hold")
     lengths = _concatenate([_lengths(chunk) for chunk in chunks], np.int64)
     nulls = _concatenate([to_numpy(chunk.is_null()) for chunk in chunks], np.bool_)
     kind = item_type(lists.type.value_type)
     parts = [chunk.flatten() for chunk in chunks]
+    _refuse_unknown_codes(parts)
     found = _from_dictionary(parts, kind)
     if found is None:
         flat = pa.chunked_array([plain(part, kind) for part in parts], type=kind)
         found = _dictionary(flat, lengths)
     codes, values = found
+    _refuse_damaged([values], "its text is not UTF-8", full=True)
     return codes, offsets_of(lengths), values, nulls
 
 
@@ -172,6 +177,26 @@ def _from_dictionary(parts: Sequence[pa.Array], kind: pa.DataType) -> tuple[Code
     if pc.any(pc.is_null(values, nan_is_null=True)).as_py():
         return None
     return to_numpy(parts[0].indices).astype(np.int32), values
+
+
+def _refuse_damaged(arrays: Sequence[pa.Array], got: str, *, full: bool = False) -> None:
+    """Refuse arrays that are not what they seem, as of a damaged file: their use would read elsewhere."""
+    try:
+        for array in arrays:
+            array.validate(full=full)
+        return
+    except pa.ArrowInvalid:
+        pass
+    raise ItemsetDtypeError("the column is damaged", got=got, hint=_DAMAGED_HINT)
+
+
+def _refuse_unknown_codes(parts: Sequence[pa.Array]) -> None:
+    for part in parts:
+        if isinstance(part, pa.DictionaryArray) and len(part) > part.null_count:
+            least, most = pc.min_max(part.indices).values()
+            if least.as_py() < 0 or most.as_py() >= len(part.dictionary):
+                got = f"codes that are not in a dictionary of {len(part.dictionary)} entries"
+                raise ItemsetDtypeError("the column is damaged", got=got, hint=_DAMAGED_HINT)
 
 
 def _refuse_missing(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> None:

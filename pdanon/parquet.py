@@ -22,10 +22,11 @@ from pyarrow import fs
 
 from pdanon.columns import find_column, is_list_type
 from pdanon.division import two_columns
-from pdanon.errors import FormatError, ItemsetDtypeError
-from pdanon.io import list_dtype, readable
+from pdanon.errors import FormatError, ItemsetDtypeError, readable
+from pdanon.io import list_dtype
 from pdanon.itemsets import Itemsets
 from pdanon.listing import Listing, entry_of, is_local, levels, resolve
+from pdanon.rowgroups import leaves_by_column, open_parquet, read_row_group
 
 __all__ = ["ParquetTree", "is_text", "writing"]
 
@@ -119,7 +120,7 @@ class ParquetTree:
         """
         first: pa.Schema | None = None
         for name in self.names:
-            with self.open(name) as file:
+            with open_parquet(self.path(name), self.filesystem) as file:  # as it is, without codes
                 schema = file.schema_arrow.remove_metadata()
             first = schema if first is None else first
             if difference := _difference(first, schema):
@@ -145,21 +146,16 @@ class ParquetTree:
     def open(self, name: str) -> Iterator[pq.ParquetFile]:
         """Open a file; text in lists is read as codes into a dictionary, for the length of a row group."""
         path = self.path(name)
-
-        def opened() -> pq.ParquetFile:
-            with pq.ParquetFile(path, filesystem=self.filesystem) as file:
-                texts = _texts_in_lists(file)
-            return pq.ParquetFile(path, filesystem=self.filesystem, read_dictionary=texts)
-
-        with readable(opened, path, "Parquet") as file:
+        with open_parquet(path, self.filesystem) as file:
+            texts = _texts_in_lists(file)
+        with open_parquet(path, self.filesystem, texts) as file:
             yield file
 
     def read(
         self, file: pq.ParquetFile, name: str, number: int, columns: list[str] | None = None
     ) -> pa.Table:
         """Read a row group of a file that is open."""
-        where = f"{self.path(name)}, row group {number}"
-        return readable(lambda: file.read_row_group(number, columns=columns), where, "Parquet")
+        return read_row_group(file, number, self.path(name), columns)
 
     def itemsets(self, lists: pa.ChunkedArray, name: str, number: int, *, sets: bool = True) -> Itemsets:
         """The list column of a row group, encoded; with ``sets=False`` not sorted, to be relabelled."""
@@ -208,6 +204,7 @@ def writing(path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]) 
     described = base64.b64encode(published.serialize().to_pybytes())
     # Arrow notes the types of the columns in the file: here those that they are to be read with.
     options: dict[str, Any] = {"compression": _compression(file), "store_schema": False}
+    options["write_page_checksum"] = True
     options["write_batch_size"] = 2**16  # Arrow looks through the dictionary once a batch, for statistics
     path.parent.mkdir(parents=True, exist_ok=True)
     with pq.ParquetWriter(path, pa.schema(fields, metadata), **options) as writer:
@@ -233,14 +230,11 @@ def _difference(first: pa.Schema, second: pa.Schema) -> str:
     return ", ".join(f"column {b.name!r} of type {b.type} instead of {a.type}" for a, b in pairs)
 
 
-def _texts_in_lists(file: pq.ParquetFile) -> list[str]:
-    lists = {field.name for field in file.schema_arrow if is_list_type(field.type)}
-    columns = (file.schema.column(number) for number in range(len(file.schema)))
-    return [
-        column.path
-        for column in columns
-        if column.path.split(".")[0] in lists and column.physical_type == "BYTE_ARRAY"
-    ]
+def _texts_in_lists(file: pq.ParquetFile) -> list[int]:
+    """The leaves that are text of lists."""
+    pairs = zip(file.schema_arrow, leaves_by_column(file.schema_arrow), strict=True)
+    leaves = [leaf for field, own in pairs if is_list_type(field.type) for leaf in own]
+    return [leaf for leaf in leaves if file.schema.column(leaf).physical_type == "BYTE_ARRAY"]
 
 
 def _compression(file: pq.ParquetFile) -> str:
