@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import wraps
-from typing import Any
+from typing import Any, NamedTuple
 
 import dask
 import dask.dataframe as dd
@@ -47,23 +47,12 @@ _LISTS_HINT = (
 )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Seen:
-    """What there is to know of rows that were read again and recoded.
+class _Seen(NamedTuple):
+    """What there is to know of rows that were read again and recoded."""
 
-    Parameters
-    ----------
-    fingerprint : int
-        That of the rows that were read.
-    published : Collapsed
-        What became of them.
-    others : pandas.DataFrame
-        The first rows of the columns that pass through.
-    """
-
-    fingerprint: int
-    published: Any
-    others: pd.DataFrame
+    fingerprint: int  # of the rows that were read
+    published: Any  # what became of them, collapsed
+    others: pd.DataFrame  # the first rows of the columns that pass through
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
@@ -170,12 +159,15 @@ def anonymize(
     """
     check_algorithm(algorithm, parameters)
     labels = _list_columns(frame, column, parameters.get("private"))
-    decision, counted = _decided(frame, labels, algorithm, parameters)
+    counted = _counted(frame, labels)
+    expected = rows_fingerprint(counted.columns)
+    decision = decide(counted, algorithm, parameters)
+    del counted
     released, seen = _recoded(frame, labels, decision)
     read = seen.compute()
     if read.published.n_rows != decision.rows:
         raise _changed(f"{read.published.n_rows} rows instead of {decision.rows}")
-    if read.fingerprint != counted:
+    if read.fingerprint != expected:
         raise _changed("other items in the rows")
     demand(decision.guarantee.audit(read.published))
     pass_through(read.others, [])
@@ -404,14 +396,6 @@ def _counted(
     columns = frame[labels]  # of Parquet files no more is read
     counted: Collapsed = _counts(columns.to_delayed(), columns._meta, labels, read).compute()
     return counted
-
-
-def _decided(
-    frame: dd.DataFrame, labels: list[Hashable], algorithm: str, parameters: dict[str, Any]
-) -> tuple[Decision, int]:
-    """What becomes of the items, and the fingerprint of the rows that this was decided on."""
-    counted = _counted(frame, labels)
-    return decide(counted, algorithm, parameters), rows_fingerprint(counted.columns)
 
 
 def _counts(

@@ -420,14 +420,10 @@ def _write_csv(frame: pd.DataFrame, path: Path, field_separator: str) -> None:
 
 
 def check_name(path: str | os.PathLike[str]) -> None:
-    """Check that Arrow, which knows no others, can be given a path."""
-    try:
-        os.fsdecode(path).encode()
-    except UnicodeEncodeError:
-        problem = "the path is not UTF-8"
-    else:
-        return
-    raise FormatError(problem, where=os.fsdecode(path), hint="rename the file or its directory")
+    """Check that a path, links followed, is UTF-8: Arrow takes no others."""
+    real = os.path.realpath(path)
+    if real != real.encode(errors="replace").decode():
+        raise FormatError("the path is not UTF-8", where=real, hint="rename the file or its directory")
 
 
 def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str]) -> None:

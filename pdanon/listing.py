@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from pyarrow import fs
 
 from pdanon.errors import FormatError, ParameterError
-from pdanon.io import check_name, readable
+from pdanon.io import readable
 
 __all__ = ["Entry", "Listing", "entry_of", "is_local", "levels", "resolve"]
 
@@ -207,11 +207,12 @@ def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
     text = os.fsdecode(source)
     if not text:
         raise ParameterError("the source has no name", where="source", hint="'.' is the current directory")
-    check_name(text)
     if "://" not in text:
         # The way up from a link does not lead to the directory that holds the link.
-        absolute = os.path.realpath if ".." in text.split("/") else os.path.abspath
-        return fs.LocalFileSystem(), absolute(text)
+        path = os.path.realpath(text) if ".." in text.split("/") else os.path.abspath(text)
+        if not _is_utf8(path):
+            raise FormatError("the path is not UTF-8", where=path, hint="rename the file or its directory")
+        return fs.LocalFileSystem(), path
     if "#" in text or (text.startswith("file:") and "?" in text):
         hint = "in a URI '#' is written %23 and '?' is written %3F"
         raise FormatError("the end of the URI is no part of the path", where=text, hint=hint)
@@ -242,8 +243,4 @@ def _is_parquet(name: str) -> bool:
 
 
 def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return name == name.encode(errors="replace").decode()

@@ -91,7 +91,10 @@ def apply_mapping(
     Notes
     -----
     The result has no guarantee of its own: audit what will be published, which may be the union of this
-    frame and the earlier release.
+    frame and the earlier release. With ``unseen="suppress"`` audit the rows that hold an unseen item by
+    themselves, too: who knows that item knows that no earlier row has it.
+
+    Missing rows become empty if the mapping suppresses an item, or unseen ones are suppressed.
 
     Examples
     --------

@@ -64,8 +64,10 @@ class ParquetTree:
         Raises
         ------
         FormatError
-            If there are none, the URI cannot be opened, a file is reached in two ways, or something else than
-        Parquet files is there; what is hidden is left out.
+            If there are none, the URI cannot be opened, a file is reached in two ways, or something else
+            than Parquet files would be left out.
+        ParameterError
+            If the path is empty.
         """
         filesystem, path = resolve(source)
         kind = readable(lambda: entry_of(filesystem, path).kind, source, "Parquet")

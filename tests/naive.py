@@ -45,6 +45,17 @@ def km_threats(rows, k, m):
     return {itemset: rare[itemset] for itemset in minimal(rare)}
 
 
+def is_too_few(rows, k):
+    """Whether the empty itemset, which is in all rows that are not missing, is in some, but fewer than k."""
+    return 0 < sum(row is not None for row in rows) < k
+
+
+def km_audit(rows, k, m):
+    """Support of each minimal itemset that breaks k^m-anonymity, the empty one included; None is missing."""
+    rows = [row for row in rows if row is not None]
+    return {frozenset(): len(rows)} if is_too_few(rows, k) else km_threats(rows, k, m)
+
+
 def lm_threats(rows, l, m, sensitive, k=None):  # noqa: E741
     """Support of each minimal set of up to m known items, none included, that breaks l^m-diversity or k."""
     known = [row - sensitive for row in rows]
@@ -72,11 +83,14 @@ def exposure(rows, k, m):
 
 
 def rows_at_risk(rows, k, m):
-    return sum(size > 0 for size in exposure(rows, k, m))
+    rows = [row for row in rows if row is not None]
+    return len(rows) if is_too_few(rows, k) else sum(size > 0 for size in exposure(rows, k, m))
 
 
 def constraints_hold(rows, constraints, k, mapping):
     """Whether what each constraint became is in none or at least k of the published rows."""
+    if is_too_few(rows, k):
+        return False
     images = [frozenset(mapping[item] for item in each) - {None} for each in constraints]
     return all(not image or support(rows, image) == 0 or support(rows, image) >= k for image in images)
 

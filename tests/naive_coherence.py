@@ -62,8 +62,8 @@ def eliminated(found, losses, criterion):
 
 
 def parts_are_shared(rows, k, public):
-    """Whether at least k rows have exactly the public items of each row."""
-    parts = Counter(row & set(public) for row in rows)
+    """Whether at least k rows have exactly the public items of each row, or are missing (None) as it is."""
+    parts = Counter(None if row is None else row & set(public) for row in rows)
     return all(count >= k for count in parts.values())
 
 

@@ -16,7 +16,10 @@ import naive
 
 
 def matches(rows, quasi, items):
-    return sum(quasi == other and items <= held for other, held in rows)
+    """Rows of a class that hold items and are not missing (None); if all are missing, those of the class."""
+    own = [held for other, held in rows if quasi == other]
+    present = [held for held in own if held is not None]
+    return sum(items <= held for held in present) if present else len(own)
 
 
 def parts(items, m):
@@ -29,7 +32,7 @@ def kkm_broken(rows, k, m):
     """For each row what may be known of it and matches fewer than k rows, with their number and why."""
     found = []
     for quasi, items in rows:
-        known = {part: matches(rows, quasi, part) for part in parts(items, m)}
+        known = {part: matches(rows, quasi, part) for part in parts(items or (), m)}
         found.append(
             {
                 (quasi, part): (count, "rare" if part else "class")

@@ -60,14 +60,14 @@ def test_questions_about_a_column(column, itemset):
 @given(columns(), st.integers(2, 4), st.integers(1, 4))
 def test_rare_itemsets_of_a_column(column, k, m):
     series, rows = column
-    sets = [row or frozenset() for row in rows]
+    sets = [None if row is None else frozenset(row) for row in rows]
     table = series.itemset.rare(k, m)
-    threats = naive.km_threats(sets, k, m)
+    threats = naive.km_audit(sets, k, m)
     assert [*table.columns] == ["itemset", "support"]
     assert [*map(tuple, pa.chunked_array(table["itemset"]).to_pylist())] == naive.by_size(threats)
     assert table["support"].tolist() == [threats[frozenset(each)] for each in naive.by_size(threats)]
     assert series.itemset.is_km_anonymous(k, m) == (not threats)
-    assert series.itemset.is_km_anonymous(k, None) == (not naive.km_threats(sets, k, None))
+    assert series.itemset.is_km_anonymous(k, None) == (not naive.km_audit(sets, k, None))
 
 
 @settings(max_examples=40)

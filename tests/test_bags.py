@@ -46,13 +46,14 @@ def test_rows_come_back_sorted_with_all_they_hold(layout, rows):
 @given(ROWS, st.integers(2, 4))
 def test_rows_are_counted_as_they_are_listed(rows, k):
     audit = arrow(rows, pa.list_(pa.string())).txanon.audit(TransactionalK(k))
-    times = Counter(tuple(row or ()) for row in rows)
+    times = Counter(None if row is None else tuple(row) for row in rows)
     rare = {row: count for row, count in times.items() if count < k}
     assert audit.rows_at_risk == sum(rare.values())
     assert audit.holds == (not rare)
     threats = audit.threats
     assert [*threats.columns] == ["itemset", "support", "why"]
-    assert dict(zip(map(tuple, listed(threats["itemset"])), threats["support"], strict=True)) == rare
+    itemsets = [None if row is None else tuple(row) for row in listed(threats["itemset"])]
+    assert dict(zip(itemsets, threats["support"], strict=True)) == rare
     assert (threats["why"] == "rare").all()
 
 
@@ -81,10 +82,10 @@ def test_text_is_no_bag():
         Bags.from_series(pd.Series([1, 2]))
 
 
-def test_a_missing_row_counts_as_one_without_items():
-    frame = arrow([None, [], ["a"], ["a"]], pa.list_(pa.string()))
-    assert frame.txanon.audit(TransactionalK(2)).holds
-    assert not frame.txanon.audit(TransactionalK(3)).holds
+def test_a_missing_row_is_not_like_one_without_items():
+    for rows, at_risk in (([None, []], 2), ([None, None], 0), ([[], []], 0), ([None, [], []], 1)):
+        frame = arrow([*rows, ["a"], ["a"]], pa.list_(pa.string()))
+        assert frame.txanon.audit(TransactionalK(2)).rows_at_risk == at_risk
 
 
 def test_transactional_implies_every_itemset():

@@ -64,6 +64,10 @@ def assert_same(algorithm, rows, blocks, spare, k, weights=None, **asked):
     if "constraints" in asked:
         asked["constraints"] = [sorted(each) for each in asked["constraints"]]
     given = {"k": k, "utility": blocks, "max_suppressed": share, "weights": weights, **asked}
+    if broken is None and len(rows) < k:  # alone, a row has nobody to hide among, whatever is suppressed
+        with pytest.raises(pdanon.InfeasibleError, match="larger than the number of rows"):
+            release_of(algorithm, rows, **given)
+        return
     if broken is None:
         result = release_of(algorithm, rows, **given)
         assert outcome(result) == expected
@@ -203,7 +207,7 @@ def test_too_few_rows_are_infeasible_unless_all_may_go(algorithm, m):
 
 @both
 def test_no_rows_and_no_items(algorithm):
-    for rows in ([], [set()], [None, set()]):
+    for rows in ([], [set(), set()], [None, set(), set()], [None]):
         result = release_of(algorithm, rows, k=2, utility=[["a"]], max_suppressed=0.5)
         assert len(result.mapping) == 0
         assert len(result.frame) == len(rows)

@@ -47,6 +47,10 @@ def parts(rows, wanted):
     return [None if row is None else [item for item in row if item in wanted] for row in rows]
 
 
+def as_sets(rows):
+    return [None if row is None else frozenset(row) for row in rows]
+
+
 def two_columns(rows):
     """The rows with their private items in a column of their own: collapsed, and as a frame."""
     public, private = parts(rows, "abcd"), parts(rows, PRIVATE)
@@ -87,18 +91,10 @@ COHERENCES = {"h": SHARES, "k": st.integers(2, 5), "p": st.integers(1, 4)}
 @given(rows=repeated_rows())
 def test_pairs_are_counted_by_both_columns(rows):
     found, _ = two_columns(rows)
-    columns = [map(frozenset, column.to_arrow().to_pylist()) for column in (found.itemsets, found.private)]
+    columns = [as_sets(column.to_arrow().to_pylist()) for column in (found.itemsets, found.private)]
     pairs = list(zip(*columns, strict=True))
     assert len(set(pairs)) == len(pairs)
-    expected = Counter(
-        zip(
-            *(
-                map(frozenset, ([] if row is None else row for row in part))
-                for part in (parts(rows, "abcd"), parts(rows, PRIVATE))
-            ),
-            strict=True,
-        )
-    )
+    expected = Counter(zip(as_sets(parts(rows, "abcd")), as_sets(parts(rows, PRIVATE)), strict=True))
     assert dict(zip(pairs, found.itemsets.weights.tolist(), strict=True)) == expected
     assert found.private.weights.tolist() == found.itemsets.weights.tolist()
 

@@ -31,7 +31,7 @@ def in_order(supports):
 @given(row_lists(longest=6), st.integers(2, 5), st.none() | st.integers(1, 5))
 def test_km_audit_is_the_naive_recount(rows, k, m):
     audit = KmAnonymity(k, m).audit(frame_of(rows))
-    expected = naive.km_threats(rows, k, m)
+    expected = naive.km_audit(rows, k, m)
     assert audit.rows_at_risk == naive.rows_at_risk(rows, k, m)
     assert audit.holds == (not expected)
     assert threats_of(audit) == in_order(expected)
@@ -57,6 +57,20 @@ def test_empty_and_missing_rows_hold_no_threat():
     frame = frame_of([{"a"}, {"a"}, set(), None])
     assert KmAnonymity(2, None).audit(frame).holds
     assert KmAnonymity(3, 1).audit(frame).rows_at_risk == 2
+
+
+@pytest.mark.parametrize("m", [1, 3, None])
+def test_nothing_known_is_an_itemset_that_rows_that_are_not_missing_hold(m):
+    """An item that was suppressed leads to a row that is there, and not to a missing one."""
+    for rows, few in (([None], 0), ([set()], 1), ([set(), None], 1), ([set(), set(), None], 0), ([], 0)):
+        audit = KmAnonymity(2, m).audit(frame_of(rows))
+        assert audit.rows_at_risk == few
+        assert threats_of(audit) == [((), 1)] * few
+        became = pd.DataFrame(
+            {"group": [0], "item": pd.array(["q"], "string[pyarrow]"), "generalized": [None]}
+        )
+        became["generalized"] = became["generalized"].astype("string[pyarrow]")
+        assert PrivacyConstraints([["q"]], 2, became).audit(frame_of(rows)).rows_at_risk == few
 
 
 def test_m_beyond_the_longest_row_is_all_of_it():
@@ -90,6 +104,7 @@ def test_constraints_on_original_rows(rows, constraints, k):
     assume(constraints)
     audit = PrivacyConstraints([sorted(each) for each in constraints], k).audit(frame_of(rows))
     rare = [each for each in constraints if 0 < naive.support(rows, each) < k]
+    rare = [frozenset()] if naive.is_too_few(rows, k) else rare
     assert audit.holds == naive.constraints_hold(rows, constraints, k, {item: item for item in items})
     assert audit.rows_at_risk == sum(any(each <= row for each in rare) for row in rows)
     assert threats_of(audit) == [
@@ -114,6 +129,7 @@ def test_constraints_on_recoded_rows(rows, constraints, k, data):
     audit = guarantee.audit(frame_of(published))
     images = [frozenset(became[item] for item in each) - {None} for each in constraints]
     rare = [image for image in images if image and 0 < naive.support(published, image) < k]
+    rare = [frozenset()] if naive.is_too_few(published, k) else rare
     assert audit.holds == naive.constraints_hold(published, constraints, k, became)
     assert audit.rows_at_risk == sum(any(image <= row for image in rare) for row in published)
     assert {frozenset(each) for each, _ in threats_of(audit)} == set(rare)

@@ -336,3 +336,17 @@ def test_the_command_line_prints_names_that_are_not_text(run, tmp_path, monkeypa
     assert (code, err) == (0, "")
     assert f"written    {tmp_path}/\\udcff.csv" in out
     assert target.exists()
+
+
+def test_a_directory_that_is_not_text_is_refused_where_one_works_in_it(tmp_path, monkeypatch):
+    (tmp_path / NOT_TEXT).mkdir()
+    pdanon.to_parquet(baskets(), tmp_path / "in.parquet")
+    monkeypatch.chdir(tmp_path / NOT_TEXT)
+    for use in (
+        lambda: pdanon.to_parquet(baskets(), "x.parquet"),
+        lambda: stream.anonymize(tmp_path / "in.parquet", "x.parquet", k=2),
+        lambda: ParquetTree.find("x.parquet"),
+    ):
+        with pytest.raises(FormatError, match="the path is not UTF-8"):
+            use()
+    assert list(Path().iterdir()) == []

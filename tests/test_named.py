@@ -116,6 +116,16 @@ def test_a_mapping_in_which_such_an_item_became_another_is_refused(make):
         assert SECRET not in str(caught.value)
 
 
+def test_an_item_that_the_mapping_shows_somewhere_is_not_left_out():
+    partly = pd.DataFrame(
+        {"group": [0, 1], "item": ["flu", "flu"], "generalized": [None, "flu"]}, dtype="str"
+    )
+    frame, guarantee = people(["t"], ["t"]), NAMED["KLm"](["flu"])
+    with pytest.raises(ParameterError, match="does not occur"):
+        frame.txanon.audit(guarantee.with_mapping(partly))
+    assert frame.txanon.audit(guarantee.with_mapping(partly.head(1))).holds
+
+
 @guarantees
 def test_what_is_no_mapping_is_refused(make):
     for wrong in ("mapping", mapping_of({}).drop(columns="item")):

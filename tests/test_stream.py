@@ -242,7 +242,7 @@ def test_constraints_are_audited_with_the_mapping(tmp_path):
 
 
 def test_no_rows_and_empty_rows(tmp_path):
-    for number, drawn in enumerate(([], [[]], [None, []])):
+    for number, drawn in enumerate(([], [[], []], [None, [], []], [None])):
         path, target = tmp_path / f"in{number}.parquet", tmp_path / f"out{number}.parquet"
         pq.write_table(pa.table({"items": pa.array(drawn, pa.list_(pa.string()))}), path)
         assert stream.anonymize(path, target, k=2).rows == len(drawn)
@@ -333,11 +333,12 @@ def test_recoding_alone_is_that_of_a_frame(suppressed, tmp_path):
         {"item": "string[pyarrow]", "generalized": "string[pyarrow]"}
     )
     tree = ParquetTree.find(one_file(table, tmp_path))
-    decision = Decision(mapping, pdanon.KmAnonymity(2, 2), pd.Series(dtype=float), 150, {"algorithm": "pcta"})
+    known = mapping, pdanon.KmAnonymity(2, 2), pd.Series(dtype=float), 150, {"algorithm": "pcta"}
+    decision = Decision(*known, missing_as_empty=bool(suppressed))
     stream._recode(tree, target, (1,), decision)
     expected = pdanon.apply_mapping(frame_in_memory(table), mapping)
     assert read(target)["items"].to_pylist() == lists_of(expected)
-    assert None in lists_of(expected)
+    assert (None in lists_of(expected)) == (not suppressed)
 
 
 def test_a_uri_is_read_as_a_path(tmp_path):
@@ -387,12 +388,15 @@ def test_a_release_is_written_to_a_local_path(tmp_path):
 def test_collapsing_counts_rows_and_audits_alike(batches):
     kind = pa.list_(pa.string())
     found = collapse(Itemsets.from_arrow(pa.array(batch, kind)) for batch in batches)
-    itemsets, every = found.itemsets, [row or [] for batch in batches for row in batch]
-    sets = [frozenset(row) for row in itemsets.to_arrow().to_pylist()]
-    assert dict(zip(sets, itemsets.weights.tolist(), strict=True)) == Counter(map(frozenset, every))
+    itemsets, every = found.itemsets, [row for batch in batches for row in batch]
+    sets, expected = (
+        [None if row is None else frozenset(row) for row in rows]
+        for rows in (itemsets.to_arrow().to_pylist(), every)
+    )
+    assert dict(zip(sets, itemsets.weights.tolist(), strict=True)) == Counter(expected)
     assert len(set(sets)) == len(sets)
     for guarantee in (pdanon.KmAnonymity(3, 2), pdanon.KmAnonymity(2, None), pdanon.KmAnonymity(3, 3)):
-        one, other = guarantee.audit(found), guarantee.audit(frame_of(every))
+        one, other = guarantee.audit(found), guarantee.audit(frame_of(map(set, every)))
         assert one.rows_at_risk == other.rows_at_risk
         assert one.threats["itemset"].tolist() == other.threats["itemset"].tolist()
         assert one.threats["support"].tolist() == other.threats["support"].tolist()
@@ -410,7 +414,7 @@ def test_weighted_constraints_are_audited_alike():
 def test_a_release_that_fails_its_audit_is_withheld(tmp_path, monkeypatch):
     source = partitions(table_of(), tmp_path)
     monkeypatch.setattr(
-        stream, "relabelled", lambda itemsets, items, labels: Itemsets.from_arrow(itemsets.to_arrow())
+        stream, "relabelled", lambda itemsets, *_, **asked: Itemsets.from_arrow(itemsets.to_arrow())
     )
     with pytest.raises(GuaranteeError):
         stream.anonymize(source, tmp_path / "out", k=30)

@@ -90,8 +90,9 @@ def clump(
     The distortion of a group, GGD, is the loss metric LM summed over the published labels, plus 1 for each
     suppressed item. It is compared as an integer.
 
-    Rows without items stay so. If there are some, but fewer than k, the shortest rows (then: the first) are
-    suppressed until there are k; all rows, if fewer than k would be left.
+    Rows without items stay so; missing ones become empty if there are empty ones. If there are some, but
+    fewer than k, the shortest rows (then: the first) are suppressed until there are k; all rows, if fewer
+    than k would be left.
 
     Cost: memory of 20 bytes for each occurrence and level of the hierarchy; time of
     ``r + lookahead`` comparisons a row, each as long as a row has nodes above its items.

@@ -69,8 +69,9 @@ def partition(
     NCP (then: the first in the hierarchy). Rows of a kind that fewer than k are of stay as they were; if
     they would be fewer than k, so do rows of other kinds, those that gain least (then: the first).
 
-    Rows without items stay so. If there are some, but fewer than k, the shortest rows (then: the first) are
-    suppressed until there are k; all rows, if fewer than k would be left. Nothing else is suppressed.
+    Rows without items stay so; missing ones become empty if there are empty ones. If there are some, but
+    fewer than k, the shortest rows (then: the first) are suppressed until there are k; all rows, if fewer
+    than k would be left. Nothing else is suppressed.
 
     Cost: memory of 40 bytes an occurrence and 60 bytes a row; time grows with the rows, and with the number
     of nodes that are tried for a group.

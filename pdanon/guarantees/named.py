@@ -38,7 +38,7 @@ class Told:
     Parameters
     ----------
     left_out : frozenset of str
-        Those that were suppressed, in some rows or in all.
+        Those that were suppressed wherever they were.
     others : frozenset of str
         Labels that read as sets of which one is a member, and are none.
     """
@@ -79,7 +79,10 @@ class Told:
             )
         wanted, sets = _distinct(named), _looking_like_sets(labels.unique())
         others = (label for label in sets if not wanted.isdisjoint(label_members(label)))
-        return cls(_distinct(items.filter(pc.and_(own, pc.is_null(labels)))), frozenset(others))
+        return cls(
+            _distinct(items.filter(own)) - _distinct(items.filter(pc.and_(own, labels.is_valid()))),
+            frozenset(others),
+        )
 
 
 def label_members(label: str) -> list[str]:
