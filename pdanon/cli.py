@@ -43,6 +43,7 @@ from pdanon.options import (
     of_guarantee,
     table_file,
 )
+from pdanon.parameters import DEFAULT_M, check_unsaid
 from pdanon.policy import Policy
 from pdanon.registry import parameters_of
 from pdanon.report import write_page
@@ -173,11 +174,13 @@ def _least_lossy(
     column: str | None,
     *,
     k: int,
-    m: int | None = 2,
+    m: int | None = DEFAULT_M,
     constraints: Any = None,
     **options: Any,
 ) -> Anonymized:
     """What `pdanon.anonymize` finds for the guarantee that is asked for."""
+    if constraints is not None:
+        check_unsaid(m)
     guarantee = KmAnonymity(k, m) if constraints is None else PrivacyConstraints(constraints, k)
     return choice.anonymize(frame, guarantee, column, **options)
 
@@ -266,6 +269,7 @@ def _algorithms(arguments: argparse.Namespace) -> int:
 def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     if arguments.constraints is None:
         return KmAnonymity(arguments.k, arguments.m)
+    check_unsaid(arguments.m)
     constraints = read_constraints(arguments.constraints, arguments.column, arguments.separator)
     mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
     return PrivacyConstraints(constraints, arguments.k, mapping)
@@ -432,10 +436,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     audit.add_argument("source", metavar="RELEASED", type=table_file, help="the release: .parquet or .csv")
     audit.add_argument("-k", required=True, **DEMANDS["k"])
-    audit.add_argument("-m", default=2, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
+    audit.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
     _add_format(audit)
     audit.add_argument(
-        "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (-m is not used then)"
+        "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (not with -m)"
     )
     audit.add_argument(
         "--mapping", metavar="FILE", type=table_file, help="the mapping of the release, to audit constraints"

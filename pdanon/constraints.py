@@ -20,7 +20,7 @@ from pdanon.columns import find_column
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.itemsets import Codes, Itemsets
-from pdanon.parameters import check_count, check_k, check_m, check_share, constraint_list
+from pdanon.parameters import check_count, check_k, check_m, check_share, check_unsaid, constraint_list
 from pdanon.support import ItemsetTable, SupportIndex
 
 __all__ = [
@@ -348,10 +348,12 @@ def privacy_model(
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or `AllItemsets` are those of other data.
+        If a parameter is out of range, m was said beside constraints, or `AllItemsets` are those of other
+        data.
     """
     if constraints is None:
         return KmAnonymity(k, m)
+    check_unsaid(m)
     if not isinstance(constraints, AllItemsets):
         return PrivacyConstraints(constraints, k)
     known = itemsets.lookup(constraints.items) >= 0

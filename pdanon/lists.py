@@ -180,7 +180,7 @@ def _from_dictionary(parts: Sequence[pa.Array], kind: pa.DataType) -> tuple[Code
 
 
 def _refuse_damaged(arrays: Sequence[pa.Array], got: str, *, full: bool = False) -> None:
-    """Refuse arrays that are not what they seem, as of a damaged file: their use would read elsewhere."""
+    """Refuse arrays that are not what they seem, as of a damaged file: their users would read elsewhere."""
     try:
         for array in arrays:
             array.validate(full=full)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
 from numbers import Integral, Real
@@ -28,6 +28,8 @@ from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.support import MOST_ROWS, ItemsetTable, SupportIndex
 
 __all__ = [
+    "DEFAULT_M",
+    "Unsaid",
     "check_count",
     "check_feasible",
     "check_k",
@@ -36,14 +38,22 @@ __all__ = [
     "check_rows",
     "check_seconds",
     "check_share",
+    "check_unsaid",
     "constraint_list",
     "constraint_table",
     "find_quasi",
     "item_losses",
     "item_weights",
+    "lasting",
     "quasi_labels",
 ]
 
+
+class Unsaid(int):
+    """A default that can be told from the same number said by the caller, which may contradict the rest."""
+
+
+DEFAULT_M = Unsaid(2)
 WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: this many steps from 0 to 1
 MOST_LOSS = 10**9
 
@@ -68,6 +78,13 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
         )
         raise ParameterError("m must be an integer of at least 1", got=_scalar(m), hint=hint)
     return int(m)
+
+
+def check_unsaid(m: int | None) -> None:
+    """Check that m is not given where constraints are: they say what the attacker knows."""
+    if not isinstance(m, Unsaid):
+        hint = "leave m out, as the constraints say what is protected; or leave them out"
+        raise ParameterError("m is not used with constraints", where="m", got=_scalar(m), hint=hint)
 
 
 def check_known(name: Any, known: Collection[str], what: str, *, where: str | None = None) -> str:
@@ -137,6 +154,11 @@ def check_feasible(index: SupportIndex, k: int, n_present: int) -> None:
             hint="choose a smaller k, or more rows",
         )
     check_rows(n_present, k)
+
+
+def lasting(given: Any) -> Any:
+    """What was given so that it can be read again: an iterator as a list, as it is used and recorded."""
+    return list(given) if isinstance(given, Iterator) else given
 
 
 def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:

@@ -137,7 +137,9 @@ class ParquetTree:
 
     def find_columns(self, column: str | None, private: str | None = None) -> tuple[int, ...]:
         """The position of the list column, which all files have, and of a private column if one is named."""
-        empty = self.schema().empty_table().to_pandas(types_mapper=list_dtype, ignore_metadata=True)
+        schema, options = self.schema(), {"types_mapper": list_dtype, "ignore_metadata": True}
+        path = self.path(self.names[0])
+        empty = readable(lambda: schema.empty_table().to_pandas(**options), path, "Parquet")
         return (find_column(empty, column),) if private is None else two_columns(empty, column, private)
 
     def item_type(self, position: int) -> pa.DataType:
@@ -150,6 +152,7 @@ class ParquetTree:
         path = self.path(name)
         with open_parquet(path, self.filesystem) as file:
             texts = _texts_in_lists(file)
+            readable(lambda: _pandas_metadata(file.schema_arrow, {}), path, "Parquet")  # to be written again
         with open_parquet(path, self.filesystem, texts) as file:
             yield file
 
@@ -205,7 +208,7 @@ def writing(path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]) 
         fields[position] = fields[position].with_type(pa.list_(coded))
     described = base64.b64encode(published.serialize().to_pybytes())
     # Arrow notes the types of the columns in the file: here those that they are to be read with.
-    options: dict[str, Any] = {"compression": _compression(file), "store_schema": False}
+    options: dict[str, Any] = {"compression": _compression(file, min(lists)), "store_schema": False}
     options["write_page_checksum"] = True
     options["write_batch_size"] = 2**16  # Arrow looks through the dictionary once a batch, for statistics
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -228,8 +231,15 @@ def _difference(first: pa.Schema, second: pa.Schema) -> str:
         return " and ".join([f"no columns {lacks}"] * bool(lacks) + [f"columns {more}"] * bool(more))
     if first.names != second.names:
         return f"columns in the order {second.names} instead of {first.names}"
-    pairs = [(a, b) for a, b in zip(first, second, strict=True) if a.type != b.type]
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if _read_as(a.type) != _read_as(b.type)]
     return ", ".join(f"column {b.name!r} of type {b.type} instead of {a.type}" for a, b in pairs)
+
+
+def _read_as(kind: pa.DataType) -> pa.DataType:
+    """The type of a column, of which lists of codes are lists of text: they are read alike."""
+    if not pa.types.is_list(kind) or not pa.types.is_dictionary(kind.value_type):
+        return kind
+    return pa.list_(kind.value_field.with_type(kind.value_type.value_type))
 
 
 def _texts_in_lists(file: pq.ParquetFile) -> list[int]:
@@ -239,10 +249,12 @@ def _texts_in_lists(file: pq.ParquetFile) -> list[int]:
     return [leaf for leaf in leaves if file.schema.column(leaf).physical_type == "BYTE_ARRAY"]
 
 
-def _compression(file: pq.ParquetFile) -> str:
-    if not file.num_row_groups or not file.metadata.num_columns:
+def _compression(file: pq.ParquetFile, position: int) -> str:
+    """That of a column that has been read: of one that was not, and is damaged, Arrow may abort."""
+    if not file.num_row_groups:
         return "snappy"
-    name = str(file.metadata.row_group(0).column(0).compression).lower()
+    leaf = leaves_by_column(file.schema_arrow)[position].start
+    name = str(file.metadata.row_group(0).column(leaf).compression).lower()
     return {"uncompressed": "none", "lz4_raw": "lz4"}.get(name, name)
 
 

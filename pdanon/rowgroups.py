@@ -82,16 +82,17 @@ def read_row_group(
     where = f"{path}, row group {number}"
 
     def read() -> pa.Table:
-        said = _values_by_leaf(file, number, where)  # looked at before memory is taken for as many rows
         table = file.read_row_group(number, columns=columns)
         rows = file.metadata.row_group(number).num_rows
         if table.num_rows != rows:
             raise _damaged(f"{table.num_rows} of {rows} rows", where)
         table.validate(full=True)
-        # Of a name with a dot Arrow takes the beginning for the name of a column, too.
-        table = table if columns is None else table.select(list(columns))
-        leaves = dict(zip(file.schema_arrow.names, leaves_by_column(file.schema_arrow), strict=True))
-        _check_values(table, [leaves[name] for name in table.column_names], said, where)
+        leaves = leaves_by_column(file.schema_arrow)
+        if columns is not None:
+            # Of a name with a dot Arrow takes the beginning for the name of a column, too.
+            table = table.select(list(columns))
+            leaves = [leaves[file.schema_arrow.get_field_index(name)] for name in columns]
+        _check_values(table, leaves, file.metadata.row_group(number), where)
         return table
 
     return readable(read, where, "Parquet")
@@ -123,24 +124,14 @@ def _leaves(kind: pa.DataType) -> int:
     return 1
 
 
-def _values_by_leaf(file: pq.ParquetFile, number: int, where: str) -> list[int]:
-    """How many values of each leaf the footer says, if there can be as many of its rows."""
-    group, schema = file.metadata.row_group(number), file.schema
-    said: list[int] = [group.column(leaf).num_values for leaf in range(len(schema))]
-    for leaf, values in enumerate(said):
-        several = schema.column(leaf).max_repetition_level > 0
-        if values < group.num_rows or (values > group.num_rows and not several):
-            raise _damaged(f"{values} values in a column of {group.num_rows} rows", where)
-    return said
-
-
-def _check_values(table: pa.Table, leaves: list[range], said: list[int], where: str) -> None:
-    """Check that lists are as long as the footer says: a row that was read may lack some of its items."""
+def _check_values(table: pa.Table, leaves: list[range], group: pq.RowGroupMetaData, where: str) -> None:
+    """Check that all values are there that the footer says: a row may lack some of its items."""
     for column, own in zip(table.columns, leaves, strict=True):
         counts = [_values(chunk) for chunk in column.chunks]
         for leaf, found in zip(own, map(sum, zip(*counts, strict=True)), strict=bool(counts)):
-            if found != said[leaf]:
-                raise _damaged(f"{found} of {said[leaf]} values", where)
+            said = group.column(leaf).num_values  # safe to ask of what was read: else Arrow may abort here
+            if found != said:
+                raise _damaged(f"{found} of {said} values", where)
 
 
 def _values(values: pa.Array) -> list[int]:

@@ -24,7 +24,7 @@ import pyarrow as pa
 from pdanon.collapsed import Collapsed, collapse_columns
 from pdanon.decision import GLOBAL, SAMPLE, Decision, check_algorithm, decide
 from pdanon.division import names_column
-from pdanon.errors import FormatError, ParameterError, cause_of
+from pdanon.errors import FormatError, ParameterError, cause_of, readable
 from pdanon.io import check_name, list_dtype
 from pdanon.itemsets import Itemsets
 from pdanon.mapping import relabelled, relabelled_by_groups
@@ -367,7 +367,10 @@ def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], decision
             for number in range(file.num_row_groups):
                 table = tree.read(file, name, number)
                 if not looked_at and len(table):
-                    _warn(table.remove_column(position).slice(0, SAMPLE))
+                    _warn(
+                        table.remove_column(position).slice(0, SAMPLE),
+                        f"{tree.path(name)}, row group {number}",
+                    )
                     looked_at = True
                 recoded = published(tree.itemsets(table.column(position), name, number, sets=False))
                 if recoded is None:
@@ -381,10 +384,11 @@ def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], decision
                 writer.write_table(table, row_group_size=max(len(table), 1))
 
 
-def _warn(table: pa.Table) -> None:
+def _warn(table: pa.Table, where: str) -> None:
     """Tell of columns that may identify; not of an index without a name, which pandas names like this."""
     others = [number for number, name in enumerate(table.column_names) if "__index_level_" not in name]
-    frame = table.select(others).to_pandas(types_mapper=list_dtype, ignore_metadata=True)
+    options = {"types_mapper": list_dtype, "ignore_metadata": True}
+    frame = readable(lambda: table.select(others).to_pandas(**options), where, "Parquet")
     pass_through(frame, [])
 
 

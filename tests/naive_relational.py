@@ -1,8 +1,7 @@
 """Slow, obvious relational anonymizers to compare with; nothing of pdanon.
 
 A table is a list of rows, tuples of values; None is a missing value. A column is described by a kind:
-``"range"`` (numbers), ``"set"`` (text), or a nested dict, a hierarchy over text. Penalties are integers,
-shares of UNIT rounded down, but at least 1 for a range of several numbers.
+``"range"`` (numbers), ``"set"`` (text), or a nested dict, a hierarchy over text. Penalties are fractions.
 """
 
 from __future__ import annotations
@@ -11,11 +10,9 @@ from collections import Counter
 from fractions import Fraction
 from itertools import product
 
-UNIT = 2**32
-
 
 def share(part, whole):
-    return UNIT * part // whole
+    return Fraction(part, whole)
 
 
 # --- what covers some values
@@ -79,8 +76,8 @@ class Column:
         if self.kind == "set":
             return share(len(values), len(self.values)) if len(values) > 1 else 0
         if None in values:
-            return UNIT if len(values) > 1 else 0
-        return max(self.position(max(values)) - self.position(min(values)), int(len(values) > 1))
+            return int(len(values) > 1)
+        return self.position(max(values)) - self.position(min(values))
 
     def node_penalty(self, node):
         """Of a node of the tree, given or made for the values."""
@@ -94,7 +91,7 @@ class Column:
         if isinstance(self.kind, dict):
             node = self.cover(values)
             return share(self.height(node), self.height((self.root,)))
-        return UNIT if self.kind == "set" and len(set(values)) > 1 else self.penalty(values)
+        return 1 if self.kind == "set" and len(set(values)) > 1 else self.penalty(values)
 
     def height(self, node):
         return max(len(path) for path in self.under(node)) - len(node)
@@ -294,7 +291,8 @@ def full_subtree(table, k):
                     sizes[nodes] < k and nodes[place][: len(node)] == node for nodes in table.by_node(cuts)
                 )
                 order = column.leaves.index(column.under(node)[0]), len(node)
-                candidates.append((-Fraction(gain, max(cost, 1)), not risky, cost, place, order, raised))
+                free = Fraction(1, 2**32)  # what costs nothing comes first
+                candidates.append((-gain / (cost or free), not risky, cost, place, order, raised))
         *_, place, _, raised = min(candidates, key=lambda each: each[:-1])
         steps.append((place, cuts[place], raised[place]))
         cuts = raised
@@ -350,7 +348,7 @@ def top_down(table, k):
                 if options:
                     gain, _, shrinks, changed = min(options, key=lambda each: each[:2])
                     order = first_of(column, group)
-                    candidates.append((Fraction(gain, max(shrinks, 1)), place, order, changed))
+                    candidates.append((gain / Fraction(max(shrinks, 1)), place, order, changed))
         if not candidates:
             texts = [
                 {value: group_text(column, group) for value, group in cut.items()}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
+
 import naive_relational as naive
 import numpy as np
 import pandas as pd
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 
 import pdanon
 from pdanon.relational import FORMATIONS
-from pdanon.relational.attributes import UNIT
+from pdanon.relational.attributes import common_unit, shares
 from pdanon.relational.covers import Covers
 from pdanon.relational.quasi import Classes, QuasiTable
 
@@ -82,26 +85,56 @@ def test_penalties(table, data):
     members = [np.flatnonzero(of_row == group) for group in range(len(names))]
     everything = np.arange(len(rows))
     covers = Covers(encoded, members)
-    assert covers.losses.tolist() == [*map(oracle.penalty, members)]
+
+    def fractions(losses):
+        return [Fraction(loss, encoded.unit) for loss in losses.tolist()]
+
+    assert fractions(covers.losses) == [*map(oracle.penalty, members)]
     heights = [oracle.penalty(each, heights=True) for each in members]
-    assert Covers(encoded.by_height(), members).losses.tolist() == heights
-    assert encoded.widened(members[0], everything).tolist() == [
+    assert fractions(Covers(encoded.by_height(), members).losses) == heights
+    assert fractions(encoded.widened(members[0], everything)) == [
         oracle.penalty([*members[0], row]) for row in everything
     ]
     values = [each.codes[:1] for each in encoded.attributes]
-    assert covers.losses_with(values).tolist() == [oracle.penalty([*each, 0]) for each in members]
+    assert fractions(covers.losses_with(values)) == [oracle.penalty([*each, 0]) for each in members]
     covers.add(len(members) - 1, values)
     grown = [*members[:-1], np.append(members[-1], 0)]
-    assert covers.losses.tolist() == [*map(oracle.penalty, grown)]
+    assert fractions(covers.losses) == [*map(oracle.penalty, grown)]
     covers.add(0, covers.of(len(members) - 1))
     covers.remove(len(members) - 1)
     merged = [np.concatenate((grown[0], grown[-1])), *grown[1:-1]] if len(grown) > 1 else []
-    assert covers.losses.tolist() == [*map(oracle.penalty, merged)]
+    assert fractions(covers.losses) == [*map(oracle.penalty, merged)]
     classes = Classes.of_members(encoded, groups)
     assert (np.diff(np.unique(classes.of_row, return_index=True)[1]) > 0).all()
     published = oracle.publish(members)
     assert len(classes) == len(set(published))
     assert [published[i] == published[0] for i in everything] == (classes.of_row == 0).tolist()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ([0, 3, 0, 1, 0], [0, 0, 0, 2, 3]),
+        ([0.2, 0.5, 0.2, 0.3, 0.2], [0.5, 0.5, 0.5, 0.7, 0.8]),
+        ([*map(Decimal, ["0.2", "0.5", "0.2", "0.3", "0.2"])], ["a", "a", "a", "b", "c"]),
+        (pd.to_datetime([0, 3, 0, 1, 0], unit="D"), pd.to_timedelta([0, 0, 0, 2, 3], unit="h")),
+    ],
+    ids=["integers", "floats", "decimals", "times"],
+)
+def test_equal_sums_of_shares_are_equal(one, other):
+    """All of one column is as much as a third of it and two thirds of another: rounded, these are less."""
+    table = QuasiTable.of(pd.DataFrame({"a": one, "b": other}), ["a", "b"])
+    assert Covers(table, [np.array([0, 1]), np.array([2, 3])]).losses.tolist() == [table.unit] * 2
+
+
+def test_unit_is_a_multiple_of_what_fits():
+    assert common_unit([3, 7, 16, 16, 0], 1000) % (3 * 7 * 16) == 0
+    primes = [999_983, 1_000_003, 1_000_033, 5]
+    unit = common_unit(primes, 10**6)
+    assert unit % (5 * 999_983) == 0  # the largest are left out
+    assert unit * 10**6 * 2 < 2**63
+    assert 2**31 < common_unit([], 10) <= 2**32
+    assert shares(np.array([0, 1, 2, 3]), 3, 2**32).tolist() == [2**32 * i // 3 for i in range(4)]
 
 
 # --- the running example of the RT paper
@@ -131,7 +164,7 @@ PUBLISHED = [  # rows, NCP by attribute in fractions of the domain
 @pytest.mark.parametrize(("rows", "expected"), PUBLISHED)
 def test_published_penalties(rows, expected):
     table = QuasiTable.of(EXAMPLE, [*EXAMPLE], WORLD)
-    found = [each.lost(each.codes[rows][np.newaxis])[0] / UNIT for each in table.attributes]
+    found = [each.lost(each.codes[rows][np.newaxis])[0] / table.unit for each in table.attributes]
     assert found == pytest.approx(expected)
 
 

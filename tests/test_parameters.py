@@ -260,3 +260,32 @@ def test_parts_of_a_message_that_are_not_known_are_left_out():
     assert str(PdanonError("what")) == "what"
     full = PdanonError("what", where="here", got=3, hint="do this")
     assert str(full).splitlines() == ["what", "  where: here", "  got:   3", "  hint:  do this"]
+
+
+TREE = {"*": {"x": ["a", "b"], "y": ["c"]}}
+RT = {"k": 2, "m": 1, "quasi": ["q"]}
+ASKED = {
+    "rum_bound": RT
+    | {"delta": 0.9, "merge": "T", "sensitive": ["c"], "l": 2, "transaction": "apriori", "hierarchy": TREE}
+    | {"cluster": "k_member", "random_state": np.random.default_rng(1), "block_rows": 4},
+    "tum_bound": RT | {"delta": 0.9, "merge": "R", "order": "tum", "tum": "ul", "random_state": 3},
+    "rfirst": RT | {"columns": ["items"], "cluster": "mondrian", "random_state": 5},
+    "tfirst": RT | {"parts": 2, "transaction": "optimal", "hierarchy": TREE, "options": {"time_limit": 3}},
+    "coherence": {"h": 0.8, "k": 2, "p": 1, "private": ["c"], "criterion": "mm", "loss": "unit"},
+    "suppress_public": {"h": 0.8, "k": 2, "p": 1, "private": ["c"]},
+    "suppress_to_k": {"k": 2, "public": ["a"]},
+    "apriori": {"k": 2, "m": 1, "hierarchy": TREE, "sensitive": ["c"], "l": 2},
+    "optimal": {"k": 2, "m": 1, "hierarchy": TREE, "suppress": True, "time_limit": 9},
+    "clump": {"k": 2, "hierarchy": TREE, "r": 3, "lookahead": 2},
+    "cluster": {"k": 2, "quasi": ["q"], "random_state": 4},
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_was_asked_is_recorded_even_if_it_can_be_read_once(name):
+    lists = [["a", "b"], ["a"], ["b", "c"], ["b", "c"], ["a", "c"], ["a"]]
+    frame = pd.DataFrame({"q": [1, 2, 3, 4, 5, 6], "items": lists})
+    once = {"quasi", "columns", "sensitive", "private", "public"}
+    given = {key: iter(value) if key in once else value for key, value in ASKED[name].items()}
+    recorded = getattr(pdanon, name)(frame, **given).parameters
+    assert {key: recorded[key] for key in given} == ASKED[name]

@@ -20,7 +20,7 @@ import pytest
 from conftest import SECRET, rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_relational import UNIT, Table
+from naive_relational import Table
 from test_rt import (
     CUTTING,
     ITEMS,
@@ -123,7 +123,7 @@ def test_any_rows_keep_guarantee_and_bound(rows, k, m, more, merge, share):
     assert_contract(frame, result, k, m)
     table = Table([row[:3] for row in rows], KINDS)
     clusters = [np.flatnonzero(result.groups == group).tolist() for group in set(result.groups)]
-    lost = Fraction(naive.rum(table, clusters), 3 * len(rows) * UNIT)
+    lost = Fraction(naive.rum(table, clusters), 3 * len(rows))
     assert lost <= share
     assert result.loss["NCP_relational"] == pytest.approx(float(lost))
     assert_equal(run(frame, **asked, delta=float(share)), result)
@@ -149,8 +149,9 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
         part = Dataset.of(frame, None, **encoding()).whole.take(np.array(block))
         groups = part.groups("mondrian", None, lambda done: None)
         firsts.append([[block[place] for place in np.flatnonzero(groups == group)] for group in set(groups)])
-    loss = [naive.rum(table, sorted(first, key=min)) for first in firsts]
-    everything = 3 * len(rows) * UNIT
+    unit = Dataset.of(frame, None, **encoding()).table.unit  # what a block may lose is rounded down to one
+    loss = [int(naive.rum(table, sorted(first, key=min)) * unit) for first in firsts]
+    everything = 3 * len(rows) * unit
     delta = Fraction(percent * everything + (100 - percent) * sum(loss), 100 * everything)
     delta = min(Fraction(1), Fraction(int(delta * 10**6) + 1, 10**6))
     left = int(delta * everything) - sum(loss)
@@ -158,7 +159,7 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
     became = [None] * len(rows)
     apart = []
     for block, first, own in zip(blocks, firsts, loss, strict=True):
-        most = own + left * len(block) // len(rows)
+        most = Fraction(own + left * len(block) // len(rows), unit)
         clusters = naive.rum_bound(
             table, sorted(first, key=min), most, merge, lambda each: naive.btd([items[row] for row in each])
         )

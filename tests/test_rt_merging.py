@@ -11,7 +11,7 @@ import pytest
 from conftest import frame_of, rows_of
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from naive_relational import UNIT, Table
+from naive_relational import Table
 
 import pdanon
 from pdanon.itemsets import Itemsets
@@ -48,9 +48,12 @@ def protected():
     return people([set(items) - set("GH") for items in ITEMS])
 
 
+def table_of(frame, hierarchies=WORLD, quasi=QUASI):
+    return QuasiTable.of(frame, quasi, hierarchies)
+
+
 def merging(frame, groups=FIRST, hierarchies=WORLD, quasi=QUASI):
-    table = QuasiTable.of(frame, quasi, hierarchies)
-    return Merging(table, groups, Itemsets.from_series(frame["items"]))
+    return Merging(table_of(frame, hierarchies, quasi), groups, Itemsets.from_series(frame["items"]))
 
 
 def test_published_distances():
@@ -61,16 +64,17 @@ def test_published_distances():
 
 def test_published_choices():
     state = merging(people())
-    assert state.total / (3 * 6 * UNIT) == pytest.approx(0.3595, abs=5e-5)
+    unit = table_of(people()).unit
+    assert state.total / (3 * 6 * unit) == pytest.approx(0.3595, abs=5e-5)
     assert state.seed == 0
     losses = state.losses_with(0)
-    assert losses[1:] / UNIT == pytest.approx(LEFT, abs=5e-5)
+    assert losses[1:] / unit == pytest.approx(LEFT, abs=5e-5)
     far = distances(state, 0, None)
     assert candidates(0, losses, None, "R").tolist() == [1, 2]
     assert candidates(0, losses, far, "T").tolist() == [2, 1]
     assert candidates(0, losses, far, "RT").tolist() == [1, 2]  # equal sums of ranks: the smaller loss
     for other, total in ((1, 0.6383), (2, 0.7647)):
-        assert state.totals_with(0, losses)[other] / (3 * 6 * UNIT) == pytest.approx(total, abs=5e-5)
+        assert state.totals_with(0, losses)[other] / (3 * 6 * unit) == pytest.approx(total, abs=5e-5)
 
 
 EUROPE = [((19, 22), "Europe", "M")] * 2 + [((28, 39), "Europe", "F")] * 2
@@ -162,23 +166,32 @@ def as_lists(state):
     return [sorted(rows.tolist()) for rows in state.rows]
 
 
+def test_of_clusters_that_lose_the_same_the_first_is_merged():
+    """All of the ages, or a third of them and two thirds of the stays."""
+    frame = frame_of(["a"] * 6).assign(age=[0, 3, 0, 1, 0, 3], stay=[0, 0, 0, 2, 0, 3])
+    state = merging(frame, np.array([0, 0, 1, 1, 2, 2]), None, ["age", "stay"])
+    assert state.losses[0] == state.losses[1] < state.losses[2]
+    assert state.seed == 0
+
+
 @settings(max_examples=75)
 @given(clustered(), merges, st.integers(0, 100))
 def test_rum_bound_merges_as_the_paper_says(given_rows, merge, percent):
     rows, clusters = given_rows
     frame, groups, table, items = encoded(rows, clusters)
     state = merging(frame, groups, {"region": TREE}, COLUMNS)
+    unit = table_of(frame, {"region": TREE}, COLUMNS).unit
     first = naive.rum(table, clusters)
-    assert state.total == first
-    most = first + (3 * len(rows) * UNIT - first) * percent // 100
+    assert Fraction(state.total, unit) == first
+    most = first + (3 * len(rows) - first) * percent / 100
     steps = 0
-    while _merge(state, most, merge, None):
+    while _merge(state, int(most * unit), merge, None):
         steps += 1
     expected = naive.rum_bound(
         table, clusters, most, merge, lambda cluster: naive.btd([items[row] for row in cluster])
     )
     assert as_lists(state) == expected
-    assert state.total == naive.rum(table, expected) <= max(most, first)
+    assert Fraction(state.total, unit) == naive.rum(table, expected) <= max(most, first)
     assert steps == len(clusters) - len(expected)
     assert [sorted(np.flatnonzero(state.groups == place)) for place in range(len(state))] == expected
 
@@ -197,9 +210,10 @@ def test_merges_by_what_generalizing_loses(given_rows, merge, percent, m):
     assume(any(items))
     state = merging(frame, groups, {"region": TREE}, COLUMNS)
     first = naive.rum(table, clusters)
-    most = first + (3 * len(rows) * UNIT - first) * percent // 100
+    most = first + (3 * len(rows) - first) * percent / 100
+    unit = table_of(frame, {"region": TREE}, COLUMNS).unit
     pcta = naive.Pcta(items, 2, m)
-    while _merge(state, most, merge, transactions(frame, 2, m, "ncp")):
+    while _merge(state, int(most * unit), merge, transactions(frame, 2, m, "ncp")):
         pass
     assert as_lists(state) == naive.rum_bound(table, clusters, most, merge, pcta.far)
 
@@ -214,7 +228,7 @@ def test_losses_of_transactions(given_rows, m, k):
     for cluster in clusters:
         part = by_sets.protect(np.array(cluster))
         assert by_sets.loss(*part) == pcta.loss(cluster)
-        assert by_sets.average_loss(np.array(cluster)) == float(pcta.far(cluster))
+        assert by_sets.average_loss(np.array(cluster)) == pcta.far(cluster)
         assert by_rows.loss(*part) == pytest.approx(float(pcta.utility_loss(cluster)))
 
 

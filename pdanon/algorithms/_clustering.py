@@ -68,7 +68,7 @@ def cluster_within_blocks(
     asked = {
         "algorithm": algorithm,
         "k": k,
-        "m": m,
+        **({"m": guarantee.m} if isinstance(guarantee, KmAnonymity) else {}),
         "constraints": constraints,
         "utility": blocks,
         "max_suppressed": max_suppressed,

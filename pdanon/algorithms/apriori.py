@@ -20,7 +20,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes
-from pdanon.parameters import check_feasible
+from pdanon.parameters import check_feasible, lasting
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
@@ -118,6 +118,7 @@ def apriori(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
+    sensitive = lasting(sensitive)
     guarantee = _guarantee(k, m, sensitive, l)
     position, itemsets = encoded(frame, column)
     hidden = np.zeros(itemsets.n_items, np.bool_)

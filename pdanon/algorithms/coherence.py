@@ -16,7 +16,7 @@ from pdanon.algorithms._suppression import check_coherent_without_public, releas
 from pdanon.division import Division
 from pdanon.guarantees import Coherence
 from pdanon.moles import Moles
-from pdanon.parameters import check_known, item_losses
+from pdanon.parameters import check_known, item_losses, lasting
 from pdanon.progress import Report, progress_bar
 from pdanon.result import Anonymized
 
@@ -121,6 +121,7 @@ def coherence(
     0.18181818181818182
     """
     check_known(criterion, CRITERIA, "criterion", where="criterion")
+    private = lasting(private)
     guarantee = Coherence(h, k, p, private)
     parts = Division.of(frame, column, guarantee.private)
     losses = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)

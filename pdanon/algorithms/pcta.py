@@ -17,7 +17,8 @@ from pdanon.algorithms._clustering import protect
 from pdanon.clusters import Clusters
 from pdanon.collapsed import encoded
 from pdanon.constraints import privacy_model, read_constraints
-from pdanon.parameters import check_feasible, item_weights
+from pdanon.guarantees import KmAnonymity
+from pdanon.parameters import DEFAULT_M, check_feasible, item_weights
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.refinement import Refinement, check_refinable
@@ -32,7 +33,7 @@ def pcta(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = 2,
+    m: int | None = DEFAULT_M,
     constraints: Any = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
@@ -49,7 +50,8 @@ def pcta(
     k : int
         Least number of rows that an attacker's knowledge must match; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row. Not used with ``constraints``.
+        Most items that the attacker knows; None: all items of a row. Not given with
+        ``constraints``.
     constraints : Series, iterable of list-likes, path or AllItemsets, optional
         Protect these itemsets only, instead of all itemsets of up to ``m`` items. A path is that of a
         ``.parquet`` file with one list column, or of a ``.csv`` file with an itemset a line and an item a
@@ -124,7 +126,7 @@ def pcta(
     asked = {
         "algorithm": "pcta",
         "k": k,
-        "m": m,
+        **({"m": guarantee.m} if isinstance(guarantee, KmAnonymity) else {}),
         "constraints": constraints,
         "weights": weights,
         "refine": refine,

@@ -13,6 +13,7 @@ import pandas as pd
 from pdanon.algorithms._suppression import check_coherent_without_public, release_suppressed
 from pdanon.division import Division
 from pdanon.guarantees import Coherence
+from pdanon.parameters import lasting
 from pdanon.progress import progress_bar
 from pdanon.result import Anonymized
 
@@ -90,6 +91,7 @@ def suppress_public(
     >>> round(float(result.loss["S/N"]), 4)
     0.8571
     """
+    private = lasting(private)
     guarantee = Coherence(h, k, p, private)
     parts = Division.of(frame, column, guarantee.private)
     check_coherent_without_public(parts, guarantee)

@@ -16,7 +16,7 @@ from pdanon.algorithms._suppression import release_suppressed
 from pdanon.collapsed import encoded
 from pdanon.division import Division, known_items
 from pdanon.guarantees import PublicK
-from pdanon.parameters import check_rows
+from pdanon.parameters import check_rows, lasting
 from pdanon.progress import Report, progress_bar
 from pdanon.result import Anonymized
 
@@ -89,6 +89,7 @@ def suppress_to_k(
     2             []
     3             []
     """
+    public = lasting(public)
     guarantee = PublicK(k, public)
     position, itemsets = encoded(frame, column)
     parts = Division.within(position, itemsets, ~known_items(guarantee.public, itemsets, "public"))

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms._clustering import cluster_within_blocks
+from pdanon.parameters import DEFAULT_M
 from pdanon.result import Anonymized
 
 __all__ = ["upcta"]
@@ -22,7 +23,7 @@ def upcta(
     column: Hashable | None = None,
     *,
     k: int,
-    m: int | None = 2,
+    m: int | None = DEFAULT_M,
     constraints: Any = None,
     utility: Any = None,
     max_suppressed: float = 0.0,
@@ -40,7 +41,8 @@ def upcta(
     k : int
         Least number of rows that an attacker's knowledge must match; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row. Not used with ``constraints``.
+        Most items that the attacker knows; None: all items of a row. Not given with
+        ``constraints``.
     constraints : Series, iterable of list-likes, path or AllItemsets, optional
         Protect these itemsets only, instead of all itemsets of up to ``m`` items. A path is that of a
         ``.parquet`` file with one list column, or of a ``.csv`` file with an itemset a line and an item a

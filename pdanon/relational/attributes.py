@@ -4,16 +4,18 @@ The values of a column are numbered in order, a missing value last. The three ki
 questions: what covers some values, how much that says less than the values (the penalty), and what it
 looks like when it is published.
 
-Penalties are integers, `UNIT` for a value of which nothing is known; a share is rounded down, but that of
-a range of several numbers is at least 1. So sums of penalties are exact, and compare alike in whatever order
-they were added.
+Penalties are integers, ``unit`` for a value of which nothing is known. It is a multiple of what shares are of
+(a number of leaves, the length of a range), so that shares and their sums are exact, and equal ones compare
+equal. What is too large for that, see `common_unit`, is rounded down; a range of several numbers loses at
+least 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import lcm
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,9 +27,9 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Codes
 from pdanon.recoding import set_labels
 
-__all__ = ["UNIT", "Attribute", "Cells", "Numbers", "Ranges", "Sets", "Taxonomy", "Tree"]
+__all__ = ["Attribute", "Cells", "Numbers", "Ranges", "Sets", "Taxonomy", "Tree", "common_unit", "shares"]
 
-UNIT = 2**32
+_FINE = 2**32  # shares that cannot be exact are finer than one in half as many
 
 Numbers: TypeAlias = NDArray[np.int64]
 
@@ -41,7 +43,7 @@ class Cells:
     numbers : ndarray of int64, shape (classes,)
         Which of the values each class has.
     penalties : ndarray of int64, shape (values,)
-        What is lost by each value, in `UNIT`.
+        What is lost by each value.
     values : pandas array, length (values,)
         The values as they are published.
     """
@@ -62,7 +64,7 @@ class Taxonomy:
     leaves : ndarray of int64, shape (values,)
         The leaf of each value, ascending.
     penalties : ndarray of int64, shape (nodes,)
-        What is lost by each node, in `UNIT`.
+        What is lost by each node.
     """
 
     hierarchy: Hierarchy
@@ -82,9 +84,11 @@ class Ranges:
         Where an interval begins and ends that has each of the distinct numbers at its end, ascending: the
         number, or what is next to it in the type of the intervals.
     positions : ndarray of int64, shape (numbers,)
-        Where they are between the least, 0, and the largest, `UNIT`.
+        Where they are between the least, 0, and the largest, ``unit``.
     missing : bool
         Whether there are missing values.
+    unit : int
+        What is lost where nothing is known.
 
     Notes
     -----
@@ -97,6 +101,7 @@ class Ranges:
     upper: pd.Index[Any]
     positions: Numbers
     missing: bool
+    unit: int
 
     @property
     def n_values(self) -> int:
@@ -119,7 +124,7 @@ class Ranges:
         """What is lost by ranges from one value to another."""
         positions = np.append(self.positions, 0)
         mixed = (high >= len(self.positions)) & (low < high)
-        return np.where(mixed, UNIT, np.maximum(positions[high] - positions[low], low < high))
+        return np.where(mixed, self.unit, np.maximum(positions[high] - positions[low], low < high))
 
     def digest(self, codes: Codes) -> Codes:
         """The least and the largest of some values, which are covered by the same."""
@@ -175,14 +180,17 @@ class Tree:
         The hierarchy. Its last leaf, right below the root, stands for a missing value, if there is one.
     missing : bool
         Whether there are missing values.
+    unit : int
+        What is lost where nothing is known.
     """
 
     codes: Codes
     taxonomy: Taxonomy
     missing: bool
+    unit: int
 
     @classmethod
-    def of(cls, codes: Codes, hierarchy: Hierarchy, nodes: Codes, missing: bool) -> Tree:
+    def of(cls, codes: Codes, hierarchy: Hierarchy, nodes: Codes, missing: bool, unit: int) -> Tree:
         """Number the values by their leaves.
 
         Parameters
@@ -195,15 +203,17 @@ class Tree:
             The leaf of each value that is not missing.
         missing : bool
             Whether there are missing values.
+        unit : int
+            What is lost where nothing is known.
         """
         if missing:
             nodes = np.append(nodes, np.int32(hierarchy.n_nodes))
             hierarchy = _with_leaf(hierarchy)
         leaves, rank = np.unique(nodes, return_inverse=True)
-        shares = hierarchy.leaves.astype(np.int64)
-        penalties = np.where(shares > 1, shares * UNIT // max(hierarchy.n_leaves, 1), 0)
+        covered = hierarchy.leaves.astype(np.int64)
+        penalties = np.where(covered > 1, shares(covered, hierarchy.n_leaves, unit), 0)
         taxonomy = Taxonomy(hierarchy, leaves.astype(np.int64), penalties)
-        return cls(rank.astype(np.int32)[codes], taxonomy, missing)
+        return cls(rank.astype(np.int32)[codes], taxonomy, missing, unit)
 
     @property
     def n_values(self) -> int:
@@ -252,7 +262,8 @@ class Tree:
         for node in range(tree.n_nodes - 1, 0, -1):  # depth of the deepest leaf below each node
             height[tree.parent[node]] = max(height[tree.parent[node]], height[node])
         height -= tree.depth
-        return replace(self, taxonomy=replace(self.taxonomy, penalties=height * UNIT // max(tree.height, 1)))
+        penalties = shares(height, tree.height, self.unit)
+        return replace(self, taxonomy=replace(self.taxonomy, penalties=penalties))
 
     @property
     def _parts(self) -> tuple[Hierarchy, Numbers, Numbers]:
@@ -290,20 +301,23 @@ class Sets:
         Whether there are missing values.
     prices : ndarray of int64, shape (values + 1,)
         What is lost by a set, by its size.
+    unit : int
+        What is lost where nothing is known.
     """
 
     codes: Codes
     texts: Sequence[str]
     missing: bool
     prices: Numbers
+    unit: int
 
     @classmethod
-    def of(cls, codes: Codes, texts: Sequence[str], missing: bool) -> Sets:
+    def of(cls, codes: Codes, texts: Sequence[str], missing: bool, unit: int) -> Sets:
         """Values that lose, as a set, its share of all values."""
         n = len(texts) + missing
-        prices = np.arange(n + 1) * UNIT // max(n, 1)
+        prices = shares(np.arange(n + 1), n, unit)
         prices[:2] = 0
-        return cls(codes, texts, missing, prices)
+        return cls(codes, texts, missing, prices, unit)
 
     @property
     def n_values(self) -> int:
@@ -357,7 +371,7 @@ class Sets:
 
     def by_height(self) -> Sets:
         """The same, where any set of several values loses all."""
-        return replace(self, prices=np.where(self.prices > 0, UNIT, 0))
+        return replace(self, prices=np.where(self.prices > 0, self.unit, 0))
 
     def _members(self, classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Numbers]:
         """The distinct values of each class, ascending, and where those of each class begin."""
@@ -368,6 +382,29 @@ class Sets:
 
 # One quasi-identifier.
 Attribute: TypeAlias = Ranges | Tree | Sets
+
+
+def common_unit(wholes: Iterable[int], cells: int) -> int:
+    """Integer of which many shares are integers, where sums of so many cells, and twice that, are of 64 bits.
+
+    Parameters
+    ----------
+    wholes : iterable of int
+        What shares are of. The large ones are left out if their common multiple is too large.
+    cells : int
+        Number of rows times columns.
+    """
+    most, unit = 2**60 // max(cells, 1), 1
+    for whole in sorted(whole for whole in set(wholes) if whole > 0):
+        if lcm(unit, whole) <= most:
+            unit = lcm(unit, whole)
+    return unit * max(_FINE // unit, 1)
+
+
+def shares(parts: Numbers, whole: int, unit: int) -> Numbers:
+    """Shares of a whole, which is ``unit``, rounded down; all products are of 64 bits."""
+    each, rest = divmod(unit, max(whole, 1))
+    return parts * each + parts * rest // max(whole, 1)
 
 
 def _bounds(classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Numbers]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,11 +18,21 @@ from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, Pa
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets
 from pdanon.parameters import find_quasi
-from pdanon.relational.attributes import UNIT, Attribute, Cells, Numbers, Ranges, Sets, Tree
+from pdanon.relational.attributes import (
+    Attribute,
+    Cells,
+    Numbers,
+    Ranges,
+    Sets,
+    Tree,
+    common_unit,
+    shares,
+)
 
 __all__ = ["Classes", "Formation", "QuasiTable", "group_rows", "least_class", "sums"]
 
 _EXACT = 2**53  # integers up to here are floats
+_DIGITS = 9  # after the point: numbers with more are compared by what floats hold of them
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -83,14 +94,21 @@ class QuasiTable:
             raise ParameterError(
                 "a hierarchy belongs to no quasi-identifier", where="hierarchies", got=unused, hint=hint
             )
-        attributes = tuple(
-            _attribute(frame.iloc[:, position], trees.get(label))
+        makers = [
+            _maker(frame.iloc[:, position], trees.get(label))
             for position, label in zip(positions, labels, strict=True)
-        )
+        ]
+        unit = common_unit([whole for wholes, _ in makers for whole in wholes], len(frame) * len(makers))
+        attributes = tuple(make(unit) for _, make in makers)
         codes = np.empty((len(frame), len(attributes)), np.int32)
         for number, attribute in enumerate(attributes):
             codes[:, number] = attribute.codes
         return cls(positions, attributes, codes)
+
+    @property
+    def unit(self) -> int:
+        """What is lost by a value of which nothing is known."""
+        return self.attributes[0].unit
 
     def take(self, rows: Numbers) -> QuasiTable:
         """Some of the rows; what a value loses is still a share of all values of the table."""
@@ -137,10 +155,13 @@ class Classes:
         Class of each row, numbered in the order of their first rows.
     cells : tuple of Cells
         What each class is published as, attribute by attribute.
+    unit : int
+        What is lost by a value of which nothing is known.
     """
 
     of_row: Numbers
     cells: tuple[Cells, ...]
+    unit: int
 
     @classmethod
     def of_members(cls, table: QuasiTable, groups: Numbers) -> Classes:
@@ -155,7 +176,7 @@ class Classes:
         """
         names, groups = np.unique(groups, return_inverse=True)
         cells = [each.generalize(groups, each.codes, len(names)) for each in table.attributes]
-        return cls._merged(groups, cells, len(names))
+        return cls._merged(groups, cells, len(names), table.unit)
 
     @classmethod
     def of_values(cls, table: QuasiTable, groups: Sequence[Numbers]) -> Classes:
@@ -172,17 +193,17 @@ class Classes:
         for attribute, of_value in zip(table.attributes, groups, strict=True):
             by_value = attribute.recode(of_value)
             cells.append(replace(by_value, numbers=by_value.numbers[attribute.codes]))
-        return cls._merged(np.arange(table.n_rows), cells, table.n_rows)
+        return cls._merged(np.arange(table.n_rows), cells, table.n_rows, table.unit)
 
     @classmethod
-    def _merged(cls, groups: Numbers, cells: Sequence[Cells], n_groups: int) -> Classes:
+    def _merged(cls, groups: Numbers, cells: Sequence[Cells], n_groups: int, unit: int) -> Classes:
         alike = group_rows([each.numbers for each in cells], n_groups)
         of_row = alike[groups]
         names, first = np.unique(of_row, return_index=True)
         rank = np.empty(len(names), np.int64)
         rank[np.argsort(first)] = np.arange(len(names))
         chosen = groups[np.sort(first)]  # a group of each class
-        return cls(rank[of_row], tuple(replace(each, numbers=each.numbers[chosen]) for each in cells))
+        return cls(rank[of_row], tuple(replace(each, numbers=each.numbers[chosen]) for each in cells), unit)
 
     @property
     def sizes(self) -> Numbers:
@@ -191,13 +212,13 @@ class Classes:
 
     @property
     def penalties(self) -> Numbers:
-        """What each row of a class loses, summed over the attributes, in `UNIT`."""
+        """What each row of a class loses, summed over the attributes."""
         return np.sum([each.penalties[each.numbers] for each in self.cells], axis=0)
 
     @property
     def ncp(self) -> float:
         """Normalized certainty penalty, averaged over rows and attributes."""
-        everything = UNIT * len(self.cells) * len(self.of_row)
+        everything = self.unit * len(self.cells) * len(self.of_row)
         return int(self.sizes @ self.penalties) / everything if everything else 0.0
 
     def __len__(self) -> int:
@@ -232,8 +253,18 @@ def least_class(keys: Sequence[NDArray[Any]], weights: Numbers) -> int:
     return int(sums(group_rows(keys, len(weights)), weights).min(initial=np.iinfo(np.int64).max))
 
 
-def _attribute(column: pd.Series[Any], source: HierarchyLike | None) -> Attribute:
-    """Encode a column: with a hierarchy, as numbers or times, or as values without an order."""
+def _maker(
+    column: pd.Series[Any], source: HierarchyLike | None
+) -> tuple[list[int], Callable[[int], Attribute]]:
+    """Encode a column: with a hierarchy, as numbers or times, or as values without an order.
+
+    Returns
+    -------
+    wholes : list of int
+        What its losses are shares of.
+    make : callable
+        From the loss where nothing is known to the attribute.
+    """
     values = _single_values(column)
     missing = values.lengths == 0
     n = values.n_items
@@ -242,10 +273,11 @@ def _attribute(column: pd.Series[Any], source: HierarchyLike | None) -> Attribut
     some_missing = bool(missing.any())
     if source is not None:
         hierarchy, nodes = _cover(column.name, source, values.texts())
-        return Tree.of(codes, hierarchy, nodes, some_missing)
+        wholes = [hierarchy.n_leaves + some_missing, hierarchy.height]
+        return wholes, partial(Tree.of, codes, hierarchy, nodes, some_missing)
     kind = values.vocabulary.type
     if isinstance(column.dtype, pd.CategoricalDtype) or not _is_measured(kind):
-        return Sets.of(codes, _texts(values.vocabulary), some_missing)
+        return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
     numbers = _numbers(values.vocabulary)
     if some_missing and pa.types.is_integer(kind) and n and max(-int(numbers[0]), int(numbers[-1])) > _EXACT:
         hint = "give it a hierarchy, or turn it into text"
@@ -262,8 +294,12 @@ def _attribute(column: pd.Series[Any], source: HierarchyLike | None) -> Attribut
             hint="replace them, by missing values for example",
         )
     if n == 1 and some_missing:  # its range would not tell who has it from who may
-        return Sets.of(codes, _texts(values.vocabulary), some_missing)
-    return Ranges(codes, *_ends(values.vocabulary, numbers), _positions(numbers), some_missing)
+        return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
+    steps, ends = _steps(numbers), _ends(values.vocabulary, numbers)
+    return (
+        [int(steps[-1])] if n and steps is not None else [],
+        lambda unit: Ranges(codes, *ends, _positions(numbers, steps, unit), some_missing, unit),
+    )
 
 
 def _single_values(column: pd.Series[Any]) -> Itemsets:
@@ -350,12 +386,31 @@ def _texts(vocabulary: pa.Array) -> list[str]:
     return texts
 
 
-def _positions(numbers: NDArray[Any]) -> Numbers:
-    """Where the numbers are between the least, 0, and the largest, `UNIT`; rounded down."""
-    if numbers.dtype == np.float64:  # halves: a difference of two floats may be none
-        above = numbers * 0.5 - numbers[:1] * 0.5
-    else:  # a difference of two integers needs one more bit
-        above = (numbers.astype(np.uint64) - numbers[:1].astype(np.uint64)).astype(np.float64)
+def _steps(numbers: NDArray[Any]) -> NDArray[np.uint64] | None:
+    """How many steps of one size the numbers are above the least; None if they have too many digits."""
+    if numbers.dtype == np.float64:
+        for digits in range(_DIGITS + 1):
+            whole = np.rint(numbers * 10.0**digits)
+            if (np.abs(whole) >= _EXACT).any():
+                return None
+            if (whole / 10.0**digits == numbers).all():
+                numbers = whole.astype(np.int64)
+                break
+        else:
+            return None
+    above = numbers.astype(np.uint64) - numbers[:1].astype(np.uint64)  # which needs one more bit
+    return above // max(np.gcd.reduce(above, initial=np.uint64(0)), np.uint64(1))
+
+
+def _positions(numbers: NDArray[Any], steps: NDArray[np.uint64] | None, unit: int) -> Numbers:
+    """Where the numbers are between the least, 0, and the largest, ``unit``; rounded down."""
+    whole = int(steps[-1]) if steps is not None and len(steps) else 0
+    if steps is not None and whole and unit % whole == 0:
+        return shares(steps.astype(np.int64), whole, unit)
+    # Halves: a difference of two floats may be none.
+    above = numbers * 0.5 - numbers[:1] * 0.5 if steps is None else steps.astype(np.float64)
     if not above.any():  # one number, or several that floats are too coarse for
         return np.zeros(len(numbers), np.int64)
-    return np.floor(above / above[-1] * UNIT).astype(np.int64)
+    positions = np.minimum(np.floor(above / above[-1] * unit).astype(np.int64), unit)
+    positions[-1] = unit
+    return positions

@@ -12,7 +12,7 @@ from pdanon.itemsets import Codes
 from pdanon.parameters import check_count
 from pdanon.progress import Report
 from pdanon.relational import FORMATIONS
-from pdanon.relational.attributes import UNIT, Numbers
+from pdanon.relational.attributes import Numbers
 from pdanon.relational.mondrian import cut_evenly
 from pdanon.relational.quasi import QuasiTable
 from pdanon.rt.transactions import Transactions
@@ -41,7 +41,7 @@ class Block:
     @property
     def most(self) -> int:
         """The loss of all rows together, if nothing were known of their quasi-identifiers."""
-        return UNIT * len(self.table.attributes) * self.table.n_rows
+        return self.table.unit * len(self.table.attributes) * self.table.n_rows
 
     def take(self, rows: Numbers) -> Block:
         """Some of the rows."""

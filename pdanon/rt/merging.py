@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,7 +35,7 @@ class Merging:
     rows : list of ndarray of int64
         The rows of each cluster, longest transactions first.
     losses : ndarray of int64, shape (clusters,)
-        What each row of a cluster loses, summed over the quasi-identifiers, in `UNIT`.
+        What each row of a cluster loses, summed over the quasi-identifiers.
 
     Notes
     -----
@@ -123,7 +125,7 @@ class Merging:
         return self._distances
 
 
-def candidates(seed: int, losses: Numbers, far: NDArray[np.float64] | None, merge: str) -> Numbers:
+def candidates(seed: int, losses: Numbers, far: NDArray[Any] | None, merge: str) -> Numbers:
     """The clusters that a cluster may be merged with, best first; of equal ones the first.
 
     Parameters
@@ -132,7 +134,7 @@ def candidates(seed: int, losses: Numbers, far: NDArray[np.float64] | None, merg
         The cluster.
     losses : ndarray of int64, shape (clusters,)
         What a row loses in the union with each, on the relational side.
-    far : ndarray of float, shape (clusters,), or None
+    far : ndarray of float or of fractions, shape (clusters,), or None
         The same on the transactions' side, or a stand-in for it; None where it is not looked at.
     merge : {"R", "T", "RT"}
         Which side decides. For both, the ranks on either side are added; of equal sums the smaller
@@ -149,9 +151,9 @@ def candidates(seed: int, losses: Numbers, far: NDArray[np.float64] | None, merg
     return others[np.lexsort((rank, rank + rank_far))]
 
 
-def distances(merging: Merging, seed: int, transactions: Transactions | None) -> NDArray[np.float64]:
+def distances(merging: Merging, seed: int, transactions: Transactions | None) -> NDArray[Any]:
     """How far the transactions of a cluster are from those of each, or what they would lose together."""
     if transactions is None:
         return merging.distances_with(seed)
     unions = (np.concatenate((merging.rows[seed], rows)) for rows in merging.rows)
-    return np.array([transactions.average_loss(union) for union in unions])
+    return np.array([transactions.average_loss(union) for union in unions], object)

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.hierarchy import HierarchyLike
-from pdanon.parameters import check_known
+from pdanon.parameters import check_known, lasting
 from pdanon.progress import progress_bar
 from pdanon.relational import FORMATIONS
 from pdanon.result import Anonymized
@@ -122,8 +122,8 @@ def rfirst(
     2  [39, 40]  ['(cold,flu)']
     3  [39, 40]  ['(cold,flu)']
     """
-    task: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
-    task |= {"columns": columns, "sensitive": sensitive, "l": l}
+    task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
+    task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options}
     check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
     data = Dataset.of(frame, column, **task)

@@ -18,7 +18,7 @@ import pandas as pd
 from pdanon.errors import InfeasibleError
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets import Codes
-from pdanon.parameters import check_known, check_share
+from pdanon.parameters import check_known, check_share, lasting
 from pdanon.progress import Report, progress_bar
 from pdanon.relational import FORMATIONS
 from pdanon.relational.attributes import Numbers
@@ -179,8 +179,8 @@ def rum_bound(
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_known(order, ("btd", "tum"), "order of merges", where="order")
     check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
-    task: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
-    task |= {"columns": columns, "sensitive": sensitive, "l": l}
+    task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
+    task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
     data = Dataset.of(frame, column, **task)
     whole = data.whole

@@ -15,6 +15,7 @@ import pandas as pd
 from pdanon.algorithms.lra import alike_blocks
 from pdanon.cuts import check_parts
 from pdanon.hierarchy import HierarchyLike
+from pdanon.parameters import lasting
 from pdanon.progress import progress_bar
 from pdanon.result import Anonymized
 from pdanon.rt.release import Dataset
@@ -120,8 +121,8 @@ def tfirst(
     3  [19, 40]  ['cold' 'flu']
     """
     check_parts(parts)
-    task: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
-    task |= {"columns": columns, "sensitive": sensitive, "l": l}
+    task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
+    task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options}
     data = Dataset.of(frame, column, **task)
     with progress_bar(progress, "tfirst", "steps") as report:

@@ -128,11 +128,11 @@ class Transactions:
         terms = (np.exp2(size - all_sizes[row]) - np.exp2(-all_sizes[row])) / (1 - np.exp2(-all_sizes[row]))
         return float(terms.sum())
 
-    def average_loss(self, rows: Numbers) -> float:
+    def average_loss(self, rows: Numbers) -> Fraction:
         """Loss of some rows on average, anonymized together; a share of the most that it could be."""
         places, numbers = self.protect(rows)
         most = len(rows) if self.measure == "ul" else self.domain * len(places)
-        return self.loss(places, numbers) / max(most, 1)
+        return Fraction(self.loss(places, numbers)) / max(most, 1)
 
     def _covered(self, places: Numbers, numbers: Codes) -> NDArray[np.int64]:
         """How many items what each occurrence becomes stands for; a suppressed one for all."""
