@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pdanon.algorithms import ALGORITHMS
 from pdanon.choice import anonymize
-from pdanon.columns import LISTS_HINT, find_column, is_list_column
+from pdanon.columns import LISTS_HINT, find_column, is_list_column, may_hold_lists
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.groups import lcg
 from pdanon.guarantees import KmAnonymity, audit
@@ -28,6 +28,7 @@ from pdanon.refinement import refine
 from pdanon.relational import RELATIONAL
 from pdanon.rt import RT
 from pdanon.support import SupportIndex
+from pdanon.values import can_be_written, listed
 from pdanon.verdict import Audit
 
 __all__ = ["ItemsetAccessor", "TxanonAccessor"]
@@ -41,7 +42,7 @@ class TxanonAccessor:
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
-        if not any(is_list_column(frame.iloc[:, i]) for i in range(frame.shape[1])):
+        if not any(may_hold_lists(frame.iloc[:, i]) for i in range(frame.shape[1])):
             find_column(frame)
         self._obj = frame
 
@@ -368,10 +369,7 @@ def supports(itemsets: Itemsets) -> pd.Series[int]:
 
 
 def _listed(items: Iterable[Any]) -> list[Any]:
-    if isinstance(items, str) or not isinstance(items, Iterable):
-        hint = "one item is a list of one: ['tea']"
-        raise ParameterError("an itemset must be a list of items", got=type(items).__name__, hint=hint)
-    return list(items)
+    return listed(items, "an itemset", "one item is a list of one: ['tea']", "a list of items")
 
 
 def _labels(mapping: Mapping[Any, str] | pd.Series[str]) -> dict[Any, str]:
@@ -386,4 +384,6 @@ def _labels(mapping: Mapping[Any, str] | pd.Series[str]) -> dict[Any, str]:
         raise ParameterError(
             "a label must be text", where="mapping", got=f"{others} of other types", hint=hint
         )
+    if not all(can_be_written(label) for label in labels.values()):
+        raise ParameterError("a label holds half of a surrogate pair", where="mapping")
     return labels

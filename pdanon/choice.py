@@ -201,7 +201,7 @@ def anonymize(
     loss : {"ncp", "lm"}
         What is to be least; see the notes.
     time_limit : float
-        Seconds, above 0, after which no further algorithm is started.
+        Seconds, above 0, after which no further algorithm is started, and one that runs is stopped.
     random_state : int, Generator or None
         Seed, or source of randomness, of algorithms that begin with random rows: those for
         quasi-identifiers.
@@ -219,7 +219,7 @@ def anonymize(
         If no algorithm finds a release.
     ParameterError
         If the guarantee has no algorithm, lacks the hierarchy that it needs, or makes no use of one or of
-        blocks that are given; or a parameter is out of range.
+        blocks that are given; if no algorithm was done within the time limit; or a parameter is out of range.
     ColumnError, ItemsetDtypeError, HierarchyError, FormatError
         If a column, the hierarchy or a file is not what it should be.
 
@@ -250,11 +250,11 @@ def anonymize(
     suppressed item costs 1. For coherence and public items it is ``S/N``, for quasi-identifiers
     ``NCP_relational``, for ``KKm`` and ``KLm`` its mean with ``NCP``; these four have no "lm" of their own.
 
-    Time: the first algorithm always runs to its end. The others are stopped at the limit, where they report
-    progress; `optimal` gets half of what is left, with ``suppress=True`` no more than 5 seconds, and ends
-    with what it has. `clump` and `coherence`, which report no progress, are not started if an estimate from
-    the first one exceeds what is left. `refine` ends at the limit with what it has, and never goes on to
-    merge at random: call it for that. Nothing waits for the limit.
+    Time: an algorithm that runs is stopped at the limit, where it reports progress; the first one too, so
+    there may be no release. `optimal` gets half of what is left, with ``suppress=True`` no more than 5
+    seconds, and ends with what it has. `clump` and `coherence`, which report no progress, are not started if
+    an estimate from the first one exceeds what is left. `refine` ends at the limit with what it has, and
+    never goes on to merge at random: call it for that. Nothing waits for the limit.
 
     The outcome depends on the speed of the machine only where the limit is reached, and then ``tried`` says
     so.
@@ -286,7 +286,7 @@ def anonymize(
         given["utility"] = partition(utility)
     asked = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     asked |= given | {"random_state": random_state}
-    trials = _Trials(frame, column, asked, loss, measure, end)
+    trials = _Trials(frame, column, asked, loss, measure, end, time_limit)
     for way in choice.ways:
         trials.add(way)
     return trials.outcome()
@@ -334,16 +334,18 @@ class _Trials:
     loss: str
     measure: Callable[[Anonymized], float]
     end: float  # a value of perf_counter()
+    limit: float  # seconds
     best: Anonymized | None = None
     least: float = np.inf
     first: float | None = None  # seconds of the first algorithm
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
+    late: bool = False  # whether a way was not tried, or not to its end, for lack of time
 
     def add(self, way: Way) -> None:
         """Try one more way, if there is time and it is one."""
         began = perf_counter()
-        left = np.inf if self.first is None else self.end - began
+        left = self.end - began
         row: dict[str, Any] = {"algorithm": str(way), "reason": self._left_out(way, left)}
         self.rows.append(row)
         if row["reason"]:
@@ -352,7 +354,7 @@ class _Trials:
             row["algorithm"] = f"{self.best.parameters['algorithm']}, refined"
         try:
             with limited(left):
-                result = self._run(way, min(left, self.end - began))
+                result = self._run(way, left)
                 if way.algorithm == "refine" and time_is_up():
                     row["reason"] = "no time left: ended with what it had"
             row["loss"] = loss = self.measure(result)
@@ -362,7 +364,7 @@ class _Trials:
             row["reason"] = one_line(error)
             self.failures.append(error)
         except TimeLimitError:
-            row["reason"] = "no time left: stopped"
+            row["reason"], self.late = "no time left: stopped", True
         except MemoryError:
             row["reason"] = "not enough memory"
         row["seconds"] = perf_counter() - began
@@ -378,8 +380,10 @@ class _Trials:
         if "utility" in self.asked and not _uses(way, "utility"):
             return "does not keep to utility"
         if left <= 0:
+            self.late = True
             return "no time left: not started"
         if self.first is not None and way.endless * self.first > left:
+            self.late = True
             return "no time left: not started, as it could not be stopped"
         return None
 
@@ -410,6 +414,13 @@ class _Trials:
 
     def outcome(self) -> Anonymized:
         """The best release with the table of what was tried."""
+        if self.best is None and self.late:
+            raise ParameterError(
+                "no algorithm found a release in the time that is given",
+                where="time_limit",
+                got=f"{self.limit:g} seconds",
+                hint="give more time, or call an algorithm yourself: it keeps no time",
+            )
         if self.best is None:
             algorithms = [row for row in self.rows if row["algorithm"] != "refine"]
             ran = [row for row in algorithms if "seconds" in row]

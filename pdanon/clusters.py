@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
 __all__ = ["Clusters"]
 
 _BATCH = 500  # steps between reports; also how long an interrupt from the keyboard has to wait
+_PART = 2**18  # itemsets looked at between reports, as there can be millions
 
 
 class Clusters:
@@ -180,16 +183,21 @@ class Clusters:
         rows = self.index()
         bits = clusters.bitmaps(rows.codes, rows.offsets, rows.n_items), rows.weights
         while True:
-            supports = clusters.itemset_supports(itemsets.codes, itemsets.offsets, k, self._state[0], *bits)
+            supports = np.empty(len(itemsets), np.int64)
+            for begin, end in _parts(len(itemsets)):
+                asked = itemsets.codes, itemsets.offsets[begin : end + 1], k, self._state[0]
+                supports[begin:end] = clusters.itemset_supports(*asked, *bits)
+                report(0)
             rare = np.flatnonzero((supports > 0) & (supports < k))
             if not len(rare):
                 return
             first = itemsets.take(rare[np.argsort(-supports[rare], kind="stable")])
             cursor = np.zeros(1, np.int64)
-            while cursor[0] < len(first):
-                work = self._least_first, _BATCH, first.codes, first.offsets, cursor
-                report(clusters.satisfy_itemsets(k, *work, *bits, self._state, self._rows))
-                self._refuse_overspending()
+            for _, end in _parts(len(first)):
+                while cursor[0] < end:
+                    work = self._least_first, _BATCH, first.codes, first.offsets[: end + 1], cursor
+                    report(clusters.satisfy_itemsets(k, *work, *bits, self._state, self._rows))
+                    self._refuse_overspending()
 
     def _refuse_overspending(self) -> None:
         """Raise if a kernel stopped at a cluster that would have to be suppressed, but may not be."""
@@ -208,3 +216,9 @@ class Clusters:
     def index(self) -> SupportIndex:
         """The rows as sets of clusters, equal rows collapsed; a cluster's code is its label."""
         return self._index.relabelled(self.labels)
+
+
+def _parts(count: int) -> Iterator[tuple[int, int]]:
+    """Parts of so many things, by number."""
+    for begin in range(0, count, _PART):
+        yield begin, min(begin + _PART, count)

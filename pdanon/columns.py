@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.errors import ColumnError, ParameterError
+from pdanon.errors import ColumnError
+from pdanon.values import check_frame
 
 if TYPE_CHECKING:
     from pdanon.bags import Bags
@@ -23,6 +24,9 @@ __all__ = [
     "is_list_column",
     "is_list_type",
     "is_missing",
+    "label_position",
+    "list_column",
+    "may_hold_lists",
     "with_column",
 ]
 
@@ -55,6 +59,15 @@ def is_list_column(series: pd.Series[Any]) -> bool:
     return isinstance(first, ROW_TYPES)
 
 
+def may_hold_lists(series: pd.Series[Any]) -> bool:
+    """Tell whether a column holds lists, or nothing but missing rows of no type that says otherwise."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return is_list_type(dtype.pyarrow_dtype) or pa.types.is_null(dtype.pyarrow_dtype)
+    untyped = pd.api.types.is_object_dtype(dtype) or (pd.api.types.is_float_dtype(dtype) and len(series) > 0)
+    return is_list_column(series) or (untyped and bool(series.isna().all()))
+
+
 def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
     """Find the list column of a frame.
 
@@ -76,10 +89,9 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
         If the column does not exist or is there twice, or none was named and there is not exactly one
         list-valued column.
     """
-    if not isinstance(frame, pd.DataFrame):
-        raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
+    check_frame(frame)
     if column is not None:
-        return _position(frame, column)
+        return label_position(frame, column)
     positions = [i for i in range(frame.shape[1]) if is_list_column(frame.iloc[:, i])]
     if not positions:
         types = {label: str(dtype) for label, dtype in zip(frame.columns, frame.dtypes, strict=True)}
@@ -92,14 +104,20 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
     return positions[0]
 
 
-def _position(frame: pd.DataFrame, column: Hashable) -> int:
-    """The position of the column with a label."""
-    labels = list(frame.columns)
+def list_column(frame: pd.DataFrame, column: Hashable | None = None) -> pd.Series[Any]:
+    """The list column of a frame: the one of `find_column`."""
+    position = find_column(frame, column)
+    return frame.iloc[:, position]
+
+
+def label_position(frame: pd.DataFrame, column: Hashable) -> int:
+    """The position of the column with a label, of whatever kind, and be the label None."""
+    labels = list(check_frame(frame).columns)
     if not isinstance(column, Hashable):  # such as a hierarchy in the wrong place: its names are not shown
         hint = "other parameters are given by name, such as hierarchy=..."
         got = type(column).__name__
         raise ColumnError("a column is named by its label", where="column", got=got, hint=hint)
-    positions = [i for i, label in enumerate(labels) if label == column]
+    positions = [i for i, label in enumerate(labels) if _is_same(label, column)]
     if len(positions) != 1:
         problem = "is there more than once" if positions else "does not exist"
         texts = [label for label in labels if isinstance(label, str)]
@@ -107,6 +125,13 @@ def _position(frame: pd.DataFrame, column: Hashable) -> int:
         hint = f"did you mean {nearest[0]!r}?" if nearest else None
         raise ColumnError(f"column {column!r} {problem}", got=f"columns {labels}", hint=hint)
     return positions[0]
+
+
+def _is_same(label: Any, column: Any) -> bool:
+    """Tell whether two labels are equal; pandas makes NaN of a label None beside texts."""
+    if is_missing(label) or is_missing(column):
+        return is_missing(label) and is_missing(column)
+    return bool(label == column)
 
 
 def with_column(frame: pd.DataFrame, position: int, itemsets: Itemsets | Bags) -> pd.DataFrame:

@@ -25,6 +25,7 @@ from pdanon.parameters import check_count, check_known
 from pdanon.progress import progress_bar
 from pdanon.registry import algorithm, of_lists
 from pdanon.result import Anonymized
+from pdanon.values import check_path, listed
 from pdanon.workers import processes
 
 __all__ = ["compare"]
@@ -133,7 +134,8 @@ def compare(
     'k is larger than the number of rows that hold an item'
     """
     check_count(n_jobs, "n_jobs", least=1)
-    tasks = list_tasks(configurations, vary or {})
+    resume = None if resume is None else check_path(resume, "resume")
+    tasks = list_tasks(configurations, {} if vary is None else vary)
     if any(of_lists(algorithm(task.algorithm)) for task in tasks):
         find_column(frame, column)
     losses, extra = _measures(measures, tasks)
@@ -171,7 +173,7 @@ def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[
         return None, dict(measures)
     if measures is None:
         return None, {}
-    names = [measures] if isinstance(measures, str) else measures
+    names = [measures] if isinstance(measures, str) else listed(measures, "measures")
     return [check_known(name, LOSSES, "loss", where="measures") for name in names], {}
 
 

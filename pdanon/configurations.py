@@ -12,6 +12,7 @@ import numpy as np
 from pdanon.errors import ParameterError
 from pdanon.parameters import check_known
 from pdanon.registry import algorithm, parameters_of
+from pdanon.values import check_kind
 
 __all__ = ["Task", "list_tasks"]
 
@@ -52,6 +53,7 @@ def list_tasks(
         hint = 'such as {"pcta": {"k": 5}, "apriori": {"k": 5, "hierarchy": 5}}'
         got = type(configurations).__name__ if not isinstance(configurations, Mapping) else "no algorithm"
         raise ParameterError("give the parameters by algorithm", where="configurations", got=got, hint=hint)
+    check_kind(vary, Mapping, "vary", "a dict of values by parameter")  # type: ignore[type-abstract]
     varied = {name: _choices(name, values) for name, values in vary.items()}
     tasks = []
     for label, given in configurations.items():

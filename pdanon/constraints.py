@@ -16,12 +16,21 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.columns import find_column
+from pdanon.columns import list_column
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.itemsets import Codes, Itemsets
-from pdanon.parameters import check_count, check_k, check_m, check_share, check_unsaid, constraint_list
+from pdanon.parameters import (
+    MOST_DRAWN,
+    check_count,
+    check_k,
+    check_m,
+    check_share,
+    check_unsaid,
+    constraint_list,
+)
 from pdanon.support import ItemsetTable, SupportIndex
+from pdanon.values import random_generator
 
 __all__ = [
     "AllItemsets",
@@ -35,6 +44,7 @@ __all__ = [
 ]
 
 _LONGEST = 16  # items of a constraint whose subsets are listed
+_AT_A_TIME = 10**6  # itemsets that are drawn
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -202,7 +212,7 @@ def pairs(
     if n_chosen < 2:
         got = f"{n_chosen} of {itemsets.n_items} items"
         raise ParameterError("the share comes to fewer than two items", where="share", got=got)
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state)
     chosen = np.sort(rng.choice(itemsets.n_items, n_chosen, replace=False)).astype(np.int32)
     both = np.column_stack(np.triu_indices(n_chosen, 1))
     return _series(_table([chosen[both]]), itemsets)
@@ -263,9 +273,9 @@ def random(
     >>> pdanon.constraints.random(df, 4, {1: 0.5, 2: 0.5}, random_state=1).itemset.lengths.tolist()
     [1, 1, 2, 2]
     """
-    counts = _divided(check_count(count, "count", least=1), sizes)
+    counts = _divided(check_count(count, "count", least=1, most=MOST_DRAWN), sizes)
     itemsets = _encoded(frame, column)
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state)
     return _series(_table([_drawn(itemsets, size, n, rng) for size, n in counts.items() if n]), itemsets)
 
 
@@ -368,7 +378,7 @@ def privacy_model(
 
 
 def _encoded(frame: pd.DataFrame, column: Hashable | None) -> Itemsets:
-    return Itemsets.from_series(frame.iloc[:, find_column(frame, column)])
+    return Itemsets.from_series(list_column(frame, column))
 
 
 def _table(parts: list[NDArray[Any]]) -> ItemsetTable:
@@ -385,7 +395,7 @@ def _series(table: ItemsetTable, itemsets: Itemsets) -> pd.Series[Any]:
 
 def _divided(count: int, sizes: int | Mapping[int, float]) -> dict[int, int]:
     """How many itemsets of each size: the proportions by largest remainder, then by size."""
-    shares = sizes if isinstance(sizes, Mapping) else {sizes: 1.0}
+    shares = sizes if isinstance(sizes, Mapping) else {check_count(sizes, "sizes", least=1): 1.0}
     exact = {check_count(size, "sizes", least=1): _proportion(share) for size, share in shares.items()}
     total = sum(exact.values())
     if not total:
@@ -407,11 +417,11 @@ def _proportion(share: Any) -> Fraction:
 def _drawn(itemsets: Itemsets, size: int, count: int, rng: np.random.Generator) -> Codes:
     """Distinct itemsets of one size, in the order drawn; shape (count, size)."""
     rows = np.flatnonzero(itemsets.lengths >= size)
-    found = np.empty((0, size), np.int32)
+    found = np.empty((0, size if len(rows) else 0), np.int32)
     while len(found) < count:
         before = len(found)
         if len(rows):
-            some = rng.choice(rows, max(1000, 10 * count))
+            some = rng.choice(rows, min(max(1000, 10 * count), _AT_A_TIME))
             places = _distinct_places(itemsets.lengths[some], size, rng)
             drawn = np.sort(itemsets.codes[itemsets.offsets[some][:, None] + places], axis=1)
             found = np.concatenate((found, drawn))

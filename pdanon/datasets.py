@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
+from pdanon.parameters import MOST_DRAWN, check_count
+from pdanon.values import random_generator, shown
 
 __all__ = ["make_baskets"]
 
@@ -82,11 +84,11 @@ def make_baskets(
     >>> baskets.equals(make_baskets(1000, 50, random_state=0))
     True
     """
-    _check_count(rows, "rows", 0)
-    _check_count(patterns, "patterns", 1)
+    check_count(rows, "rows", least=0, most=MOST_DRAWN)
+    check_count(patterns, "patterns", least=1, most=MOST_DRAWN)
     vocabulary = _vocabulary(items)
     _check_mean(mean_length, len(vocabulary))
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state)
     lengths = np.minimum(1 + rng.poisson(mean_length - 1, rows), len(vocabulary))
     offsets = np.append(0, np.cumsum(lengths))
     copies = _incomplete(*_patterns(patterns, len(vocabulary), rng), len(vocabulary), rng)
@@ -99,7 +101,7 @@ def make_baskets(
 
 def _vocabulary(items: int | Sequence[str]) -> pa.Array:
     if isinstance(items, (int, np.integer)):
-        _check_count(items, "items", 1)
+        check_count(items, "items", least=1, most=MOST_DRAWN)
         numbers = pa.array(np.arange(1, items + 1)).cast(pa.string())
         return pc.binary_join_element_wise("p", pc.utf8_lpad(numbers, max(4, len(str(items))), "0"), "")
     vocabulary = Itemsets.from_series(as_itemsets([items])).vocabulary
@@ -169,11 +171,6 @@ def _distinct(codes: Codes, offsets: Offsets, n_items: int, rng: np.random.Gener
     return codes
 
 
-def _check_count(value: Any, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise ParameterError(f"{name} must be an integer of at least {least}", got=repr(value))
-
-
 def _check_mean(mean_length: Any, n_items: int) -> None:
     most = (n_items + 1) // 2
     if (
@@ -184,6 +181,6 @@ def _check_mean(mean_length: Any, n_items: int) -> None:
         raise ParameterError(
             "a basket must have from one item to half of all items on average",
             where="mean_length",
-            got=repr(mean_length),
+            got=shown(mean_length),
             hint=f"with {n_items} items, at most {most}",
         )

@@ -20,6 +20,7 @@ from pdanon.columns import find_column
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets, as_itemsets
 from pdanon.support import SupportIndex
+from pdanon.values import listed
 
 __all__ = ["Division", "known_items", "listed_items", "names_column", "private_items", "two_columns"]
 
@@ -83,16 +84,16 @@ def known_items(items: pa.Array, itemsets: Itemsets, name: str) -> NDArray[np.bo
             got=f"{unknown} of {len(items)} items",
             hint="check spelling and type of the items",
         )
-    listed = np.zeros(itemsets.n_items, np.bool_)
-    listed[codes] = True
-    return listed[first_copies(itemsets.vocabulary)]
+    known = np.zeros(itemsets.n_items, np.bool_)
+    known[codes] = True
+    return known[first_copies(itemsets.vocabulary)]
 
 
 def _distinct(items: Iterable[Any]) -> pa.Array:
     if isinstance(items, (pa.Array, pa.ChunkedArray)):
         flat = pa.chunked_array(items).combine_chunks()
         return Itemsets.from_arrow(pa.LargeListArray.from_arrays([0, len(flat)], flat)).vocabulary
-    return Itemsets.from_series(as_itemsets([list(items)])).vocabulary
+    return Itemsets.from_series(as_itemsets([listed(items, "the items")])).vocabulary
 
 
 @dataclass(frozen=True, eq=False, slots=True)

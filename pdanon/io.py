@@ -27,11 +27,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pdanon.columns import find_column, is_list_column, is_list_type
-from pdanon.errors import ColumnError, FormatError, ParameterError, readable
+from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of, readable
 from pdanon.itemsets import Itemsets
 from pdanon.rowgroups import open_parquet, read_row_group
+from pdanon.values import can_be_written, check_frame, check_path, check_text, listed, quoted
 
 __all__ = [
+    "WriteError",
     "check_name",
     "list_dtype",
     "named_as",
@@ -45,6 +47,15 @@ __all__ = [
 ]
 
 _ATTRS = b"PANDAS_ATTRS"  # the key under which pandas keeps a frame's attrs
+
+
+class WriteError(FormatError, OSError):
+    """A file cannot be written."""
+
+    def __init__(self, path: str | os.PathLike[str], error: OSError) -> None:
+        where = os.fspath(path)
+        FormatError.__init__(self, "the file cannot be written", where=where, got=cause_of(error))
+        self.errno = error.errno
 
 
 @contextmanager
@@ -83,9 +94,9 @@ def named_as(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None:
+        if error.errno is None or isinstance(error, WriteError):
             raise
-        raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from None
+        raise WriteError(path, error) from None
 
 
 @contextmanager
@@ -103,7 +114,7 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
         A new empty file for each, as by `replacing`. When the block ends and all are safe on the disk, they
         replace the files one after the other, in the order given.
     """
-    targets = [Path(os.path.realpath(path)) for path in paths]
+    targets = [Path(os.path.realpath(check_path(path))) for path in paths]
     drafts = [target.with_name(f".{uuid4().hex}.tmp{target.suffix}") for target in targets]
     try:
         for draft, target in zip(drafts, targets, strict=True):
@@ -167,17 +178,18 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     store                               str
     dtype: object
     """
+    wanted = None if columns is None else [check_text(name, "columns") for name in listed(columns, "columns")]
 
     def read() -> pd.DataFrame:
         with open_parquet(path) as file:
             schema = file.schema_arrow
-            absent = set(columns or ()) - set(schema.names)
+            absent = set(wanted or ()) - set(schema.names)
             if absent:
                 raise ColumnError(
                     f"the file {os.fspath(path)!r} lacks columns {sorted(absent)}",
                     got=f"columns {schema.names}",
                 )
-            chosen = None if columns is None else [*columns, *_index_columns(schema, columns)]
+            chosen = None if wanted is None else [*wanted, *_index_columns(schema, wanted)]
             groups = range(file.num_row_groups)
             # One after the other: Arrow cannot put codes into several dictionaries together within lists.
             tables = [read_row_group(file, number, os.fspath(path), chosen) for number in groups]
@@ -293,6 +305,7 @@ def read_csv(
     1  south              []
     """
     _check_separators(separator, field_separator)
+    check_text(column, "column")
 
     def read() -> tuple[pd.DataFrame, pd.Series[Any]]:
         options: dict[str, Any] = {"sep": field_separator, "index_col": False, "dtype": {column: str}}
@@ -447,7 +460,7 @@ def list_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:
 
 def _to_table(frame: pd.DataFrame) -> pa.Table:
     """Build the table of a frame, with metadata that lets every reader of pandas read its lists."""
-    frame = frame.copy(deep=False)
+    frame = check_frame(frame).copy(deep=False)
     for position in range(frame.shape[1]):
         if _holds_sets(frame.iloc[:, position]):
             frame.isetitem(position, Itemsets.from_series(frame.iloc[:, position]).to_pandas())
@@ -473,12 +486,13 @@ def _holds_sets(column: pd.Series[Any]) -> bool:
 
 
 def _check_separators(separator: str, field_separator: str) -> None:
-    if not isinstance(separator, str) or not separator or any(mark in separator for mark in "\r\0"):
+    unfit = not isinstance(separator, str) or any(mark in separator for mark in "\r\0")
+    if unfit or not separator or not can_be_written(separator):
         hint = "such as '|' or '; ', without a carriage return or a null character"
-        raise ParameterError("some text is needed", where="separator", got=repr(separator), hint=hint)
+        raise ParameterError("some text is needed", where="separator", got=quoted(separator), hint=hint)
     # Quotation marks and ends of lines have a meaning of their own, and the parser knows ASCII only.
     one = isinstance(field_separator, str) and len(field_separator) == 1 and field_separator.isascii()
     if not one or field_separator in '"\r\n\0':
         hint = "such as ',', ';' or a tab; no quotation mark and no end of a line"
-        got = repr(field_separator)
+        got = quoted(field_separator)
         raise ParameterError("one ASCII character is needed", where="field_separator", got=got, hint=hint)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon.errors import ParameterError
 from pdanon.lists import (
     Codes,
     Offsets,
@@ -30,6 +31,7 @@ from pdanon.lists import (
     to_numpy,
 )
 from pdanon.matching import places
+from pdanon.values import listed
 
 __all__ = [
     "Codes",
@@ -278,11 +280,19 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
     2              <NA>
     dtype: list<item: string>[pyarrow]
     """
+    name: Any = None
     if isinstance(lists, pd.Series):
-        index = lists.index if index is None else index
-        return pd.Series(Itemsets.from_series(lists).to_pandas(), index=index, name=lists.name)
-    arrow = lists if isinstance(lists, (pa.Array, pa.ChunkedArray)) else object_lists(lists)
-    return pd.Series(Itemsets.from_arrow(arrow).to_pandas(), index=index)
+        index, name = lists.index if index is None else index, lists.name
+        itemsets = Itemsets.from_series(lists)
+    elif isinstance(lists, (pa.Array, pa.ChunkedArray)):
+        itemsets = Itemsets.from_arrow(lists)
+    else:
+        rows = lists if isinstance(lists, str) else listed(lists, "the lists")
+        itemsets = Itemsets.from_arrow(object_lists(rows))
+    if index is not None and (not isinstance(index, pd.Index) or len(index) != itemsets.n_rows):
+        got = f"{type(index).__name__} for {itemsets.n_rows} rows"
+        raise ParameterError("index must be a pandas Index with a label for each row", where="index", got=got)
+    return pd.Series(itemsets.to_pandas(), index=index, name=name)
 
 
 def beside(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:

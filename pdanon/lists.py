@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.columns import LISTS_HINT, ROW_TYPES, is_list_type, is_missing
+from pdanon.columns import LISTS_HINT, ROW_TYPES, is_list_type, is_missing, may_hold_lists
 from pdanon.errors import ItemsetDtypeError
 
 __all__ = [
@@ -45,10 +45,12 @@ _DAMAGED_HINT = "the file that it was read from may be damaged: pdanon.read_parq
 
 def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
     """The lists of a column as Arrow has them; text that looks like a list is refused."""
-    if isinstance(series.dtype, pd.ArrowDtype):
+    if isinstance(series.dtype, pd.ArrowDtype) and is_list_type(series.dtype.pyarrow_dtype):
         return pa.chunked_array(series)
     if pd.api.types.is_object_dtype(series.dtype):
         return object_lists(series.array)
+    if may_hold_lists(series):
+        return object_lists([None] * len(series))
     raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype}", hint=LISTS_HINT)
 
 

@@ -9,11 +9,13 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.columns import find_column, with_column
-from pdanon.errors import ParameterError
+from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import Codes, Itemsets
 from pdanon.parameters import check_known
 
 __all__ = ["apply_mapping", "check_mapping", "global_mapping", "relabelled", "relabelled_by_groups"]
+
+_COLUMNS = ("group", "item", "generalized")
 
 
 def check_mapping(mapping: pd.DataFrame) -> None:
@@ -22,9 +24,12 @@ def check_mapping(mapping: pd.DataFrame) -> None:
     if not isinstance(mapping, pd.DataFrame):
         got = type(mapping).__name__
         raise ParameterError("the mapping must be a pandas DataFrame", where="mapping", got=got, hint=hint)
-    missing = {"group", "item", "generalized"} - set(mapping.columns)
+    missing = set(_COLUMNS) - set(mapping.columns)
     if missing:
         raise ParameterError("the mapping lacks columns", where="mapping", got=sorted(missing), hint=hint)
+    repeated = [name for name in _COLUMNS if list(mapping.columns).count(name) > 1]
+    if repeated:
+        raise ParameterError("the mapping has columns twice", where="mapping", got=repeated, hint=hint)
 
 
 def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
@@ -48,10 +53,10 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
         If columns are missing, there are several groups, or an item is there twice.
     """
     check_mapping(mapping)
-    if (mapping["group"] != 0).any():
+    if not (mapping["group"] == 0).fillna(False).all():
         hint = "a local recoding maps an item differently by group and cannot be applied to other rows"
         raise ParameterError("the mapping is not global", where="mapping", hint=hint)
-    items = pa.array(pa.chunked_array(mapping["item"]).combine_chunks())
+    items = _values(mapping, "item")
     lists = pa.LargeListArray.from_arrays(np.arange(len(items) + 1), items)
     itemsets = Itemsets.from_arrow(lists)
     if itemsets.n_items != len(items):
@@ -59,7 +64,21 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
         raise ParameterError(
             "an item is mapped more than once", where="mapping", got=f"{doubles} repeated items"
         )
-    return itemsets, pa.chunked_array(mapping["generalized"]).combine_chunks().cast(pa.string())
+    return itemsets, _values(mapping, "generalized", pa.string())
+
+
+def _values(mapping: pd.DataFrame, name: str, kind: pa.DataType | None = None) -> pa.Array:
+    """A column of a mapping table as one Arrow array."""
+    values = None
+    try:
+        values = pa.chunked_array(mapping[name]).combine_chunks()
+        return values if kind is None else values.cast(kind)
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
+        pass
+    # Raised outside the handler: Arrow's own message would carry a value along as the context.
+    got = "several types" if values is None else f"type {str(values.type).split('<')[0]}"
+    what = "an item has a type" if kind is None else "a label is text"
+    raise ItemsetDtypeError(f"{what}, and all have the same", where=f"mapping, column {name}", got=got)
 
 
 def apply_mapping(
@@ -130,7 +149,7 @@ def relabelled(itemsets: Itemsets, items: Itemsets, labels: pa.Array, *, missing
     if missing_as_empty:
         itemsets = itemsets.missing_as_empty()
     known = items.lookup(itemsets.vocabulary)
-    label_of = np.empty(items.n_items, np.int64)
+    label_of = np.empty(items.n_items + 1, np.int64)  # -1, of unknown items, finds the last, which is masked
     label_of[items.codes] = np.arange(items.n_items)
     became = labels.take(pa.array(label_of[known], mask=known < 0))
     encoded = became.dictionary_encode()
@@ -163,7 +182,9 @@ def relabelled_by_groups(
     cells = mapping["group"].to_numpy() * items.n_items + items.lookup(pa.chunked_array(mapping["item"]))
     known = items.lookup(itemsets.vocabulary)
     wanted = groups[itemsets.rows].astype(np.int64) * items.n_items + known[itemsets.codes]
+    if (known < 0).any():
+        return None
     entries = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
-    if (known < 0).any() or (cells[entries] != wanted).any():
+    if (cells[entries] != wanted).any():
         return None
     return itemsets.relabel(labels.indices.to_numpy()[entries], labels.dictionary)

@@ -121,7 +121,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "time_limit": {
         "type": float,
         "metavar": "SECONDS",
-        "help": "when to end the search, or without --algorithm to try no further one (default: 60)",
+        "help": "when to end the search (default: 60)",
     },
     "parts": {"type": int, "metavar": "N", "help": "in how many parts the work is done"},
     "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "which item to suppress next"},

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.columns import is_list_column
+from pdanon.columns import may_hold_lists
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Itemsets
 from pdanon.mapping import global_mapping
@@ -31,7 +31,7 @@ def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
         len(original) != len(result.frame)
         or len(columns) != 1
         or [*original.columns] != [*result.frame.columns]
-        or not is_list_column(original.iloc[:, columns[0]])
+        or not may_hold_lists(original.iloc[:, columns[0]])
     ):
         raise other_frame(f"{len(original)} rows, the result has {len(result.frame)}")
     return columns[0]

@@ -7,14 +7,15 @@ import os
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
-from numbers import Integral, Real
+from math import inf
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_hashable
 
-from pdanon.columns import find_column, is_list_column
+from pdanon.columns import is_list_column, label_position, list_column
 from pdanon.errors import (
     ColumnError,
     FormatError,
@@ -26,6 +27,7 @@ from pdanon.errors import (
 from pdanon.io import read_parquet
 from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.support import MOST_ROWS, ItemsetTable, SupportIndex
+from pdanon.values import check_path, is_integer, is_number, listed, quoted, shown
 
 __all__ = [
     "DEFAULT_M",
@@ -56,15 +58,17 @@ class Unsaid(int):
 DEFAULT_M = Unsaid(2)
 WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: this many steps from 0 to 1
 MOST_LOSS = 10**9
+MOST_DRAWN = 10**8  # of whatever is made or drawn one by one
+_LONGEST_TIME = 10**9  # seconds: more is no limit
 
 
 def check_k(k: Any) -> int:
     """Check a number of indistinguishable rows: an integer of at least 2."""
     hint = "k is the least number of rows that an attacker's knowledge must match"
-    if isinstance(k, bool) or not isinstance(k, Integral) or k < 2:
-        raise ParameterError("k must be an integer of at least 2", got=_scalar(k), hint=hint)
+    if not is_integer(k) or k < 2:
+        raise ParameterError("k must be an integer of at least 2", got=shown(k), hint=hint)
     if int(k) >= MOST_ROWS:
-        raise ParameterError(f"k must be below {MOST_ROWS}, as the number of rows", got=_scalar(k), hint=hint)
+        raise ParameterError(f"k must be below {MOST_ROWS}, as the number of rows", got=shown(k), hint=hint)
     return int(k)
 
 
@@ -72,11 +76,11 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
     """Check a number of known items: an integer of at least 1, or None for all items of a row."""
     if m is None and unbounded:
         return None
-    if isinstance(m, bool) or not isinstance(m, Integral) or m < 1:
+    if not is_integer(m) or m < 1:
         hint = "m is the largest number of items that an attacker knows" + (
             "; None stands for all items of a row" if unbounded else ""
         )
-        raise ParameterError("m must be an integer of at least 1", got=_scalar(m), hint=hint)
+        raise ParameterError("m must be an integer of at least 1", got=shown(m), hint=hint)
     return int(m)
 
 
@@ -84,7 +88,7 @@ def check_unsaid(m: int | None) -> None:
     """Check that m is not given where constraints are: they say what the attacker knows."""
     if not isinstance(m, Unsaid):
         hint = "leave m out, as the constraints say what is protected; or leave them out"
-        raise ParameterError("m is not used with constraints", where="m", got=_scalar(m), hint=hint)
+        raise ParameterError("m is not used with constraints", where="m", got=shown(m), hint=hint)
 
 
 def check_known(name: Any, known: Collection[str], what: str, *, where: str | None = None) -> str:
@@ -93,15 +97,17 @@ def check_known(name: Any, known: Collection[str], what: str, *, where: str | No
         return name
     nearest = get_close_matches(name, known, 1) if isinstance(name, str) else []
     hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known) or 'none'}"
-    got = repr(name) if isinstance(name, str) else type(name).__name__
-    raise ParameterError(f"there is no such {what}", where=where, got=got, hint=hint)
+    raise ParameterError(f"there is no such {what}", where=where, got=quoted(name), hint=hint)
 
 
-def check_count(value: Any, name: str, *, least: int, hint: str | None = None) -> int:
-    """Check a number of things: an integer of at least so many."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+def check_count(
+    value: Any, name: str, *, least: int, most: int | None = None, hint: str | None = None
+) -> int:
+    """Check a number of things: an integer of at least so many, and at most so many if each takes memory."""
+    if not is_integer(value) or value < least or (most is not None and value > most):
         problem = f"{name} must be an integer of at least {least}"
-        raise ParameterError(problem, where=name, got=_scalar(value), hint=hint)
+        problem += f" and at most {most:,}" if most is not None else ""
+        raise ParameterError(problem, where=name, got=shown(value), hint=hint)
     return int(value)
 
 
@@ -111,18 +117,17 @@ def check_share(value: Any, name: str) -> Fraction:
     A float is read as the nearest fraction with a denominator of up to 10**9: so 0.15 of 100 items are 15,
     and 1/3 of 3 items is 1, though both floats are a little below.
     """
-    if isinstance(value, bool) or not isinstance(value, (Real, np.number)) or not 0 <= float(value) <= 1:
-        raise ParameterError(f"{name} must be a number in [0, 1]", got=_scalar(value))
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ParameterError(f"{name} must be a number in [0, 1]", got=shown(value))
     return Fraction(float(value)).limit_denominator(10**9)
 
 
 def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
     """Check a time limit: a number of seconds above 0, or from 0 on."""
-    number = isinstance(value, (Real, np.number)) and not isinstance(value, bool)
-    if not number or not (float(value) >= 0 if zero else float(value) > 0):
+    if not is_number(value) or not (value >= 0 if zero else value > 0):
         least = "from 0 on" if zero else "above 0"
-        raise ParameterError(f"{name} must be a number of seconds {least}", where=name, got=_scalar(value))
-    return float(value)
+        raise ParameterError(f"{name} must be a number of seconds {least}", where=name, got=shown(value))
+    return float(value) if value < _LONGEST_TIME else inf
 
 
 def check_rows(n_rows: int, k: int) -> None:
@@ -163,11 +168,8 @@ def lasting(given: Any) -> Any:
 
 def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:
     """Check the labels of quasi-identifiers, or of other columns: a list of at least one, each once."""
-    if isinstance(quasi, (str, Mapping)) or not isinstance(quasi, Iterable):
-        hint = f"one column is a list of one: {name}=['age']"
-        raise ParameterError(f"{name} must be a list of columns", got=type(quasi).__name__, hint=hint)
-    labels = tuple(quasi)
-    if not all(isinstance(label, Hashable) for label in labels):
+    labels = tuple(listed(quasi, name, f"one column is a list of one: {name}=['age']", "a list of columns"))
+    if not all(is_hashable(label) for label in labels):
         raise ParameterError(f"{name} must be a list of columns", where=name, got="a list of lists")
     if not labels or len(set(labels)) < len(labels):
         problem = "names a column twice" if labels else "names no column"
@@ -195,7 +197,7 @@ def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
     ColumnError
         If one does not exist, is there twice, or holds lists.
     """
-    positions = [find_column(frame, label) for label in quasi_labels(quasi)]
+    positions = [label_position(frame, label) for label in quasi_labels(quasi)]
     lists = [frame.columns[position] for position in positions if is_list_column(frame.iloc[:, position])]
     if lists:
         hint = "a quasi-identifier has one value a row"
@@ -226,10 +228,10 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
     FormatError, ColumnError
         If the file cannot be read, or has no list column or several.
     """
-    path = os.fspath(constraints) if isinstance(constraints, (str, os.PathLike)) else ""
+    path = check_path(constraints, "constraints") if isinstance(constraints, (str, os.PathLike)) else ""
     if path.endswith(".parquet"):
         table = read_parquet(path)
-        constraints = table.iloc[:, find_column(table)]
+        constraints = list_column(table)
     elif path.endswith(".csv"):
         constraints = _lines(path)
     if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
@@ -334,8 +336,8 @@ def item_weights(weights: Any, itemsets: Itemsets) -> NDArray[np.int64] | None:
 
 
 def _weight(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (Real, np.number)) or not 0 <= float(value) <= 1:
-        raise ParameterError("weights must be numbers in [0, 1]", where="weights", got=_scalar(value))
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ParameterError("weights must be numbers in [0, 1]", where="weights", got=shown(value))
     return float(value)
 
 
@@ -401,13 +403,8 @@ def _loss(value: Any) -> Fraction:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)) or not 0 <= value < MOST_LOSS:
         what = f"a loss must be a number from 0 to below {MOST_LOSS:,}"
-        raise ParameterError(what, where="loss", got=_scalar(value))
+        raise ParameterError(what, where="loss", got=shown(value))
     return Fraction(value)
-
-
-def _scalar(value: Any) -> str:
-    """A parameter's value if it is a plain number, else only its type: it may hold items."""
-    return str(value) if isinstance(value, (int, float, np.number)) or value is None else type(value).__name__
 
 
 _ITEMSETS_HINT = (

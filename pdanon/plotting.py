@@ -14,7 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.parameters import check_count
 from pdanon.summary import class_sizes, exposure, is_kept, label_sizes
+from pdanon.values import check_frame, check_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -182,7 +184,7 @@ class Plots:
         """
         mapping = self._result.mapping
         sizes = label_sizes(mapping[~is_kept(mapping)])
-        shown = sizes.head(most)
+        shown = sizes.head(check_count(most, "most", least=1))
         ax = _axes(ax)
         _horizontal(ax, [_short(label) for label in shown.index], shown.to_numpy(), map(str, shown))
         ax.set_xlabel("items that the label stands for (number)")
@@ -247,7 +249,7 @@ def comparison(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('k (rows)', 'NCP (0 to 1)')
     """
-    _check_columns(table, [by, x, y])
+    _check_columns(table, [by, x, y], numbers=[x, y])
     drawn = table[table[y].notna()]
     repeated = int(drawn.duplicated([by, x]).sum())
     if repeated:
@@ -301,7 +303,7 @@ def frontier(
     >>> [text.get_text() for text in ax.texts]
     ['a', 'c']
     """
-    _check_columns(table, [by, risk, loss])
+    _check_columns(table, [by, risk, loss], numbers=[risk, loss])
     drawn = table.dropna(subset=[risk, loss]).sort_values([loss, risk], kind="stable")
     best = drawn[risk].astype("float64").cummin().shift(fill_value=np.inf) > drawn[risk]
     ax = _axes(ax)
@@ -334,6 +336,8 @@ def binned(sizes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
 
 def _axes(ax: Axes | None) -> Axes:
     if ax is not None:
+        if not callable(getattr(ax, "get_xaxis", None)):
+            raise ParameterError("these are no axes of matplotlib", where="ax", got=type(ax).__name__)
         return ax
     try:
         from matplotlib import pyplot
@@ -393,7 +397,16 @@ def _short(label: str) -> str:
     return line if len(line) <= _LONGEST_LABEL else line[: _LONGEST_LABEL - 1] + "…"
 
 
-def _check_columns(table: pd.DataFrame, columns: Sequence[str]) -> None:
-    missing = [name for name in columns if name not in table.columns]
+def _check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence[str]) -> None:
+    check_frame(table, "the table")
+    labels = list(table.columns)
+    for name in columns:
+        check_text(name, "the name of a column")
+    missing = [name for name in columns if labels.count(name) != 1]
     if missing:
-        raise ParameterError("the table lacks columns", got=missing, hint=f"it has {list(table.columns)}")
+        raise ParameterError(
+            "the table lacks columns, or has them twice", got=missing, hint=f"it has {labels}"
+        )
+    texts = [name for name in numbers if not pd.api.types.is_numeric_dtype(table[name])]
+    if texts:
+        raise ParameterError("what is drawn must be numbers", where="table", got=texts)

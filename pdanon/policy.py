@@ -35,6 +35,7 @@ from pdanon.tables import (
     write_table,
     write_whole,
 )
+from pdanon.values import check_frame, check_kind, check_path, check_text, is_integer
 
 __all__ = ["Policy"]
 
@@ -154,7 +155,7 @@ class Policy:
             If a key is not known or of the wrong type, the algorithm, a parameter or a role is not
             possible, or two names are those of one file.
         """
-        source = Path(file)
+        source = Path(check_path(file, "file"))
         tables = _load(source)
         here = partial(_beside, source)
         return cls(
@@ -253,6 +254,7 @@ class Policy:
         result : Anonymized
             What `run` returned.
         """
+        check_kind(result, Anonymized, "result", "a result, such as run() returns")
         loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
         release = partial(write_table, result.frame, column=self.items, separator=self.separator)
         writers: dict[str, Callable[[Path], object]] = {
@@ -271,12 +273,14 @@ class Policy:
         table : pandas.DataFrame
             What `compare` returned.
         """
+        check_frame(table, "table")
         if "comparison" in self.outputs:
             write_plain(table, self.outputs["comparison"])
 
     # --- Checks
 
     def __post_init__(self) -> None:
+        self._check_types()
         named = self._named()
         if not all(isinstance(name, str) for name in named):
             raise ParameterError("a role is a list of column names", where=self._place("columns"))
@@ -291,6 +295,27 @@ class Policy:
             self._check_algorithm(self.algorithm)
         if self.comparison.get("algorithms"):
             list_tasks(self._configurations(), self.comparison.get("vary", {}))
+
+    def _check_types(self) -> None:
+        """Check what each part is; paths may be given as text."""
+        object.__setattr__(self, "input", Path(check_path(self.input, "input")))
+        if self.source is not None:
+            check_path(self.source, "source")
+        for name in ("parameters", "hierarchies", "outputs", "comparison"):
+            check_kind(getattr(self, name), dict, name, "a dict")
+        for name in ("quasi", "sensitive", "drop"):
+            check_kind(getattr(self, name), list, name, "a list of column names")
+        for name in ("algorithm", "items", "separator"):
+            if getattr(self, name) is not None:
+                check_text(getattr(self, name), name)
+        for column, tree in self.hierarchies.items():
+            if not is_integer(tree):
+                check_path(tree, f"the hierarchy of {column!r}")
+        for name in self.outputs:
+            check_known(name, _KEYS["outputs"], "output of a policy", where=self._place("outputs"))
+        _check_comparison(self.comparison, self._place("compare"))
+        outputs = {name: Path(check_path(file, name)) for name, file in self.outputs.items()}
+        object.__setattr__(self, "outputs", outputs)
 
     def _check_algorithm(self, name: str) -> None:
         accepted = parameters_of(algorithm(name))
@@ -428,17 +453,25 @@ def _load(source: Path) -> dict[str, Any]:
         raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')
     for name in ("columns", "outputs", "compare"):
         _check_keys(tables.get(name, {}), name, source)
-    for label, given in tables.get("compare", {}).get("algorithms", {}).items():
+    _check_comparison(tables.get("compare", {}), f"{source}, [compare]")
+    return tables
+
+
+def _check_comparison(table: Mapping[str, Any], place: str) -> None:
+    """Check the types within what is compared."""
+    place = place.removesuffix("]")
+    for name in ("algorithms", "vary"):
+        check_kind(table.get(name, {}), Mapping, name, "a table")  # type: ignore[type-abstract]
+    for label, given in table.get("algorithms", {}).items():
         if not isinstance(given, dict):
-            where = f"{source}, [compare.algorithms]"
+            where = f"{place}.algorithms]"
             raise ParameterError("an algorithm to compare is a table", where=where, got=label)
-    for key, values in tables.get("compare", {}).get("vary", {}).items():
+    for key, values in table.get("vary", {}).items():
         if not isinstance(values, (list, dict)):
-            where = f"{source}, [compare.vary]"
+            where = f"{place}.vary]"
             raise ParameterError(
                 "a varied parameter needs a list of values, or a table", where=where, got=key
             )
-    return tables
 
 
 def _check_keys(table: Mapping[str, Any], name: str, source: Path) -> None:

@@ -10,6 +10,7 @@ from math import inf
 from typing import TypeAlias
 
 from pdanon.errors import ParameterError
+from pdanon.values import check_flag
 
 __all__ = [
     "Report",
@@ -84,7 +85,7 @@ def progress_bar(show: bool, label: str, unit: str) -> Iterator[Report]:
     label, unit : str
         What is being done, and what is counted.
     """
-    if not show:
+    if not check_flag(show, "progress"):
         yield lambda done: check_time()
         return
     try:

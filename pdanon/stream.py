@@ -31,6 +31,7 @@ from pdanon.mapping import relabelled, relabelled_by_groups
 from pdanon.parquet import ParquetTree, is_text, writing
 from pdanon.recoding import demand, pass_through
 from pdanon.tables import write_plain
+from pdanon.values import check_path
 from pdanon.verdict import Guarantee
 
 __all__ = ["Streamed", "anonymize"]
@@ -163,27 +164,29 @@ def anonymize(
     True
     """
     check_algorithm(algorithm, parameters, _STREAMED)
-    if "://" in os.fspath(target):
+    source, target = check_path(source, "source"), check_path(target, "target")
+    mapping = None if mapping is None else check_path(mapping, "mapping")
+    if "://" in target:
         hint = "choose a local path, and copy the release when it is complete"
-        raise ParameterError("the target is a URI", where="target", got=os.fspath(target), hint=hint)
-    tree, target = ParquetTree.find(source), Path(target)
-    for path in (target, *([mapping] if mapping else [])):
+        raise ParameterError("the target is a URI", where="target", got=target, hint=hint)
+    tree, released = ParquetTree.find(source), Path(target)
+    for path in (released, mapping or released):
         check_name(path)
-    _check_target(target, tree)
-    kept = None if mapping is None else _mapping_file(Path(mapping), target, tree)
+    _check_target(released, tree)
+    kept = None if mapping is None else _mapping_file(Path(mapping), released, tree)
     private = parameters.get("private")
     stamps = tree.stamps()
-    with _claimed(target):
+    with _claimed(released):
         with _unchanged(tree, stamps):
             positions = tree.find_columns(column, private if names_column(private) else None)
             labels = [tree.schema().names[position] for position in positions]
             decision = decide(_collapsed(tree, labels), algorithm, parameters)
         write_mapping = partial(_write_mapping, decision.mapping, kept)
-        with _appearing(target, write_mapping) as draft, _unchanged(tree, stamps):
+        with _appearing(released, write_mapping) as draft, _unchanged(tree, stamps):
             _recode(tree, draft, positions, decision)
             written = ParquetTree.find(draft)
             _audit(_collapsed(written, labels), decision, tree)
-    paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
+    paths = (released,) if tree.is_file else tuple(released / name for name in tree.names)
     return Streamed(
         paths, decision.mapping, decision.guarantee, decision.loss, decision.rows, decision.parameters
     )

@@ -13,6 +13,7 @@ from pdanon.columns import is_list_column
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.metrics.risk import risk
+from pdanon.values import check_frame
 
 if TYPE_CHECKING:
     from pdanon.result import Anonymized
@@ -153,6 +154,7 @@ def exposure(
         column = lists[0] if len(lists) == 1 else None
     frames = {"after": result.frame}
     if original is not None:
+        check_frame(original, "original")
         if not original.index.equals(result.frame.index):
             got = f"{len(original)} rows, and {len(result.frame)} in the release, or another index"
             hint = "give the frame that the release was made from"

@@ -6,9 +6,10 @@ models of the package are statements about supports, and this is the only place 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from pdanon.distinct import DistinctRows
 from pdanon.errors import ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets
+from pdanon.progress import check_time
 
 __all__ = [
     "MOST_ROWS",
@@ -28,6 +30,7 @@ __all__ = [
 ]
 
 MOST_ROWS = 2**31  # as many rows, and more, are not counted
+_PART = 2**14  # occurrences whose itemsets are searched in one go
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -59,9 +62,15 @@ class ItemsetTable:
         """The same itemsets by size, then by their codes."""
         sizes = np.diff(self.offsets)
         longest = int(sizes.max(initial=0))
-        padded = np.full((len(self), longest), -1, np.int32)
-        padded[np.arange(longest) < sizes[:, None]] = self.codes
-        return self.take(np.lexsort((*padded.T[::-1], sizes)))
+        firsts = self.offsets[:-1]
+        places = (self._at(firsts + place, place < sizes) for place in range(longest))
+        return self.take(np.lexsort(_packed(chain([sizes], places))[::-1]))
+
+    def _at(self, positions: NDArray[np.int64], is_there: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Codes at some positions, from 1 on; 0 where there is none."""
+        found = np.zeros(len(self), np.int64)
+        found[is_there] = self.codes[positions[is_there]].astype(np.int64) + 1
+        return found
 
     def take(self, which: NDArray[Any]) -> ItemsetTable:
         """Some of the itemsets, by number or mask, in the given order."""
@@ -256,7 +265,8 @@ class SupportIndex:
             tables.append(rest._rare_pairs(k, minimal))
         if m >= 3:
             exposed = np.zeros(len(self.weights), np.int32)
-            tables.append(ItemsetTable(*rest._mine(k, m, minimal, True, exposed)))
+            tables += rest._mine(k, m, minimal, True, exposed)
+        check_time()
         return concatenated(tables).ordered()
 
     def at_risk(self, k: int, m: int | None) -> NDArray[np.bool_]:
@@ -357,14 +367,36 @@ class SupportIndex:
 
     def _mine(
         self, k: int, m: int, minimal: bool, listing: bool, exposed: NDArray[np.int32]
-    ) -> tuple[Codes, Offsets, NDArray[np.int64]]:
-        """Rare itemsets of size 3 and more."""
+    ) -> list[ItemsetTable]:
+        """Rare itemsets of size 3 and more, in parts: a search that takes long can be stopped between two."""
         from pdanon._kernels import rare
 
         order, ranked = self._ranked
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
         rows = (ranked.codes, ranked.offsets, ranked.weights, *ranked.transpose)
-        return rare.rare_itemsets(k, m, minimal, listing, rows, *cliques, order, exposed)
+        parts = np.arange(1, min(len(self.codes) // _PART, 50) + 1)
+        ends = np.searchsorted(rows[3], len(self.codes) * parts // (len(parts) + 1))
+        found = []
+        for bounds in pairwise([0, *ends.tolist(), self.n_items]):
+            if listing:  # an audit goes on: what is done when the time is over has to be checked
+                check_time()
+            asked = k, m, minimal, listing, *bounds
+            found.append(ItemsetTable(*rare.rare_itemsets(*asked, rows, *cliques, order, exposed)))
+        return found
+
+
+def _packed(columns: Iterable[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Keys that sort as columns of numbers from 0 do, the first one first: as many in one as fit."""
+    keys: list[NDArray[np.int64]] = []
+    room = 0  # how many times as large the last key may become
+    for column in columns:
+        count = int(column.max(initial=0)) + 1
+        if count > room:
+            keys.append(np.zeros(len(column), np.int64))
+            room = 2**63 - 1
+        keys[-1] = keys[-1] * count + column
+        room //= count
+    return keys
 
 
 def concatenated(tables: list[ItemsetTable]) -> ItemsetTable:

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from pdanon.columns import find_column
+from pdanon.columns import list_column
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.io import (
     check_name,
@@ -24,6 +24,7 @@ from pdanon.io import (
     to_csv,
     to_parquet,
 )
+from pdanon.values import check_path
 
 __all__ = [
     "check_distinct",
@@ -45,6 +46,7 @@ def is_csv(path: Path) -> bool:
 
 def check_distinct(paths: Iterable[Path], what: str) -> None:
     """Check that no file is named twice, by whatever names."""
+    paths = [Path(check_path(path)) for path in paths]
     for first, second in combinations(paths, 2):
         if _is_same(first, second):
             hint = "each file needs a name of its own; nothing was read or written"
@@ -69,7 +71,7 @@ def read_table(path: Path, column: str | None, separator: str | None) -> pd.Data
 def read_constraints(path: Path, column: str | None, separator: str | None) -> pd.Series[Any]:
     """Read one itemset a row: the only list column of a Parquet file, the one named of a CSV file."""
     frame = read_table(path, column, separator)
-    return frame.iloc[:, find_column(frame, column if is_csv(path) else None)]
+    return list_column(frame, column if is_csv(path) else None)
 
 
 def read_weights(path: Path) -> pd.Series[float]:

@@ -20,6 +20,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.mapping import global_mapping
 from pdanon.parameters import check_count
+from pdanon.values import listed
 
 __all__ = ["by_level", "by_size", "check_release", "item_blocks", "partition"]
 
@@ -60,6 +61,7 @@ def by_level(hierarchy: HierarchyLike, level: int) -> pd.DataFrame:
     """
     check_count(level, "level", least=0)
     tree = Hierarchy.of(hierarchy)
+    level = min(level, tree.height)
     leaves = np.flatnonzero(tree.is_leaf)
     starts = (tree.depth == level) | (tree.is_leaf & (tree.depth < level))
     blocks = np.cumsum(starts) - 1  # in pre-order, a node comes before what is below it
@@ -106,8 +108,10 @@ def by_size(items: Iterable[Any], size: int) -> pd.DataFrame:
     2   tea      1
     """
     check_count(size, "size", least=1)
-    distinct = pd.Series(list(dict.fromkeys(items)), name="item")
-    return pd.DataFrame({"item": distinct, "block": np.arange(len(distinct)) // size})
+    known = list(items) if isinstance(items, str) else listed(items, "items")
+    as_itemsets([known])  # which checks that all are of one type
+    distinct = pd.Series(list(dict.fromkeys(known)), name="item")
+    return pd.DataFrame({"item": distinct, "block": np.arange(len(distinct)) // min(size, len(distinct) + 1)})
 
 
 def partition(utility: Any) -> pd.DataFrame:
@@ -211,8 +215,8 @@ def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: i
 def _named_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
     """Labels and items of the blocks."""
     if isinstance(utility, pd.DataFrame):
-        if not {"item", "block"} <= set(utility.columns):
-            raise ParameterError("the table of blocks lacks columns", where="utility", hint=_HINT)
+        if [list(utility.columns).count(name) for name in ("item", "block")] != [1, 1]:
+            raise ParameterError("the table of blocks needs both columns once", where="utility", hint=_HINT)
         if utility["block"].isna().any():
             missing = int(utility["block"].isna().sum())
             raise ParameterError("a block is missing", where="utility", got=f"{missing} rows without one")

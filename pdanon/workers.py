@@ -16,6 +16,8 @@ from pdanon.progress import Report, quietly
 
 __all__ = ["Share", "check_jobs", "processes", "sharing"]
 
+_MOST_PROCESSES = 1000  # more than any machine has use for
+
 # What each of several parts becomes, in their order: a function, and what it is given, part by part.
 Share: TypeAlias = Callable[..., list[Any]]
 
@@ -31,7 +33,8 @@ def processes(n_jobs: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
     *prepare : callable, object
         What each does first, and what it is given.
     """
-    pool = ProcessPoolExecutor(n_jobs, get_context("spawn"), _begin, prepare)
+    most = min(n_jobs, _MOST_PROCESSES)
+    pool = ProcessPoolExecutor(most, get_context("spawn"), _begin, prepare)
     try:
         yield pool
     finally:

@@ -310,22 +310,46 @@ def test_without_memory_others_are_tried(monkeypatch):
 # --- Time
 
 
-def test_the_first_always_runs():
-    result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=1e-9)
-    assert result.parameters["algorithm"] == "pcta"
-    assert result.holds
-    assert result.tried["loss"].notna().sum() == 1
-    reasons = result.tried.loc[result.tried["algorithm"] != "upcta", "reason"].iloc[1:]
-    assert (reasons == "no time left: not started").all()
+def test_nothing_is_done_in_time():
+    with pytest.raises(ParameterError, match="no algorithm found a release in the time") as caught:
+        pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=1e-9)
+    assert "where: time_limit\n  got:   1e-09 seconds" in str(caught.value)
+
+
+def test_the_first_is_stopped_too(monkeypatch):
+    monkeypatch.setitem(ALGORITHMS, "pcta", endless)
+    start = time.perf_counter()
+    with pytest.raises(ParameterError, match="no algorithm found a release in the time"):
+        pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=0.3)
+    assert time.perf_counter() - start < 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pcta", "coat"])
+def test_millions_of_itemsets_do_not_delay_the_end(data, name):
+    frame = pdanon.read_parquet(data / "quest_t40i10d100k_head10000.parquet")
+    algorithm(name)(frame.head(500), k=5, m=3)  # loads compiled code
+    start = time.perf_counter()
+    with pytest.raises(TimeLimitError), limited(1):
+        algorithm(name)(frame, k=5, m=3)
+    assert time.perf_counter() - start < 15
+
+
+def test_what_is_done_at_the_end_is_audited():
+    made = FRAME.txanon.pcta(k=3, m=3)
+    with limited(-1):
+        assert made.guarantee.audit(FRAME).rows_at_risk
+        assert pdanon.refine(FRAME, made).holds
+
+
+def endless(frame, column=None, *, k, m=2, progress=False):
+    with progress_bar(progress, "endless", "steps") as report:
+        while True:
+            time.sleep(0.001)
+            report(1)
 
 
 def test_work_that_takes_too_long_is_stopped(monkeypatch):
-    def endless(frame, column=None, *, k, m=2, progress=False):
-        with progress_bar(progress, "endless", "steps") as report:
-            while True:
-                time.sleep(0.001)
-                report(1)
-
     pdanon.anonymize(FRAME, KmAnonymity(3, 2))  # loads compiled code
     monkeypatch.setitem(ALGORITHMS, "coat", endless)
     result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=2)

@@ -146,7 +146,8 @@ def test_release_report_and_mapping_appear_all_or_none(run, monkeypatch):
     files = ("--report", "report.html", "--mapping", "map.parquet")
     code, _, err = run("anonymize", "in.parquet", "out.parquet", *KM, *files)
     assert code == 2
-    assert err == "pdanon: error: No space left on device\n  where: map.parquet\n"
+    assert err.startswith("pdanon: error: the file cannot be written\n  where: map.parquet\n")
+    assert err.endswith("  got:   No space left on device\n")
     assert contents() == before
 
 
@@ -733,7 +734,10 @@ def test_no_half_of_anything_is_left(run, monkeypatch, failure, code, suffix, st
     got, out, err = run("anonymize", *arguments)
     assert (got, out) == (code, "")
     named = f"{'map' if stage == 'mapping' else 'out'}{suffix}"
-    full = "pdanon: error: No space left on device\n" + (f"  where: {named}\n" if stage != "run" else "")
+    full = "pdanon: error: No space left on device\n"
+    if stage != "run":
+        problem = f"the file cannot be written\n  where: {named}\n  got:   No space left on device"
+        full = f"pdanon: error: {problem}\n"
     assert err == ("pdanon: interrupted\n" if code == 130 else full)
     assert contents() == before
 

@@ -64,9 +64,9 @@ def test_csv(run):
 
 
 def test_time_limit(run):
-    code, out, _ = run(*FILES, "-k", "2", "--time-limit", "1e-9")
-    assert code == 0
-    assert "no time left" in out
+    code, _, err = run(*FILES, "-k", "2", "--time-limit", "1e-9")
+    assert code == 2
+    assert "no algorithm found a release in the time that is given\n  where: time_limit" in err
     code, _, err = run(*FILES, "-k", "2", "--time-limit", "0")
     assert code == 2
     assert "time_limit must be a number of seconds above 0" in err

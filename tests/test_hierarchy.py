@@ -25,7 +25,7 @@ from trees import (
     trees,
 )
 
-from pdanon.errors import HierarchyError
+from pdanon.errors import FormatError, HierarchyError
 from pdanon.hierarchy import Hierarchy
 
 
@@ -146,7 +146,7 @@ def test_a_failed_write_changes_nothing(tmp_path, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(FormatError, match="cannot be written"):
         Hierarchy.from_dict({"*": ["new"]}).to_csv(path)
     assert [p.name for p in tmp_path.iterdir()] == ["h.csv"]
     assert path.read_text() == "old;*"

@@ -77,4 +77,4 @@ def _common(one: Array, other: Array) -> int:
         x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
         x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
         total += (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
-    return np.int64(total)
+    return int(total)

@@ -50,6 +50,8 @@ def rare_itemsets(
     m: int,
     minimal: bool,
     listing: bool,
+    begin: int,
+    end: int,
     rows: Rows,
     pair_starts: Array,
     pair_items: Array,
@@ -57,6 +59,8 @@ def rare_itemsets(
     exposed: Array,
 ) -> tuple[Array, Array, Array]:
     """Itemsets of size 3..m that occur with support below k, as CSR and their supports.
+
+    Only those whose first item is in ``begin..end - 1``: a part of the search.
 
     Depth-first over prefixes in code order. A node holds the rows of its prefix, cut down to the items
     that can extend it (``pair_items``, ascending for each item), and counts all pairs of those in one dense
@@ -82,7 +86,7 @@ def rare_itemsets(
     found_starts = np.zeros(128, np.int64)
     found_supports = np.empty(128, np.int64)
     n_found, size = np.int64(0), np.int64(0)
-    for a in range(n_items):
+    for a in range(begin, end):
         if pair_starts[a + 1] - pair_starts[a] < 2:
             continue
         prefix[0] = a

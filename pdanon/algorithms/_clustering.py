@@ -57,6 +57,7 @@ def cluster_within_blocks(
     position, itemsets = encoded(frame, column)
     guarantee = privacy_model(constraints, k, m, itemsets)
     index = SupportIndex.of(itemsets)
+    k = guarantee.k
     allowed = int(share * itemsets.n_items)
     clusters = Clusters(
         index,

@@ -20,7 +20,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes
-from pdanon.parameters import check_feasible, lasting
+from pdanon.parameters import check_feasible, check_k, lasting
 from pdanon.progress import progress_bar
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
@@ -120,6 +120,7 @@ def apriori(
     """
     sensitive = lasting(sensitive)
     guarantee = _guarantee(k, m, sensitive, l)
+    k, m = check_k(k), guarantee.m
     position, itemsets = encoded(frame, column)
     hidden = np.zeros(itemsets.n_items, np.bool_)
     if isinstance(guarantee, LmDiversity):

@@ -115,6 +115,7 @@ def clump(
     3       ['A' 'b1']
     """
     guarantee = TransactionalK(k)
+    k = guarantee.k
     r, lookahead = check_count(r, "r", least=1), check_count(lookahead, "lookahead", least=0)
     check_known(score, get_args(Score), "score", where="score")
     position = find_column(frame, column)
@@ -123,8 +124,9 @@ def clump(
     check_feasible(index, k, index.n_rows)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
+    n_rows = itemsets.n_rows  # no group has more candidates
     with progress_bar(progress, "clump", "groups") as report:
-        nodes, groups = decide(index, tree, leaves, k, report, r, score, lookahead)
+        nodes, groups = decide(index, tree, leaves, k, report, min(r, n_rows), score, min(lookahead, n_rows))
     asked = {"algorithm": "clump", "k": k, "hierarchy": hierarchy}
     asked |= {"r": r, "score": score, "lookahead": lookahead}
     recoding = Recoding.of_cut(nodes, tree, groups, repeats=True)

@@ -123,6 +123,7 @@ def coherence(
     check_known(criterion, CRITERIA, "criterion", where="criterion")
     private = lasting(private)
     guarantee = Coherence(h, k, p, private)
+    k, p = guarantee.k, guarantee.p
     parts = Division.of(frame, column, guarantee.private)
     losses = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)
     check_coherent_without_public(parts, guarantee)

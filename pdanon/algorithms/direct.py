@@ -98,6 +98,7 @@ def direct(
     3       ['A' 'b2']
     """
     guarantee = KmAnonymity(k, m)
+    k, m = guarantee.k, guarantee.m
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k, itemsets.n_present)

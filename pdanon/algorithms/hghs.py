@@ -104,6 +104,7 @@ def hghs(
     3      0  soap        <NA>        1
     """
     guarantee = KmAnonymity(k, m)
+    k, m = guarantee.k, guarantee.m
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k, itemsets.n_present)

@@ -104,6 +104,7 @@ def lra(
     [0, 0, 1, 1]
     """
     guarantee = KmAnonymity(k, m)
+    k, m = guarantee.k, guarantee.m
     check_parts(parts)
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)

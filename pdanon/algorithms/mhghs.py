@@ -95,6 +95,7 @@ def mhghs(
     3  ['drink' 'pie']
     """
     guarantee = KmAnonymity(k, m)
+    k, m = guarantee.k, guarantee.m
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k, itemsets.n_present)

@@ -29,6 +29,7 @@ from pdanon.progress import Report, TimeLimitError, limited, progress_bar, secon
 from pdanon.recoding import Recoding, release
 from pdanon.result import Anonymized
 from pdanon.support import ItemsetTable, SupportIndex, threats_beyond_pairs
+from pdanon.values import check_flag
 
 __all__ = ["optimal"]
 
@@ -140,18 +141,19 @@ def optimal(
     ['A', 'A', 'b1', <NA>]
     """
     guarantee = KmAnonymity(k, m)
-    check_seconds(time_limit, "time_limit", zero=True)
+    k, m = guarantee.k, guarantee.m
+    seconds = check_seconds(time_limit, "time_limit", zero=True)
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k, itemsets.n_present)
     texts = itemsets.texts()
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
     with progress_bar(progress, "optimal", "rounds") as report:
-        if suppress:
-            scenario, bound = decide_with_suppression(index, tree, leaves, k, m, report, time_limit)
+        if check_flag(suppress, "suppress"):
+            scenario, bound = decide_with_suppression(index, tree, leaves, k, m, report, seconds)
             nodes, loss = scenario.nodes_of(leaves), scenario.cost
         else:
-            cut, bound = decide(index, tree, leaves, k, m, report, time_limit)
+            cut, bound = decide(index, tree, leaves, k, m, report, seconds)
             nodes, loss = cut.nodes, cut.loss
     asked = {"algorithm": "optimal", "k": k, "m": m, "hierarchy": hierarchy, "suppress": suppress}
     asked["time_limit"] = time_limit

@@ -94,6 +94,7 @@ def partition(
     3  ['b1' 'b2']
     """
     guarantee = TransactionalK(k)
+    k = guarantee.k
     position = find_column(frame, column)
     itemsets = empty_alike(Itemsets.from_series(frame.iloc[:, position]))
     index = SupportIndex.of(itemsets)

@@ -24,6 +24,7 @@ from pdanon.recoding import Recoding, release
 from pdanon.refinement import Refinement, check_refinable
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
+from pdanon.values import check_flag
 
 __all__ = ["pcta"]
 
@@ -116,7 +117,8 @@ def pcta(
     constraints = read_constraints(constraints)
     position, itemsets = encoded(frame, column)
     guarantee = privacy_model(constraints, k, m, itemsets)
-    if refine:
+    k = guarantee.k
+    if check_flag(refine, "refine"):
         check_refinable(guarantee)
     index = SupportIndex.of(itemsets)
     check_feasible(index, k, itemsets.n_present)

@@ -93,6 +93,7 @@ def suppress_public(
     """
     private = lasting(private)
     guarantee = Coherence(h, k, p, private)
+    k, p = guarantee.k, guarantee.p
     parts = Division.of(frame, column, guarantee.private)
     check_coherent_without_public(parts, guarantee)
     suppressed = ~parts.is_private

@@ -91,6 +91,7 @@ def suppress_to_k(
     """
     public = lasting(public)
     guarantee = PublicK(k, public)
+    k = guarantee.k
     position, itemsets = encoded(frame, column)
     parts = Division.within(position, itemsets, ~known_items(guarantee.public, itemsets, "public"))
     check_rows(parts.n_rows, guarantee.k)

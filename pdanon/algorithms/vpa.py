@@ -102,6 +102,7 @@ def vpa(
     3       ['A' 'b2']
     """
     guarantee = KmAnonymity(k, m)
+    k, m = guarantee.k, guarantee.m
     check_parts(parts)
     position, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)

@@ -7,9 +7,11 @@ hierarchy may not have (two parents, a cycle, an empty name) is refused in one p
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, InvalidOperation
 from itertools import count, groupby, zip_longest
+from numbers import Real
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -17,8 +19,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import FormatError, HierarchyError, ParameterError
+from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of
 from pdanon.itemsets import Itemsets
+from pdanon.values import (
+    can_be_written,
+    check_delimiter,
+    check_frame,
+    check_kind,
+    check_path,
+    is_integer,
+    listed,
+    shown,
+)
 
 __all__ = [
     "Nodes",
@@ -46,13 +58,15 @@ _ROOT = "*"
 _EXACT = Context(prec=2000)  # digits enough for any quotient of two floats
 
 
-def csv_tree(path: Path, sep: str) -> Tree:
+def csv_tree(path: str | os.PathLike[str], sep: str) -> Tree:
     """Read the layout of ARX: one row a leaf, ``leaf;parent;...;*``."""
-    return _tree(_row_links(_read(path, sep)), "line")
+    check_delimiter(sep, "sep")
+    return _tree(_row_links(_read(Path(check_path(path)), sep)), "line")
 
 
 def frame_tree(frame: pd.DataFrame) -> Tree:
     """Read a frame of edges, if its columns say so, or of ARX rows."""
+    check_frame(frame, "the source")
     if frame.columns.is_unique and set(frame.columns) - {"label"} == {"child", "parent"}:
         pairs = zip(_cells(frame["child"]), _cells(frame["parent"]), strict=True)
         return _tree(((row, (c, False), (p, False)) for row, (c, p) in enumerate(pairs)), "row")
@@ -62,6 +76,7 @@ def frame_tree(frame: pd.DataFrame) -> Tree:
 
 def dict_tree(tree: Mapping[Any, Any]) -> Tree:
     """Read a nested dict of categories, with lists of leaves at the bottom."""
+    check_kind(tree, Mapping, "the source", "a dict")  # type: ignore[type-abstract]
     return _tree(_dict_links(tree), "entry")
 
 
@@ -85,9 +100,9 @@ def balanced_tree(items: Iterable[Any], fanout: int) -> Tree:
 def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) -> Tree:
     """Put numbers into half-open bins, and join ``fanout`` consecutive bins until one root is left."""
     _check_fanout(fanout)
-    step = _decimal(str(width))
+    step = _decimal(str(width)) if isinstance(width, (Real, Decimal, np.number, str)) else None
     if step is None or step <= 0:
-        raise ParameterError("a bin width is a positive number", where="width", got=repr(width))
+        raise ParameterError("a bin width is a positive number", where="width", got=shown(width))
     numbers = {text: _decimal(text) for text in _texts(values)}
     refused = sum(number is None for number in numbers.values())
     if refused:
@@ -109,10 +124,12 @@ def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) ->
 
 def prefix_tree(codes: Iterable[Any], lengths: Iterable[int]) -> Tree:
     """Put codes below their prefixes of the given lengths."""
-    longest_first = sorted(set(lengths), reverse=True)
-    if longest_first and longest_first[-1] < 1:
-        got = f"a length of {longest_first[-1]}"
+    given = listed(lengths, "lengths", "one length is a list of one: lengths=[3]")
+    wrong = [length for length in given if not is_integer(length) or length < 1]
+    if wrong:
+        got = f"a length of {shown(wrong[0])}"
         raise ParameterError("a prefix has at least one character", where="lengths", got=got)
+    longest_first = sorted({int(length) for length in given}, reverse=True)
     rows = (
         [code, *(f"{code[:length]}*" for length in longest_first if length < len(code)), _ROOT]
         for code in _texts(codes)
@@ -153,6 +170,8 @@ def _tree(links: Iterable[_Link], place: str) -> Tree:
     order = _preorder(seen, parent, root)
     _refuse("a node is on a cycle, or below one", [seen[key] for key in seen if key not in order], place)
     names = tuple(str(name) for name, _ in order)
+    unwritable = [seen[key] for key, name in zip(order, names, strict=True) if not can_be_written(name)]
+    _refuse("a name holds half of a surrogate pair", unwritable, place)
     return names, np.array([order[parent[key]] if key in parent else -1 for key in order], np.int32)
 
 
@@ -229,12 +248,14 @@ def _read(path: Path, sep: str) -> list[tuple[int, list[str]]]:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = csv.reader(file, delimiter=sep, strict=True)
             return [(rows.line_num, row) for row in rows if row and not (len(row) == 1 and row[0].isspace())]
+    except OSError as error:
+        problem = f"the hierarchy cannot be read: {cause_of(error)}"
     except UnicodeDecodeError:
         problem = "the file is not UTF-8"
     except csv.Error:
         problem = f"a quoted field is not closed where it should be, at or before line {rows.line_num}"
     # Raised outside the handler: the decoder's own error would carry the text along as the context.
-    raise FormatError(problem, where="the hierarchy's CSV file")
+    raise FormatError(problem, where=str(path))
 
 
 def _cells(column: pd.Series[Any]) -> list[str | None]:
@@ -252,17 +273,17 @@ def _without_padding(row: tuple[str | None, ...]) -> tuple[str | None, ...]:
 
 def _texts(values: Iterable[Any]) -> list[str]:
     """Spell values as the items of a column are spelled, in the given order."""
-    listed = list(values)
-    if all(type(value) is str for value in listed):
-        return listed
-    items = Itemsets.from_series(pd.Series([[value] for value in listed], dtype=object))
+    each = list(values) if isinstance(values, (str, Mapping)) else listed(values, "the values")
+    if all(type(value) is str for value in each):
+        return each
+    items = Itemsets.from_series(pd.Series([[value] for value in each], dtype=object))
     texts = items.texts()
     return [texts[code] for code in items.codes]
 
 
 def _check_fanout(fanout: int) -> None:
-    if fanout < 2:
-        raise ParameterError("a fan-out is at least 2", where="fanout", got=fanout)
+    if not is_integer(fanout) or fanout < 2:
+        raise ParameterError("a fan-out is at least 2", where="fanout", got=shown(fanout))
 
 
 def _decimal(text: str) -> Decimal | None:

@@ -11,7 +11,6 @@ from decimal import Decimal
 from functools import cached_property
 from html import escape
 from numbers import Integral
-from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -23,6 +22,7 @@ from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import Nodes
 from pdanon.io import replacing
 from pdanon.parameters import check_known
+from pdanon.values import check_delimiter, is_integer, listed, shown
 
 __all__ = ["Hierarchy", "HierarchyLike", "Missing"]
 
@@ -156,7 +156,9 @@ class Hierarchy:
             If there are no rows, a name is empty, a leaf or a category has two different parents, or the
             categories form a cycle. The message has the kind, the count and the line of the first.
         FormatError
-            If the file is not UTF-8, or a quote is not closed.
+            If the file is missing, cannot be read or is not UTF-8, or a quote is not closed.
+        ParameterError
+            If ``sep`` is not one character.
 
         Notes
         -----
@@ -165,7 +167,7 @@ class Hierarchy:
         that differ are put below a root ``*``, which is the category of that name if there is one. Cost:
         time linear in the number of fields.
         """
-        return cls(*sources.csv_tree(Path(path), sep), missing)
+        return cls(*sources.csv_tree(path, sep), missing)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, missing: Missing = "error") -> Hierarchy:
@@ -358,11 +360,13 @@ class Hierarchy:
 
     def children(self, node: int) -> Nodes:
         """Children of a node, in order."""
+        self._check_node(node)
         starts, nodes = self._children
         return nodes[starts[node] : starts[node + 1]]
 
     def ancestors_of(self, node: int) -> Nodes:
         """Nodes from a node, itself first, up to the root."""
+        self._check_node(node)
         path = [node]
         while path[-1]:
             path.append(int(self.parent[path[-1]]))
@@ -389,6 +393,9 @@ class Hierarchy:
         HierarchyError
             If items are missing, and ``missing="error"``.
         """
+        texts = listed(texts, "texts")
+        if not all(isinstance(text, str) for text in texts):
+            raise ParameterError("the items are given by their texts", where="texts")
         leaf_of = self._leaf_of
         nodes = np.array([leaf_of.get(text, -1) for text in texts], np.int32)
         lacking = np.flatnonzero(nodes < 0)
@@ -431,10 +438,16 @@ class Hierarchy:
         sep : str
             The field separator.
         """
+        check_delimiter(sep, "sep")
         with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file, delimiter=sep)
             for leaf in np.flatnonzero(self.is_leaf).tolist():
                 rows.writerow([self.names[node] for node in self.ancestors_of(leaf)])
+
+    def _check_node(self, node: Any) -> None:
+        if not is_integer(node) or not 0 <= node < self.n_nodes:
+            got = f"{shown(node)}, {self.n_nodes} nodes"
+            raise ParameterError("there is no such node", where="node", got=got)
 
     def __repr__(self) -> str:
         counts = f"nodes={self.n_nodes}, leaves={self.n_leaves}, height={self.height}"

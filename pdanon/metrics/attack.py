@@ -13,9 +13,10 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.metrics.cover import Release, codes_of, read_mapping
 from pdanon.metrics.draws import draw_subsets
-from pdanon.parameters import check_count, check_m
+from pdanon.parameters import MOST_DRAWN, check_count, check_m
 from pdanon.result import Anonymized
 from pdanon.support import SupportIndex
+from pdanon.values import random_generator
 
 __all__ = ["Attack", "attack"]
 
@@ -129,7 +130,7 @@ def attack(
     >>> pdanon.attack(df, result, m=2, n=200, random_state=1).fewest >= 5
     True
     """
-    most, n = check_m(m), check_count(n, "n", least=1)
+    most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)
     if not isinstance(result, Anonymized):
         hint = "give what an algorithm returned: the groups and the mapping are needed"
         raise ParameterError("there is no result", where="result", got=type(result).__name__, hint=hint)
@@ -138,7 +139,7 @@ def attack(
     able = np.flatnonzero(release.items.lengths > 0)
     if not len(able):
         raise ParameterError("no row holds an item", where="original", got=f"{len(original)} rows")
-    rng = np.random.default_rng(random_state)
+    rng = random_generator(random_state)
     rows = rng.choice(able, n)
     codes, offsets = draw_subsets(release.items, rows, most, rng)
     known = np.diff(offsets)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.columns import find_column
+from pdanon.columns import find_column, list_column
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, Offsets
@@ -169,6 +169,8 @@ class Release:
             raise ParameterError(
                 "there is no release", where="released", got=type(released).__name__, hint=hint
             )
+        if mapping is not None:
+            check_mapping(mapping)
         position = find_column(original, column)
         label = original.columns[position]
         items = Itemsets.from_series(original.iloc[:, position])
@@ -204,7 +206,7 @@ def encode_release(frame: pd.DataFrame, label: Any) -> Itemsets:
             "the release lacks the list column of the original",
             got=f"column {label!r} of {list(frame.columns)}",
         )
-    column = frame.iloc[:, find_column(frame, label)]
+    column = list_column(frame, label)
     published = Itemsets.from_series(column)
     repeated = _length(column) - len(published.codes)
     if repeated:

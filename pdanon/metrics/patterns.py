@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.columns import find_column
+from pdanon.columns import find_column, list_column
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Itemsets
@@ -70,7 +70,7 @@ def frequent_itemsets(
     Mined by FP-growth, after it was counted how many there are: up to as many as are listed, so that too many
     are refused at once. Memory: one byte for each row and frequent item, and about 1,000 an itemset found.
     """
-    itemsets = Itemsets.from_series(frame.iloc[:, find_column(frame, column)])
+    itemsets = Itemsets.from_series(list_column(frame, column))
     found = _mine(itemsets, _least(min_support, itemsets.n_rows), _size(max_size)).ordered()
     sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": found.supports})
@@ -126,7 +126,7 @@ def ml2(
     .. [1] M. Terrovitis, N. Mamoulis, P. Kalnis, "Local and global recoding methods for anonymizing
        set-valued data", VLDB Journal 20, 2011.
     """
-    itemsets = Itemsets.from_series(original.iloc[:, find_column(original, column)])
+    itemsets = Itemsets.from_series(list_column(original, column))
     least, most = _least(min_support, itemsets.n_rows), _size(max_size)
     tree, leaves = Hierarchy.of(hierarchy, itemsets.texts()).cover(itemsets.texts())
     items, nodes = _published_nodes(mapping, itemsets, tree)
@@ -179,10 +179,10 @@ def tkd(
     frequent itemsets the smaller come first, then those whose items come first in order.
     """
     top = check_count(top, "top", least=1)
-    label = original.columns[find_column(original, column)]
+    position = find_column(original, column)
+    label = original.columns[position]
     before, after = (
-        _top(Itemsets.from_series(frame.iloc[:, find_column(frame, label)]), top)
-        for frame in (original, released)
+        _top(Itemsets.from_series(list_column(frame, label)), top) for frame in (original, released)
     )
     return 1 - len(before & after) / len(before) if before else 0.0
 
@@ -341,10 +341,11 @@ def _mine(
     held = np.ones(len(itemsets.codes), np.bool_)
     rows = csr((held, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
     found: list[frozenset[int]] = []
+    longest = None if max_size is None else min(max_size, int(itemsets.lengths.max(initial=1)))
     if len(items):
         table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
         share = (least - 0.5) / itemsets.n_rows  # it is compared with shares of the rows, as floats
-        found = fpgrowth(table, min_support=share, max_len=max_size)["itemsets"].tolist()
+        found = fpgrowth(table, min_support=share, max_len=longest)["itemsets"].tolist()
     offsets = np.concatenate(([0], np.cumsum([len(each) for each in found], dtype=np.int64)))
     places = [place for each in found for place in sorted(each)]
     codes = items[np.array(places, np.int64)].astype(np.int32)

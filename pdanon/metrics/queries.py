@@ -24,9 +24,10 @@ from pdanon.metrics.conditions import Condition, draw_conditions
 from pdanon.metrics.cover import Cover, Release
 from pdanon.metrics.draws import draw_subsets
 from pdanon.metrics.estimates import Mode, expected_counts
-from pdanon.parameters import check_count, check_known, check_share, find_quasi
+from pdanon.parameters import MOST_DRAWN, check_count, check_known, check_share, find_quasi
 from pdanon.result import Anonymized
 from pdanon.support import ItemsetTable
+from pdanon.values import check_frame, listed, random_generator
 
 __all__ = ["Answers", "Workload"]
 
@@ -186,12 +187,12 @@ class Workload:
         0  ['a' 'b']
         1  ['a' 'b']
         """
-        n, size = check_count(n, "n", least=1), check_count(size, "size", least=1)
+        n, size = check_count(n, "n", least=1, most=MOST_DRAWN), check_count(size, "size", least=1)
         position = find_column(frame, column)
         sets = Itemsets.from_series(frame.iloc[:, position])
         if items is not None:
-            sets = _only(sets, list(items))
-        rng = np.random.default_rng(random_state)
+            sets = _only(sets, listed(items, "items"))
+        rng = random_generator(random_state)
         rows = _draw_rows(np.flatnonzero(sets.lengths >= size), n, rng, f"rows with {size} items")
         return cls.from_frame(_query_frame(frame.columns[position], sets, rows, size, rng))
 
@@ -243,16 +244,16 @@ class Workload:
         """
         from pdanon.metrics.patterns import frequent_itemsets
 
-        n = check_count(n, "n", least=1)
-        label = frame.columns[find_column(frame, column)]
+        n = check_count(n, "n", least=1, most=MOST_DRAWN)
+        position = find_column(frame, column)
         found = frequent_itemsets(frame, column, min_support=min_support)
         if not len(found):
             raise ParameterError(
                 "no itemset is frequent", where="min_support", got=f"{min_support}, {len(frame)} rows"
             )
-        rng = np.random.default_rng(random_state)
+        rng = random_generator(random_state)
         chosen = np.sort(rng.permutation(len(found))[:n])
-        return cls.from_frame(pd.DataFrame({label: found["itemset"].iloc[chosen]}))
+        return cls.from_frame(pd.DataFrame({frame.columns[position]: found["itemset"].iloc[chosen]}))
 
     @classmethod
     def rt(
@@ -311,7 +312,7 @@ class Workload:
         .. [1] G. Poulis, G. Loukides, A. Gkoulalas-Divanis, S. Skiadopoulos, "Anonymizing Data with
            Relational and Transaction Attributes", ECML PKDD 2013.
         """
-        n, items = check_count(n, "n", least=1), check_count(items, "items", least=0)
+        n, items = check_count(n, "n", least=1, most=MOST_DRAWN), check_count(items, "items", least=0)
         relational, share = check_count(relational, "relational", least=0), float(check_share(width, "width"))
         positions = find_quasi(frame, quasi)
         if relational > len(positions):
@@ -321,7 +322,7 @@ class Workload:
         sets = Itemsets.from_series(frame.iloc[:, position])
         complete = frame.iloc[:, positions].notna().all(axis=1).to_numpy(np.bool_)
         able = np.flatnonzero(complete & (sets.lengths >= items))
-        rng = np.random.default_rng(random_state)
+        rng = random_generator(random_state)
         rows = _draw_rows(able, n, rng, f"rows with {items} items and all of {len(positions)} values")
         queries = _query_frame(frame.columns[position], sets, rows, items, rng)
         asked = rng.random((n, len(positions))).argsort(axis=1).argsort(axis=1) < relational
@@ -425,7 +426,7 @@ class Workload:
         .. [1] K. LeFevre, D. DeWitt, R. Ramakrishnan, "Workload-aware Anonymization", KDD 2006.
         """
         check_known(mode, get_args(Mode), "mode", where="mode")
-        least = 0 if sanity is None else check_count(sanity, "sanity", least=1)
+        least = 0 if sanity is None else check_count(sanity, "sanity", least=1, most=MOST_DRAWN)
         self._check_columns(original, "original")
         release = Release.of(original, released, mapping, hierarchy, self.column)
         self._check_columns(release.frame, "release")
@@ -447,6 +448,7 @@ class Workload:
         return Answers(float(table["error"].mean()), table, mode)
 
     def _check_columns(self, frame: pd.DataFrame, name: str) -> None:
+        check_frame(frame, name)
         for label in self.queries.columns:
             found = int((frame.columns == label).sum())
             if found != 1:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from pdanon.itemsets import Itemsets
 from pdanon.result import Anonymized
+from pdanon.values import random_generator
 
 __all__ = ["Search", "Task"]
 
@@ -67,4 +68,4 @@ class Task:
         """Search until nothing gains; with a limit go on at random until it is reached."""
         search.descend(self.limit)
         if self.limit is not None:
-            search.restart(self.limit, np.random.default_rng(self.asked["random_state"]))
+            search.restart(self.limit, random_generator(self.asked["random_state"]))

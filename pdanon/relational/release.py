@@ -16,6 +16,7 @@ from pdanon.progress import progress_bar
 from pdanon.recoding import demand, pass_through
 from pdanon.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.result import Anonymized
+from pdanon.values import random_generator
 
 __all__ = ["class_table", "form", "with_classes"]
 
@@ -45,7 +46,7 @@ def form(
     guarantee = KAnonymity(k, quasi)
     table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
     table.check_feasible(guarantee.k)
-    rng = np.random.default_rng(asked.get("random_state"))
+    rng = random_generator(asked.get("random_state"))
     with progress_bar(progress, asked["algorithm"], "steps") as report:
         classes = formation(table, guarantee.k, rng, report)
     released = with_classes(frame, table, classes)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from pdanon.columns import find_column
+from pdanon.columns import list_column
 from pdanon.errors import FormatError, cause_of
 from pdanon.io import replacing
 from pdanon.itemsets import Itemsets
@@ -229,7 +229,7 @@ def _items(result: Anonymized) -> str:
 
 def _labels(result: Anonymized, column: Hashable) -> str:
     """The labels of the released column, which everybody who has the release can read."""
-    released = Itemsets.from_series(result.frame.iloc[:, find_column(result.frame, column)])
+    released = Itemsets.from_series(list_column(result.frame, column))
     supports, sizes = SupportIndex.of(released).singles, label_sizes(result.mapping)
     stands_for = sizes.reindex(released.texts()).fillna(1).to_numpy(np.int64)
     order = np.lexsort((-supports, -stands_for))[:MOST_LABELS]

@@ -18,6 +18,7 @@ from pdanon.progress import progress_bar
 from pdanon.relational import FORMATIONS
 from pdanon.result import Anonymized
 from pdanon.rt.release import Dataset
+from pdanon.values import random_generator
 
 __all__ = ["rfirst"]
 
@@ -128,7 +129,7 @@ def rfirst(
     check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
     data = Dataset.of(frame, column, **task)
     with progress_bar(progress, "rfirst", "steps") as report:
-        groups = data.whole.groups(cluster, np.random.default_rng(random_state), report)
+        groups = data.whole.groups(cluster, random_generator(random_state), report)
         numbers = data.whole.protect(groups, report)
     asked = {"algorithm": "rfirst", **task, "cluster": cluster, "random_state": random_state}
     return data.release(groups, numbers, asked)

@@ -27,6 +27,7 @@ from pdanon.rt.blocks import Block
 from pdanon.rt.merging import Merging, candidates, distances
 from pdanon.rt.release import Dataset, at_least
 from pdanon.rt.transactions import Transactions
+from pdanon.values import random_generator
 from pdanon.workers import check_jobs, sharing
 
 __all__ = ["rum_bound"]
@@ -185,7 +186,7 @@ def rum_bound(
     data = Dataset.of(frame, column, **task)
     whole = data.whole
     blocks = whole.cut(block_rows)
-    several, rng = len(blocks) > 1, np.random.default_rng(random_state)
+    several, rng = len(blocks) > 1, random_generator(random_state)
     parts = [whole.take(rows) for rows in blocks]
     rngs = rng.spawn(len(parts)) if several else [rng]
     with (

@@ -23,6 +23,7 @@ from pdanon.result import Anonymized
 from pdanon.rt.merging import Merging, candidates, distances
 from pdanon.rt.release import Dataset, at_least
 from pdanon.rt.transactions import Transactions
+from pdanon.values import random_generator
 
 __all__ = ["tum_bound"]
 
@@ -160,7 +161,7 @@ def tum_bound(
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
     data = Dataset.of(frame, column, **task)
     with progress_bar(progress, "tum_bound", "steps") as report:
-        first = data.whole.groups(cluster, np.random.default_rng(random_state), report)
+        first = data.whole.groups(cluster, random_generator(random_state), report)
         merging = Merging(data.table, first, data.transactions.itemsets)
         numbers = _merge_until(bound, merging, data.transactions, merge, order, report)
     asked = {"algorithm": "tum_bound", **task, "delta": delta, "merge": merge, "cluster": cluster}

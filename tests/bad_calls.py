@@ -1,0 +1,554 @@
+"""Calls with one bad argument: every public function, method and command, from its signature.
+
+What is public is what the reference lists, so a new function is called without a change here. Its parameters
+are known by their names, which are spelled alike everywhere; one that is not listed keeps its default, or is
+None, in the base call, and is tried with all that is bad like any other.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import io
+import re
+import signal
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+from bad_values import BAD, FLU, FRAMES, NUMBERS, RICE, ROWS, SALT, TEA, TEXTS, TREE, good_frame, released
+from conftest import SECRET
+
+import pdanon
+from pdanon import cli
+from pdanon.accessors import TxanonAccessor
+
+REFERENCE = Path(__file__).parents[1] / "docs" / "api.md"
+SECONDS = 5
+POLICY = {
+    "input": '"good.parquet"',
+    "algorithm": '"pcta"',
+    "separator": '" "',
+    "parameters.k": "2",
+    "parameters.m": "2",
+    "columns.items": '"items"',
+    "columns.drop": '["city"]',
+    "columns.sensitive": '["age"]',
+    "outputs.release": '"written.parquet"',
+    "outputs.mapping": '"written.csv"',
+    "compare.algorithms.pcta": "{k = 2}",
+    "compare.vary.m": "[1, 2]",
+    "compare.measures": '["NCP"]',
+}
+COMMANDS = [
+    "anonymize good.parquet new.parquet --algorithm pcta -k 2 -m 2 --mapping new-mapping.csv",
+    "anonymize good.csv new.csv --algorithm hghs -k 2 --hierarchy good-tree.csv --column items --separator |",
+    "anonymize good.parquet new.parquet --algorithm pcta -k 2 --weights good-weights.csv --report new.html",
+    "anonymize good.parquet new.parquet --algorithm coherence -k 2 -p 2 --h 0.9 --private items",
+    "anonymize good.parquet new.parquet --stream --algorithm pcta -k 2 -m 2 --constraints good-sets.parquet",
+    "anonymize good.parquet new.parquet -k 2 -m 2 --time-limit 1",
+    "audit good.parquet -k 2 -m 2 --threats new.parquet",
+    "audit good.csv -k 2 --column items --separator |",
+    "audit good.parquet -k 2 --constraints good-sets.parquet --mapping good-mapping.csv",
+    "risk good.parquet -k 2 -m 2",
+    "run good.toml",
+    "compare good.toml",
+    "algorithms",
+]
+
+
+class Target(NamedTuple):
+    """What is called: its name, itself, and by parameter what makes a valid argument."""
+
+    name: str
+    function: Callable[..., Any]
+    base: dict[str, Callable[[], Any]]
+    parameters: tuple[str, ...]
+
+
+class Call(NamedTuple):
+    """A call with one argument replaced: as it can be told, as it can be made, and whether it is a name."""
+
+    name: str
+    make: Callable[[], Any]
+    is_name: bool = False
+
+
+# --- What is good
+
+
+def good_dask() -> Any:
+    import dask.dataframe as dd
+
+    frame = good_frame()
+    return dd.from_pandas(frame.assign(items=pdanon.as_itemsets(frame["items"])), npartitions=2)
+
+
+# By name of the parameter, or by function and parameter where it means something of its own.
+GOOD: dict[str, Callable[[], Any]] = {
+    "frame": good_frame,
+    "original": good_frame,
+    "series": lambda: good_frame()["items"],
+    "released": lambda: released(),
+    "tkd.released": good_frame,
+    "ml2.mapping": lambda: released("apriori").mapping,
+    "result": lambda: released(),
+    "write.result": lambda: released(),
+    "mapping": lambda: released().mapping,
+    "guarantee": lambda: pdanon.KmAnonymity(2, 2),
+    "anonymize.guarantee": lambda: pdanon.KmAnonymity(2, 2),
+    "k": lambda: 2,
+    "m": lambda: 2,
+    "l": lambda: 2,
+    "p": lambda: 2,
+    "h": lambda: 1,
+    "r": lambda: 2,
+    "n": lambda: 5,
+    "size": lambda: 1,
+    "itemsets.size": lambda: 1,
+    "parts": lambda: 2,
+    "level": lambda: 1,
+    "count": lambda: 2,
+    "sizes": lambda: 1,
+    "share": lambda: 1.0,
+    "delta": lambda: 0.5,
+    "fanout": lambda: 2,
+    "width": lambda: 2,
+    "rows": lambda: [0, 1],
+    "top": lambda: 3,
+    "ranks": lambda: (1, 3),
+    "min_support": lambda: 0.5,
+    "time_limit": lambda: 0.2,
+    "random_state": lambda: 0,
+    "guarantees.sensitive": lambda: [FLU],
+    "sensitive": lambda: [FLU],
+    "private": lambda: [FLU],
+    "public": lambda: [TEA],
+    "quasi": lambda: ["age"],
+    "constraints": lambda: [[RICE, TEA], [SALT]],
+    "utility": lambda: [[RICE, SALT], [TEA, FLU]],
+    "hierarchy": lambda: TREE,
+    "hierarchies": lambda: {"age": 2},
+    "source": lambda: TREE,
+    "tree": lambda: TREE,
+    "items": lambda: [RICE, TEA],
+    "itemset": lambda: [RICE, TEA],
+    "item": lambda: SALT,
+    "texts": lambda: [RICE, TEA],
+    "values": lambda: [1, 2, 3],
+    "codes": lambda: ["25", "26"],
+    "lengths": lambda: [1],
+    "node": lambda: 1,
+    "lists": lambda: ROWS,
+    "queries": lambda: pd.DataFrame({"items": [[RICE], [TEA]]}),
+    "column": lambda: "items",
+    "table": lambda: pd.DataFrame(
+        {"algorithm": ["a", "b"], "k": [2, 3], "NCP": [0.1, 0.2], "risk": [0.5, 0.2]}
+    ),
+    "configurations": lambda: {"pcta": {"k": 2, "m": 2}},
+    "file": lambda: "good.toml",
+    "path": lambda: "written.parquet",
+    "report.path": lambda: "written.html",
+    "from_csv.path": lambda: "good-tree.csv",
+    "read_csv.path": lambda: "good.csv",
+    "to_csv.path": lambda: "written.csv",
+    "read_parquet.path": lambda: "good.parquet",
+    "Workload.read_parquet.path": lambda: "good-queries.parquet",
+    "separator": lambda: "|",
+    "stream.anonymize.source": lambda: "good.parquet",
+    "stream.anonymize.target": lambda: f"new-{time.monotonic_ns()}.parquet",
+    "stream.anonymize.mapping": lambda: "written.csv",
+    "generalize.mapping": lambda: {RICE: "food", SALT: "food"},
+    "frontier.risk": lambda: "risk",
+    "make_baskets.rows": lambda: 20,
+    "make_baskets.items": lambda: 30,
+    "make_baskets.patterns": lambda: 5,
+    "rt.items": lambda: 1,
+    "from_frame.frame": lambda: pd.DataFrame({"child": ["a", "b"], "parent": ["x", "x"]}),
+    "Workload.from_frame.frame": good_frame,
+    "input": lambda: Path("good.parquet"),
+    "Policy.items": lambda: "items",
+    "Policy.parameters": lambda: {"k": 2},
+    "Policy.algorithm": lambda: "pcta",
+    "Policy.drop": lambda: ["city"],
+    "Policy.sensitive": lambda: ["age"],
+    "Policy.quasi": lambda: [],
+    "Policy.hierarchies": lambda: {"items": 2},
+    "options": dict,
+}
+# Optional parameters that take part in the base call: the call needs them, or ends sooner with them.
+ALSO = {"time_limit", "random_state", "m", "size", "ranks"}
+INSTANCES: dict[str, Callable[[], Any]] = {
+    "Anonymized": lambda: released(),
+    "Plots": lambda: released().plot,
+    "Hierarchy": lambda: pdanon.Hierarchy.of(TREE),
+    "Policy": lambda: pdanon.Policy.from_toml("good.toml"),
+    "Workload": lambda: pdanon.Workload.from_frame(pd.DataFrame({"items": [[RICE], [TEA]]})),
+    "KmAnonymity": lambda: pdanon.KmAnonymity(2, 2),
+    "TransactionalK": lambda: pdanon.TransactionalK(2),
+    "LmDiversity": lambda: pdanon.LmDiversity(2, 2, [FLU]),
+    "PrivacyConstraints": lambda: pdanon.PrivacyConstraints([[RICE]], 2),
+    "Coherence": lambda: pdanon.Coherence(1, 2, 2, [FLU]),
+    "PublicK": lambda: pdanon.PublicK(2, [TEA]),
+    "KAnonymity": lambda: pdanon.KAnonymity(2, ["age"]),
+    "KKm": lambda: pdanon.KKm(2, 2, ["age"]),
+    "KLm": lambda: pdanon.KLm(2, 2, 2, ["age"], [FLU]),
+    "ItemsetAccessor": lambda: good_frame()["items"].itemset,
+    "TxanonAccessor": lambda: good_frame().txanon,
+    "dask.TxanonAccessor": lambda: good_dask().txanon,
+    "dask.ItemsetAccessor": lambda: good_dask()["items"].itemset,
+}
+# What takes as long as it is asked to, or starts as many processes: numbers of these are fine.
+LONG = {"time_limit", "n_jobs"}
+# Classes that pdanon makes and the user does not, or whose constructor says that it checks nothing.
+NAMES = {"quasi", "columns", "column", "hierarchies", "options", "configurations", "vary", "measures"}
+POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive"}
+MADE = {
+    *("Anonymized", "Answers", "Attack", "Audit", "Explanation", "Hierarchy", "LazyRelease", "Plots"),
+    *("Streamed", "Workload"),
+}
+
+
+TOKENS = {name: make for name, make in TEXTS.items() if isinstance(make(), (str, Path))} | {
+    name: lambda text=text: text
+    for name, text in {
+        "-1": "-1",
+        "0": "0",
+        "2.5": "2.5",
+        "digits": "9" * 5000,
+        "10**9": str(10**9),
+        "2**70": str(2**70),
+        "other digits": "²",
+        "1e400": "1e400",
+        "nan": "nan",
+        "all": "all",
+        "--x": "--x",
+        "-k": "-k",
+        "--": "--",
+        "age": "age",
+        "city": "city",
+        "|": "|",
+        "good.parquet": "good.parquet",
+        "good.csv": "good.csv",
+        "good.toml": "good.toml",
+        "new.html": "new.html",
+        "good-mapping.csv": "good-mapping.csv",
+        "good-sets.parquet": "good-sets.parquet",
+        "no-rows.parquet": "no-rows.parquet",
+        "two-lists.parquet": "two-lists.parquet",
+        "good-tree.csv": "good-tree.csv",
+    }.items()
+}
+VALUES = {
+    "number": "1",
+    "float": "2.5",
+    "inf": "inf",
+    "nan": "nan",
+    "huge": "9" * 30,
+    "true": "true",
+    "date": "2020-01-01",
+    "no text": '""',
+    "text": '"x"',
+    "NUL": r'"a\u0000.parquet"',
+    "NUL page": r'"\u0000.html"',
+    "item": f'"{RICE}"',
+    "list": "[]",
+    "list of text": '["x"]',
+    "lists": "[[]]",
+    "mixed": '[1, "x"]',
+    "table": "{}",
+    "table of x": "{x = 1}",
+    "tables": "[{}]",
+    "missing": '"missing.parquet"',
+    "missing directory": '"missing/x.parquet"',
+    "input": '"good.parquet"',
+    "directory": '"directory.parquet"',
+    "broken": "[",
+    "list column": '["items"]',
+    "column": '"age"',
+    "csv": '"good.csv"',
+    "tree": '"good-tree.csv"',
+    "all": '"all"',
+    "long": f'"{"x" * 5000}.parquet"',
+    "surrogate": r'"\ud800"',
+    "twice": '["age", "age"]',
+    "no Parquet": '"not.parquet"',
+}
+MORE_KEYS = [
+    *("x", "parameters.x", "parameters.constraints", "parameters.weights", "parameters.random_state"),
+    *("hierarchies.items", "hierarchies.x", "outputs.report", "compare.resume"),
+]
+
+
+def write_files() -> None:
+    """The files that the calls name, in the working directory."""
+    frame = good_frame()
+    pdanon.to_parquet(frame, "good.parquet")
+    pdanon.to_csv(frame, "good.csv", separator="|")
+    pdanon.to_parquet(frame.iloc[:0], "no-rows.parquet")
+    pdanon.to_parquet(frame.assign(more=ROWS), "two-lists.parquet")
+    pdanon.to_parquet(frame.drop(columns="items"), "no-lists.parquet")
+    pdanon.to_parquet(pd.DataFrame({"items": [[RICE, TEA], [SALT]]}), "good-sets.parquet")
+    pdanon.to_parquet(pd.DataFrame({"items": [[RICE], [TEA]]}), "good-queries.parquet")
+    released().mapping.to_csv("good-mapping.csv", index=False)
+    Path("good-weights.csv").write_text(f"item,weight\n{RICE},0.5\n")
+    Path("good-tree.csv").write_text("".join(f"{item};x;*\n" for item in (RICE, SALT, TEA, FLU)))
+    Path("good.toml").write_text(toml(POLICY))
+    Path("not.parquet").write_text(f"items\n{RICE}\n")
+    Path("bytes.csv").write_bytes(b"items,age\n\xff,1\n")
+    Path("wide.csv").write_text(f"items\n{RICE},1,2\n")
+    Path("nul.csv").write_bytes(f"items,age\n{RICE}\0,1\n".encode())
+    for name in ("empty.csv", "empty.toml"):
+        Path(name).write_text("")
+    for name in ("directory", "directory.parquet", "directory.csv", "directory.html"):
+        Path(name).mkdir()
+
+
+def toml(entries: dict[str, str]) -> str:
+    return "".join(f"{key} = {value}\n" for key, value in entries.items())
+
+
+# --- What is called
+
+
+def targets() -> Iterator[Target]:
+    """All that the reference lists, and the methods of the accessor that forward."""
+    entry = re.compile(r"^::: pdanon\.([\w.]+)$(?:\n    .*\n      members: \[(.*)\])?", re.MULTILINE)
+    for name, members in entry.findall(REFERENCE.read_text(encoding="utf-8")):
+        here, _, last = f"pdanon.{name}".rpartition(".")
+        found = getattr(importlib.import_module(here), last, None)
+        if found is None or members:
+            module = importlib.import_module(f"pdanon.{name}")
+            for member in members.split(", "):
+                yield target(f"{name}.{member}", getattr(module, member))
+        elif not inspect.isclass(found):
+            yield target(name, found)
+        elif not issubclass(found, (Exception, Warning)):
+            yield from of_class(name, found)
+    yield from of_class("TxanonAccessor", TxanonAccessor)
+
+
+def of_class(name: str, kind: type) -> Iterator[Target]:
+    if kind.__name__ not in MADE and not name.endswith("Accessor"):
+        yield target(name, kind)
+    for member, value in inspect.getmembers(kind, callable):
+        if member.startswith("_") or "itemsets" in inspect.signature(value).parameters:  # of pdanon itself
+            continue
+        if inspect.ismethod(value):
+            yield target(f"{name}.{member}", value)
+        elif name in INSTANCES or kind.__name__ in INSTANCES:
+            instance = INSTANCES.get(name) or INSTANCES[kind.__name__]
+            yield target(f"{name}.{member}", value, instance)
+
+
+def target(name: str, function: Callable[..., Any], instance: Callable[[], Any] | None = None) -> Target:
+    base = {}
+    parameters = []
+    for parameter in list(inspect.signature(function).parameters.values())[instance is not None :]:
+        if parameter.kind == parameter.VAR_KEYWORD:
+            base |= {"k": GOOD["k"], "m": GOOD["m"]}
+            parameters += ["k", "m"]
+            continue
+        parameters.append(parameter.name)
+        if parameter.default is parameter.empty or parameter.name in ALSO:
+            base[parameter.name] = good(name, parameter.name)
+    called = function if instance is None else lambda **given: function(instance(), **given)
+    return Target(name, called, base, tuple(parameters))
+
+
+def good(name: str, parameter: str) -> Callable[[], Any]:
+    parts = name.split(".")
+    if parts[0] == "dask" and parameter == "frame":
+        return good_dask
+    known = [".".join([*parts[start:], parameter]) for start in range(len(parts) + 1)]
+    return next((GOOD[key] for key in known if key in GOOD), lambda: None)
+
+
+# --- Calls
+
+
+def names_something(each: Target, parameter: str, bad: str) -> bool:
+    """Tell whether what is bad is a name where it is given: of a column, a parameter, a word or a file."""
+    return bad == "item" or parameter in NAMES or (each.name == "Policy" and parameter in POLICY_PARTS)
+
+
+def call_of(each: Target, parameter: str, bad: str) -> Call:
+    def make() -> Any:
+        given = {name: value() for name, value in each.base.items()} | {parameter: BAD[bad]()}
+        return each.function(**given)
+
+    return Call(f"{each.name}({parameter}={bad})", make, names_something(each, parameter, bad))
+
+
+def accessor_call(bad: str) -> Call:
+    frame = FRAMES[bad]
+    if isinstance(frame(), pd.Series):
+        return Call(f"{bad}.itemset", lambda: frame().itemset.supports())
+    return Call(f"{bad}.txanon", lambda: frame().txanon.pcta(k=2))
+
+
+def series_call(bad: str, each: Target) -> Call:
+    def make() -> Any:
+        frame = FRAMES[bad]()
+        given = {name: value() for name, value in each.base.items()}
+        return getattr(frame.iloc[:, 0].itemset, each.name.split(".")[-1])(**given)
+
+    return Call(f"{bad}.{each.name}", make)
+
+
+def command_call(command: str, place: int, bad: str) -> Call:
+    def make() -> Any:
+        words = command.split()
+        words[place] = str(TOKENS[bad]())
+        return run_command(words)
+
+    words = command.split()
+    return Call(f"pdanon {' '.join([*words[:place], f'<{bad}>', *words[place + 1 :]])}", make)
+
+
+def policy_call(command: str, key: str, bad: str) -> Call:
+    def make() -> Any:
+        Path("bad.toml").write_text(toml(POLICY | {key: VALUES[bad]}))
+        return run_command([command, "bad.toml"])
+
+    return Call(f"pdanon {command} with {key} = {bad}", make)
+
+
+def run_command(words: list[str]) -> int:
+    out, err = io.StringIO(), io.StringIO()
+    for path in Path().glob("new*"):
+        path.unlink()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = cli.main(words)
+        except SystemExit as error:
+            code = int(error.code or 0)
+    told = err.getvalue()
+    if code not in (0, 1, 2) or (code and not told and "audit" not in words):
+        raise AssertionError(f"exit code {code}, {told!r}")
+    if SECRET in told.replace(" ".join(words), "") and not any(SECRET in word for word in words):
+        raise AssertionError("item text on stderr")
+    return code
+
+
+def all_calls() -> list[Callable[[], Call]]:
+    """All calls that can be made; which value is bad is written last, so neighbours are alike."""
+    calls: list[Callable[[], Call]] = []
+    every = list(targets())
+    for each in every:
+        for parameter in each.parameters:
+            bad_ones = [bad for bad in BAD if not (parameter in LONG and bad in NUMBERS)]
+            calls += [lambda e=each, p=parameter, b=bad: call_of(e, p, b) for bad in bad_ones]
+    frames = [bad for bad in FRAMES if isinstance(FRAMES[bad](), (pd.DataFrame, pd.Series))]
+    calls += [lambda b=bad: accessor_call(b) for bad in frames]
+    methods = [each for each in every if each.name.startswith("accessors.ItemsetAccessor.")]
+    tables = [bad for bad in frames if getattr(FRAMES[bad](), "ndim", 1) == 2 and FRAMES[bad]().shape[1]]
+    calls += [lambda b=bad, e=each: series_call(b, e) for each in methods for bad in tables]
+    for command in COMMANDS:
+        places = range(len(command.split()))
+        calls += [
+            lambda c=command, p=place, b=bad: command_call(c, p, b) for place in places for bad in TOKENS
+        ]
+    calls += [
+        lambda c=command, k=key, b=bad: policy_call(c, k, b)
+        for command in ("run", "compare")
+        for key in [*POLICY, *MORE_KEYS]
+        for bad in VALUES
+    ]
+    return calls
+
+
+# --- What comes of them
+
+
+class TookTooLongError(BaseException):
+    """No handler for errors takes this for one of those it expects."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    def stop(*_: Any) -> None:
+        raise TookTooLongError
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def problem_of(call: Call, seconds: float = SECONDS) -> str | None:
+    """What is wrong with what came of a call; None if it was refused as it should be, or done."""
+    start = time.monotonic()
+    problem = None
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            with limited(seconds):
+                call.make()
+        except pdanon.PdanonError as error:
+            if not call.is_name and SECRET in "".join(traceback.format_exception(error)):
+                problem = f"item text in the message: {type(error).__name__}"
+        except TookTooLongError:
+            problem = f"took more than {seconds} s"
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)
+            ours = [f"{Path(e.filename).name}:{e.lineno}" for e in place if "/pdanon/" in e.filename]
+            problem = f"{type(error).__name__}: {str(error)[:150]!a} at {' '.join(ours[-2:])}"
+    taken = time.monotonic() - start
+    if problem is None and taken > seconds:
+        problem = f"took {taken:.1f} s"
+    strange = [each for each in told if not each.category.__module__.startswith("pdanon")]
+    if problem is None and strange:
+        problem = f"warned: {strange[0].category.__name__} {str(strange[0].message)[:100]!a}"
+    return problem
+
+
+def warm_up() -> dict[str, str]:
+    """Make every base call once, as kernels are compiled at the first; what went wrong, by name."""
+    wrong = {}
+    for each in targets():
+        call = Call(each.name, lambda e=each: e.function(**{name: value() for name, value in e.base.items()}))
+        problem = problem_of(call, 300)
+        if problem:
+            wrong[each.name] = problem
+        else:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    call.make()
+            except pdanon.PdanonError as error:
+                wrong[each.name] = str(error)
+    return wrong
+
+
+if __name__ == "__main__":  # python tests/bad_calls.py SEED COUNT: what is wrong with so many of them
+    import os
+    import random
+    import resource
+    import tempfile
+
+    os.chdir(tempfile.mkdtemp())
+    import matplotlib
+
+    matplotlib.use("Agg")
+    write_files()
+    for name, what in warm_up().items():
+        print("BASE", name, what.replace("\n", " | "))
+    calls = all_calls()
+    print(len(calls), "calls", file=sys.stderr)
+    resource.setrlimit(resource.RLIMIT_AS, (12 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
+    for make in random.Random(int(sys.argv[1])).sample(calls, min(len(calls), int(sys.argv[2]))):
+        call = make()
+        print("TRY", call.name[:300].encode("ascii", "replace").decode(), file=sys.stderr, flush=True)
+        problem = problem_of(call)
+        if problem:
+            print(f"{problem}\n    {call.name[:300]}".encode("ascii", "replace").decode(), flush=True)

@@ -1,0 +1,218 @@
+"""Bad input is refused by an error of pdanon, and soon: never by one of what pdanon is built on."""
+
+from __future__ import annotations
+
+import random
+
+import bad_calls
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import frame_of
+
+import pdanon
+from pdanon import FormatError, Hierarchy, HierarchyError, ItemsetDtypeError, ParameterError
+
+pytest.importorskip("matplotlib").use("Agg")
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A working directory with the files that calls name."""
+    monkeypatch.chdir(tmp_path)
+    bad_calls.write_files()
+
+
+def problems(calls):
+    told = [(call.name[:200], bad_calls.problem_of(call)) for call in calls]
+    return [each for each in told if each[1]]
+
+
+def drawn(seed, count, among=lambda name: True):
+    """Calls drawn at random, the same for a seed."""
+    every = bad_calls.all_calls()
+    random.Random(seed).shuffle(every)
+    chosen = (call for call in (make() for make in every) if among(call.name))
+    return [call for call, _ in zip(chosen, range(count), strict=False)]
+
+
+def test_base_calls_are_good(files):
+    """What is refused is refused for the argument that was replaced."""
+    one_each = {"accessors.ItemsetAccessor.contains", "as_itemsets", "pcta", "Hierarchy.of", "audit"}
+    assert [each.name for each in bad_calls.targets() if each.name in one_each] != []
+    for each in bad_calls.targets():
+        if each.name in one_each:
+            each.function(**{name: value() for name, value in each.base.items()})
+
+
+def test_every_public_function_is_called():
+    called = {each.name for each in bad_calls.targets()}
+    functions = {name for name in pdanon.__all__ if callable(getattr(pdanon, name))}
+    classes = {name for name in functions if isinstance(getattr(pdanon, name), type)}
+    assert functions - classes <= called
+    assert {"Policy.run", "KLm", "KLm.audit", "Hierarchy.balanced", "TxanonAccessor.pcta"} <= called
+
+
+def test_a_few_bad_calls(files):
+    """Of functions whose kernels the other tests compile."""
+    quick = ("as_itemsets(", "Hierarchy.", "KmAnonymity(", "Policy(", "apply_mapping(", "utility.", "pcta(")
+    assert problems(drawn(1, 40, lambda name: name.startswith(quick))) == []
+
+
+@pytest.mark.slow
+def test_500_bad_calls(files):
+    wrong = bad_calls.warm_up()
+    refused = {name for name in wrong if not name.startswith("dask.TxanonAccessor.")}  # some need all rows
+    assert refused == set()
+    assert problems(drawn(0, 500)) == []
+
+
+# --- What was not refused, or by something else
+
+
+def looked_up(frame):
+    return pdanon.apply_mapping(pd.DataFrame({"items": [["a"]]}), frame, unseen="suppress")
+
+
+MAPPING = pd.DataFrame({"group": [0, 0], "item": ["a", "b"], "generalized": ["x", "x"]})
+
+
+def test_the_mapping_of_an_empty_table_knows_no_item():
+    empty = pdanon.pcta(frame_of([[], []]), k=2, m=2).mapping
+    assert looked_up(empty)["items"].tolist() == [[]]
+    with pytest.raises(ParameterError, match="1 items in 1 rows"):
+        pdanon.apply_mapping(frame_of([["a"]]), empty)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"item": ["a", 1]},
+        {"item": [["a"], ["b"]]},
+        {"generalized": [["x"], ["y"]]},
+        {"generalized": ["x", 1]},
+        {"generalized": pd.Series(["\ud800", "x"], dtype=object)},
+        {"group": pd.array([0, None], dtype="Int64")},
+    ],
+    ids=str,
+)
+def test_a_mapping_of_mixed_values_is_refused(change):
+    with pytest.raises((ItemsetDtypeError, ParameterError)):
+        looked_up(MAPPING.assign(**change))
+
+
+def test_a_mapping_with_a_column_twice_is_refused():
+    with pytest.raises(ParameterError, match="twice"):
+        looked_up(pd.concat([MAPPING, MAPPING["generalized"]], axis=1))
+
+
+@pytest.mark.parametrize("seed", ["x", -1, 1.5, [1], True], ids=str)
+@pytest.mark.parametrize("call", [pdanon.cluster, pdanon.k_member, pdanon.attack, pdanon.Workload.itemsets])
+def test_a_seed_is_an_integer_from_0(call, seed):
+    frame = frame_of([["a"], ["a"]]).assign(age=[1, 1])
+    arguments = {"cluster": {"k": 2, "quasi": ["age"]}, "k_member": {"k": 2, "quasi": ["age"]}}
+    asked = arguments.get(call.__name__, {})
+    more = [pdanon.pcta(frame, k=2, m=1)] if call is pdanon.attack else []
+    size = {"size": 1} if call == pdanon.Workload.itemsets else {}
+    with pytest.raises(ParameterError, match="seed"):
+        call(frame, *more, **asked, **size, random_state=seed)
+
+
+def test_huge_numbers_are_counted_or_refused():
+    frame = frame_of([["a", "b"], ["a", "b"], ["b"], ["b"]])
+    released = pdanon.clump(frame, k=2, hierarchy=2, r=2**70, lookahead=2**70).frame
+    pd.testing.assert_frame_equal(released, pdanon.clump(frame, k=2, hierarchy=2).frame)
+    for count in (10**9, 2**70):
+        with pytest.raises(ParameterError, match="at most 100,000,000"):
+            pdanon.Workload.itemsets(frame, count, 1)
+    with pytest.raises(ParameterError, match="must be a number in"):
+        pdanon.coat(frame, k=2, m=1, utility=[["a", "b"]], max_suppressed=10**400)
+
+
+def test_a_small_integer_type_does_not_wrap_around():
+    frame = pd.DataFrame({"items": [["a"]] * 300, "age": np.arange(300) // 2})
+    for k in (np.uint8(200), np.int8(100)):
+        assert pdanon.mondrian(frame, k=k, quasi=["age"]).classes["size"].min() >= int(k)
+        assert pdanon.pcta(frame, k=k, m=1).parameters["k"] == int(k)
+
+
+@pytest.mark.parametrize("sep", [";;", "", None, "\n", '"', 5], ids=repr)
+def test_fields_of_a_hierarchy_are_separated_by_one_character(tmp_path, sep):
+    (tmp_path / "tree.csv").write_text("a;*\n")
+    with pytest.raises(ParameterError, match="sep"):
+        Hierarchy.from_csv(tmp_path / "tree.csv", sep=sep)
+    with pytest.raises(ParameterError, match="sep"):
+        Hierarchy.of({"*": ["a"]}).to_csv(tmp_path / "new.csv", sep=sep)
+
+
+def test_a_hierarchy_that_cannot_be_read_names_its_file(tmp_path):
+    for path in (tmp_path / "missing.csv", tmp_path):
+        with pytest.raises(FormatError, match=str(path)):
+            Hierarchy.from_csv(path)
+        with pytest.raises(FormatError, match=str(path)):
+            pdanon.apriori(frame_of([["a"], ["a"]]), k=2, hierarchy=path)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Hierarchy.balanced("abc", 2.5),
+        lambda: Hierarchy.balanced(None, 2),
+        lambda: Hierarchy.prefixes(["abc"], [1.5]),
+        lambda: Hierarchy.prefixes(["abc"], 3),
+        lambda: Hierarchy.prefixes(["abc"], ["a"]),
+        lambda: Hierarchy.of({"*": ["a"]}).children(5),
+        lambda: pdanon.utility.by_size(None, 2),
+        lambda: pdanon.Policy(input=5),
+        lambda: pdanon.Policy(input="x"),
+        lambda: pdanon.Policy(input="x\0.parquet"),
+        lambda: pdanon.pcta(frame_of([["a"], ["a"]]), k=2, m=1).report(None),
+        lambda: pdanon.pcta(frame_of([["a"], ["a"]]), k=2, m=1).report("x.html", original=5),
+        lambda: pdanon.as_itemsets([["a"]]).itemset.generalize({"a": "\ud800"}),
+    ],
+)
+def test_wrong_values_are_parameter_errors(make):
+    with pytest.raises(ParameterError):
+        make()
+
+
+def test_half_of_a_surrogate_pair_is_no_name():
+    with pytest.raises(HierarchyError, match="surrogate"):
+        Hierarchy.of({"*": ["\ud800"]})
+
+
+def test_a_missing_label_names_no_column():
+    with pytest.raises(pdanon.ColumnError, match="does not exist"):
+        pdanon.pcta(frame_of([["a"], ["a"]]), pd.NA, k=2, m=1)
+
+
+# --- Columns that are named
+
+
+def test_a_column_without_a_label_is_a_quasi_identifier():
+    frame = pd.DataFrame({None: [1, 1, 2, 3], "items": [["a"]] * 4})
+    assert pdanon.mondrian(frame, k=2, quasi=[None]).classes["size"].tolist() == [2, 2]
+    assert pdanon.audit(frame, pdanon.KKm(2, 1, [None])).rows_at_risk == 2
+    objects = frame.set_axis(pd.Index([None, "items"], dtype=object), axis=1)
+    assert pdanon.audit(objects, pdanon.KAnonymity(2, [None])).rows_at_risk == 2
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [pd.Series([None] * 3, dtype=object), pd.Series([np.nan] * 3), pd.Series([], dtype=object)],
+    ids=["None", "NaN", "no rows"],
+)
+def test_a_column_of_missing_rows_is_one_of_lists_if_it_is_named(rows):
+    frame = pd.DataFrame({"items": rows, "age": 1})
+    for released in (
+        frame.txanon.pcta("items", k=2, m=2).frame,
+        frame.txanon.anonymize(pdanon.KmAnonymity(2, 2), "items").frame,
+    ):
+        assert released["items"].tolist() == [pd.NA] * len(rows)
+        assert str(released["items"].dtype).startswith("list")
+    assert frame.txanon.audit(pdanon.KmAnonymity(2), "items").holds
+    with pytest.raises(pdanon.ColumnError, match="no list-valued column"):
+        frame.txanon.pcta(k=2, m=2)
+    numbers = pd.DataFrame({"items": [1.0, np.nan]})
+    with pytest.raises(ItemsetDtypeError):
+        pdanon.pcta(numbers, "items", k=2, m=2)
