@@ -158,7 +158,9 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     Raises
     ------
     FormatError
-        If the file is missing, cannot be read or is not a Parquet file.
+        If the file is missing, cannot be read or is not a Parquet file, or a row group, which the message
+        names, is damaged: it has fewer rows or values than the footer says, text that is not UTF-8, or a page
+        with another checksum. Without checksums it is not noticed if a value has become another one.
     ColumnError
         If the file lacks one of the columns.
 
@@ -231,7 +233,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ``dtype_backend="pyarrow"``. Index, ``attrs`` and categories are kept.
 
     Columns are written as they are. What a release must not contain was removed when it was built; a
-    categorical column of other origin keeps the categories it does not use.
+    categorical column of other origin keeps the categories it does not use. Pages have checksums.
 
     Examples
     --------
