@@ -282,10 +282,10 @@ def _run(comparison: _Comparison, numbers: list[int], n_jobs: int) -> Iterator[t
 def _sent(comparison: _Comparison) -> bytes:
     try:
         return pickle.dumps(comparison)
-    except (AttributeError, TypeError, pickle.PicklingError) as error:
-        problem = type(error).__name__
+    except (AttributeError, TypeError, pickle.PicklingError):
+        pass  # raised below: the message of pickle may show an item
     hint = "measures must be functions of a module, not defined on the spot; or use n_jobs=1"
-    raise ParameterError("this cannot be sent to other processes", got=problem, hint=hint)
+    raise ParameterError("this cannot be sent to other processes", hint=hint)
 
 
 _received: list[_Comparison] = []  # of a working process, which has one

@@ -348,7 +348,7 @@ class Policy:
         settings += [values for values in varied if isinstance(values, Mapping)]
         read = [self.input, self.source, *self.hierarchies.values(), self.comparison.get("resume")]
         read += [value for given in settings for value in given.values()]
-        inputs = {path.realpath(file): file for file in read if isinstance(file, Path)}
+        inputs = {path.realpath(check_path(file)): file for file in read if isinstance(file, Path)}
         for file in inputs.values():
             check_distinct([*self.outputs.values(), file], "entries of the policy")
         joined = [file for file in (self.input, self.outputs.get("release")) if file and is_csv(file)]

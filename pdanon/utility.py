@@ -226,7 +226,7 @@ def _named_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
         return list(utility), list(utility.values())
     if isinstance(utility, str) or not isinstance(utility, Iterable):
         raise ParameterError("utility must be blocks of items", got=type(utility).__name__, hint=_HINT)
-    lists = list(utility)
+    lists = listed(utility, "utility", _HINT)
     return list(range(len(lists))), lists
 
 

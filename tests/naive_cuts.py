@@ -28,11 +28,12 @@ WORKED = [
 
 @st.composite
 def problems(draw, **shape):
-    """A tree, rows over its leaves of which at least k hold an item, or none does, and k."""
+    """A tree, rows over its leaves of which at least k hold an item, or none does, and k; no rows, or k."""
     tree = draw(trees())
     rows = draw(row_lists(items=naive.leaves(tree), **shape))
     k = draw(st.integers(2, 4))
     assume(not any(rows) or sum(map(bool, rows)) >= k)
+    assume(not naive.is_too_few(rows, k))
     return tree, rows, k
 
 

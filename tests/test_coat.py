@@ -124,7 +124,7 @@ def test_constraint_in_no_row_does_not_protect_its_subsets():
 )
 def test_constraints_with_their_subsets_fulfil_the_definition(rows, constraints, k):
     constraints = [each for each in constraints if each <= frozenset().union(*rows)]
-    assume(constraints)
+    assume(constraints and len(rows) >= k)
     closed = pdanon.constraints.with_subsets([sorted(each) for each in constraints])
     utility = [["a", "b", "c"], ["d"], ["e", "f"]]
     result = coat_of(rows, k=k, constraints=closed, utility=utility, max_suppressed=1.0)

@@ -189,7 +189,7 @@ def test_chosen_releases():
     assert told(why.threats) == {frozenset("c"): 2}
 
 
-@pytest.mark.parametrize("name", FRAMES)
+@pytest.mark.parametrize("name", sorted({*FRAMES} - {"one empty row"}))
 def test_every_kind_of_frame(name):
     frame = FRAMES[name]()
     if name == "many columns":

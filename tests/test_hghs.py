@@ -97,6 +97,7 @@ def tasks(draw, **shape):
     rows = draw(row_lists(items=sorted(naive.leaves(tree)), **shape))
     k = draw(st.integers(2, 4))
     assume(not any(rows) or sum(map(bool, rows)) >= k)
+    assume(not rows or len(rows) >= k)
     return tree, rows, k
 
 

@@ -384,6 +384,12 @@ def test_any_frame(make):
     assert refined.frame.index.equals(frame.index)
 
 
+def test_a_column_of_missing_rows_alone_need_not_say_that_it_holds_lists():
+    frame = pd.DataFrame({"items": pd.Series([None, None], dtype=object)})
+    released = pdanon.refine(frame, pdanon.pcta(frame, "items", k=2)).frame
+    assert released["items"].isna().tolist() == [True, True]
+
+
 def test_one_of_several_list_columns():
     frame = frame_of(ROWS).assign(other=[["u"], ["v"]] * 4)
     result = frame.txanon.pcta("items", k=3)

@@ -16,7 +16,7 @@ from pdanon.division import Division
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence
 from pdanon.parameters import check_rows
-from pdanon.recoding import Recoding, release
+from pdanon.recoding import Recoding, mapping_table, release
 from pdanon.result import Anonymized
 from pdanon.verdict import Guarantee
 
@@ -54,13 +54,14 @@ def release_suppressed(
     If nothing is suppressed, missing rows become empty only if the guarantee would not hold otherwise.
     """
     itemsets = parts.itemsets
+    recoding = Recoding.of_suppressed(suppressed[: itemsets.n_items], itemsets)
     if itemsets.nulls.any() and not suppressed.any():
         original: Any = Collapsed(itemsets, parts.private)
-        if not guarantee.audit(original).holds:
+        told = guarantee.with_mapping(mapping_table(itemsets, recoding))  # items may look like labels
+        if not told.audit(original).holds:
             itemsets = itemsets.missing_as_empty()
     if parts.private is not None and isinstance(frame, pd.DataFrame):
         frame = with_column(frame, parts.private_position, parts.private)
-    recoding = Recoding.of_suppressed(suppressed[: itemsets.n_items], itemsets)
     result = release(frame, parts.position, itemsets, recoding, guarantee, parameters)
     supports = parts.supports
     lost = int(supports[suppressed].sum())

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pdanon.bags import visible, with_first_copies
 from pdanon.breaches import rows_at_risk, threats
 from pdanon.division import Division, private_items
-from pdanon.guarantees.named import Told, refuse_within_labels
+from pdanon.guarantees.named import Told, refuse_overlaps, refuse_within_labels
 from pdanon.itemsets import Itemsets
 from pdanon.parameters import check_count, check_k, check_share
 from pdanon.support import ItemsetTable, empty_itemset
@@ -116,13 +116,15 @@ class Coherence:
         ------
         ParameterError
             If private items do not occur, which would prove nothing, or one is a member of a published set;
-            or the private column does not exist.
+            two published sets in a row share a member; or the private column does not exist.
 
         Notes
         -----
         Exact. Time grows with the public itemsets of size at most p that k rows hold.
         """
         parts = Division.of(frame, column, self.private, read=visible)
+        if self.mapping is None:  # it has one label for an item
+            refuse_overlaps(parts.itemsets)
         if isinstance(self.private, pa.Array):
             refuse_within_labels(parts.itemsets, self.private, "private", self.mapping)
         for rows in (parts, parts.present()):

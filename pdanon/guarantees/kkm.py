@@ -20,7 +20,7 @@ from pdanon.breaches import rows_at_risk, threats
 from pdanon.columns import find_column
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.lm import sensitive_texts
-from pdanon.guarantees.named import Told, named_items, refuse_within_labels
+from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.relational import equal_rows
 from pdanon.itemsets import Codes, Itemsets, beside
 from pdanon.parameters import check_count, check_k, check_m, find_quasi, quasi_labels
@@ -225,7 +225,8 @@ class KLm:
             If a column does not exist, is there twice, or holds lists where it should not, or not where it
             should.
         ParameterError
-            If a sensitive item neither occurs nor was left out, or is a member of a published set.
+            If a sensitive item neither occurs nor was left out, or is a member of a published set; or two
+            published sets in a row share a member.
 
         Notes
         -----
@@ -234,6 +235,8 @@ class KLm:
         classes = _Classes.of(frame, [column], self.quasi)
         sizes, class_of = classes.sizes, classes.class_of
         refuse_within_labels(classes.itemsets, self.sensitive, "sensitive", self.mapping)
+        if self.mapping is None:  # in a row it has one label for an item
+            refuse_overlaps(classes.itemsets)
         named = named_items(classes.itemsets, self.sensitive, "sensitive", self.mapping)
         hidden = named[classes.item_of]
         known, secrets = classes.index.holding_only(~hidden), classes.index.holding_only(hidden)

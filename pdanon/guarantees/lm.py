@@ -23,7 +23,7 @@ from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.itemsets import Itemsets, as_itemsets
 from pdanon.parameters import check_count, check_k, check_m
-from pdanon.support import ItemsetTable
+from pdanon.support import empty_itemset
 from pdanon.verdict import Audit
 
 __all__ = ["LmDiversity", "sensitive_texts"]
@@ -144,8 +144,10 @@ class LmDiversity:
         if self.mapping is None:  # it has one label for an item
             refuse_overlaps(itemsets)
         known, secrets = divided(itemsets, self.is_sensitive(itemsets))
+        if 0 < (few := itemsets.n_present) < (self.k or 1):
+            return Audit(self, few, lambda: threat_table(itemsets, empty_itemset(few), "rare"))
         if int(secrets.singles.max(initial=0)) * self.l > known.n_rows:
-            empty = ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([known.n_rows]))
+            empty = empty_itemset(known.n_rows)
             return Audit(self, known.n_rows, lambda: threat_table(itemsets, empty, "diversity"))
         asked: Any = {"share": Fraction(1, self.l), "m": self.m, "k": self.k or 1}
 

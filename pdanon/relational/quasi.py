@@ -306,14 +306,14 @@ def _single_values(column: pd.Series[Any]) -> Itemsets:
     """The column as sets of one value, or none where it is missing."""
     try:
         return Itemsets.from_arrow(_single_lists(column))
-    except (ItemsetDtypeError, pa.ArrowException, TypeError, ValueError) as error:
-        problem = type(error).__name__
+    except (ItemsetDtypeError, pa.ArrowException, TypeError, ValueError):
+        pass
     # Raised outside the handler: Arrow's own message would carry a value along as the context.
     hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
     raise ItemsetDtypeError(
         "the values of a quasi-identifier are not of one known type",
         where=f"column {column.name!r}",
-        got=f"dtype {str(column.dtype).split('<')[0].split('[')[0]} ({problem})",
+        got=f"dtype {str(column.dtype).split('<')[0].split('[')[0]}",
         hint=hint,
     )
 
