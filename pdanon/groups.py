@@ -14,6 +14,7 @@ from pdanon.columns import find_column
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, Offsets
+from pdanon.values import listed
 
 __all__ = ["LeafRows", "ancestors", "by_first_row", "empty_alike", "lcg", "node_counts", "silent_rows"]
 
@@ -170,10 +171,10 @@ def lcg(
 
 
 def _positions(index: pd.Index[Any], rows: Iterable[Hashable]) -> NDArray[np.int64]:
-    if isinstance(rows, str) or not isinstance(rows, Iterable):
-        hint = "give a list of index labels"
-        raise ParameterError("rows must be several", where="rows", got=type(rows).__name__, hint=hint)
-    wanted = list(rows)
+    hint = "give a list of index labels"
+    wanted = listed(rows, "rows", hint)
+    if not all(pd.api.types.is_hashable(label) for label in wanted):
+        raise ParameterError("a row is named by its label", where="rows", got="a list of lists", hint=hint)
     positions = np.asarray(index.get_indexer_for(pd.Index(wanted))) if wanted else np.empty(0, np.int64)
     lacking = int((positions < 0).sum())
     if lacking or not wanted:

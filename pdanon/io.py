@@ -94,8 +94,6 @@ def named_as(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None or isinstance(error, WriteError):
-            raise
         raise WriteError(path, error) from None
 
 
@@ -221,7 +219,8 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     ItemsetDtypeError
         If a set holds a missing item, or items of several types.
     FormatError
-        If Parquet cannot hold a column or the ``attrs``, or the path is not UTF-8.
+        If Parquet cannot hold a column or the ``attrs``, the path is not UTF-8, or the file cannot be
+        written.
 
     See Also
     --------
@@ -249,8 +248,15 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """
     check_name(path)
     table = _to_table(frame)
+    written = False
     with replacing(path) as temporary:
-        pq.write_table(table, temporary, write_page_checksum=True)
+        try:
+            pq.write_table(table, temporary, write_page_checksum=True)
+            written = True
+        except pa.ArrowNotImplementedError:
+            pass
+        if not written:  # raised outside the handler: Arrow shows a type, in which values may be names
+            raise FormatError("Parquet cannot hold the type of a column", where=os.fspath(path))
 
 
 def read_csv(
@@ -369,6 +375,8 @@ def to_csv(
         If there is not exactly one list column, or its label could not be read back.
     ItemsetDtypeError
         If the column does not hold sets of items.
+    FormatError
+        If the file cannot be written.
 
     See Also
     --------
@@ -416,8 +424,14 @@ def to_csv(
     joined = pc.binary_join(as_text.to_arrow(), separator).fill_null("")
     written = frame.copy(deep=False)
     written.isetitem(position, pd.array(joined, dtype="str"))
+    unwritable = False
     with replacing(path) as temporary:
-        _write_csv(written, temporary, field_separator)
+        try:
+            _write_csv(written, temporary, field_separator)
+        except UnicodeEncodeError:
+            unwritable = True
+        if unwritable:  # raised outside the handler: the error of Python carries the text along
+            raise FormatError("a text holds half of a surrogate pair", where="another column")
         header = pd.read_csv(temporary, sep=field_separator, index_col=False, nrows=0).columns
         if header[position] != str(frame.columns[position]):
             hint = "give it a name of its own, which is text"

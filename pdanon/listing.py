@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from pyarrow import fs
 
-from pdanon.errors import FormatError, ParameterError
+from pdanon.errors import FormatError
 from pdanon.io import readable
 
 __all__ = ["Entry", "Listing", "entry_of", "is_local", "levels", "resolve"]
@@ -199,14 +199,10 @@ def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
 
     Raises
     ------
-    ParameterError
-        If it is empty.
     FormatError
         If there is no such file system, or the path cannot be told to one.
     """
     text = os.fsdecode(source)
-    if not text:
-        raise ParameterError("the source has no name", where="source", hint="'.' is the current directory")
     if "://" not in text:
         # The way up from a link does not lead to the directory that holds the link.
         path = os.path.realpath(text) if ".." in text.split("/") else os.path.abspath(text)

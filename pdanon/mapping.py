@@ -13,7 +13,14 @@ from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import Codes, Itemsets
 from pdanon.parameters import check_known
 
-__all__ = ["apply_mapping", "check_mapping", "global_mapping", "relabelled", "relabelled_by_groups"]
+__all__ = [
+    "apply_mapping",
+    "check_mapping",
+    "global_mapping",
+    "mapping_values",
+    "relabelled",
+    "relabelled_by_groups",
+]
 
 _COLUMNS = ("group", "item", "generalized")
 
@@ -56,7 +63,7 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
     if not (mapping["group"] == 0).fillna(False).all():
         hint = "a local recoding maps an item differently by group and cannot be applied to other rows"
         raise ParameterError("the mapping is not global", where="mapping", hint=hint)
-    items = _values(mapping, "item")
+    items = mapping_values(mapping, "item")
     lists = pa.LargeListArray.from_arrays(np.arange(len(items) + 1), items)
     itemsets = Itemsets.from_arrow(lists)
     if itemsets.n_items != len(items):
@@ -64,10 +71,10 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
         raise ParameterError(
             "an item is mapped more than once", where="mapping", got=f"{doubles} repeated items"
         )
-    return itemsets, _values(mapping, "generalized", pa.string())
+    return itemsets, mapping_values(mapping, "generalized", pa.string())
 
 
-def _values(mapping: pd.DataFrame, name: str, kind: pa.DataType | None = None) -> pa.Array:
+def mapping_values(mapping: pd.DataFrame, name: str, kind: pa.DataType | None = None) -> pa.Array:
     """A column of a mapping table as one Arrow array."""
     values = None
     try:

@@ -381,7 +381,7 @@ FRAMES: dict[str, Callable[[], Any]] = {
     "huge blocks": lambda: pd.DataFrame({"item": [RICE, SALT, TEA, FLU], "block": [2**70, -1, 2.5, True]}),
     "good mapping": lambda: released().mapping,
     "empty mapping": lambda: released().mapping.iloc[:0],
-    "mapping of an empty table": lambda: pdanon.pcta(pd.DataFrame({"items": [[]]}), k=2, m=2).mapping,
+    "mapping of an empty table": lambda: pdanon.pcta(pd.DataFrame({"items": [[], []]}), k=2, m=2).mapping,
     "mapping of half": lambda: released().mapping.iloc[:1],
     "mapping in objects": lambda: mapping(),
     "mapping without support": lambda: mapping(support=None),

@@ -63,7 +63,7 @@ def lm_threats(rows, l, m, sensitive, k=None):  # noqa: E741
     broken = {}
     for itemset, count in {**supports(known, m), frozenset(): len(rows)}.items():
         shared = [support(rows, itemset | {item}) for item in sensitive]
-        rare = k is not None and itemset and count < k
+        rare = k is not None and 0 < count < k
         if rare or any(Fraction(each, count) > Fraction(1, l) for each in shared if each):
             broken[itemset] = count
     return {itemset: broken[itemset] for itemset in minimal(broken)}

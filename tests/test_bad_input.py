@@ -7,6 +7,7 @@ import random
 import bad_calls
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import frame_of
 
@@ -184,6 +185,17 @@ def test_half_of_a_surrogate_pair_is_no_name():
 def test_a_missing_label_names_no_column():
     with pytest.raises(pdanon.ColumnError, match="does not exist"):
         pdanon.pcta(frame_of([["a"], ["a"]]), pd.NA, k=2, m=1)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.struct([("a", pa.int64())]), pa.map_(pa.string(), pa.int64())], ids=["struct", "map"]
+)
+def test_values_that_cannot_be_compared_are_no_quasi_identifiers(kind):
+    values = [{"a": 1} if pa.types.is_struct(kind) else [("a", 1)]] * 2
+    frame = frame_of([["a"], ["a"]]).assign(age=pd.Series(pa.array(values, kind), dtype=pd.ArrowDtype(kind)))
+    for guarantee in (pdanon.KAnonymity(2, ["age"]), pdanon.KKm(2, 1, ["age"])):
+        with pytest.raises(pdanon.ColumnError, match="cannot be compared"):
+            pdanon.audit(frame, guarantee)
 
 
 # --- Columns that are named

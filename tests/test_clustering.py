@@ -508,7 +508,7 @@ def test_bad_share(algorithm, share):
         ([["tea"]], "1 of 2 items are in none"),
         ([["tea", SECRET], [SECRET]], "1 of 2 items are in several blocks"),
         ([["tea", SECRET], ["new"], ["new"]], "1 of 3 items are in several blocks"),
-        (pd.DataFrame({"item": ["tea", SECRET]}), "lacks columns"),
+        (pd.DataFrame({"item": ["tea", SECRET]}), "needs both columns"),
         (pd.DataFrame({"item": ["tea", SECRET], "block": ["x", None]}), "1 rows without one"),
         (pd.DataFrame({"item": ["tea", SECRET, "tea"], "block": [0, 0, 1]}), "1 of 2 items are in several"),
         ([[1, 2]], "2 of 2 items are in none"),

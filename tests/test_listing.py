@@ -226,10 +226,10 @@ def test_a_suffix_in_capitals_is_read_and_released(root, tmp_path):
 
 def test_no_name_is_not_the_current_directory(root, tmp_path, monkeypatch, run):
     monkeypatch.chdir(root)
-    with pytest.raises(ParameterError, match="the source has no name"):
+    with pytest.raises(ParameterError, match="source names no file"):
         stream.anonymize("", tmp_path / "out", k=2)
     code, _, err = run("anonymize", "--stream", "", str(tmp_path / "out"), "--algorithm", "pcta", "-k", "2")
-    assert (code, "the source has no name" in err) == (2, True)
+    assert (code, "source names no file" in err) == (2, True)
     assert stream.anonymize(".", tmp_path / "out", k=2).rows == 3
 
 

@@ -132,7 +132,7 @@ def test_utility_loss_of_items_beyond_the_range_of_floats():
     assert loss["UL"] == pytest.approx(-1200.0)
 
 
-@pytest.mark.parametrize("rows", [[], [set()], [None, set()]])
+@pytest.mark.parametrize("rows", [[], [set(), set()], [None, set(), set()]])
 def test_nothing_to_lose(rows):
     loss = frame_of(rows).txanon.pcta(k=2).loss
     assert loss.to_dict() == {"NCP": 0.0, "UL": float("-inf"), "suppressed": 0.0}

@@ -147,7 +147,7 @@ def test_files_are_relative_to_the_policy(here):
 
 def test_constraints_weights_and_utility_are_files_or_values(here):
     to_parquet(frame_of([{"salt"}]), here / "constraints.parquet")
-    policy = policy_of(here, k=("k = 2", 'k = 3\nconstraints = "constraints.parquet"'))
+    policy = policy_of(here, k=("k = 2\nm = 2", 'k = 3\nconstraints = "constraints.parquet"'))
     result = policy.run()
     became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
     assert naive.constraints_hold(rows_of(result.frame), [{"salt"}], 3, became)

@@ -363,7 +363,7 @@ def test_what_is_recorded_is_what_each_was_asked():
     assert refined.parameters == {**classes.parameters, **own}
 
 
-@pytest.mark.parametrize("rows", [[], [[]], [None, []], [["a"], ["a"]]])
+@pytest.mark.parametrize("rows", [[], [[], []], [None, [], []], [["a"], ["a"]]])
 def test_nothing_to_refine(rows):
     frame = frame_of(rows)
     refined = pdanon.refine(frame, pdanon.pcta(frame, k=2), time_limit=0.01)

@@ -396,7 +396,10 @@ def test_collapsing_counts_rows_and_audits_alike(batches):
     assert dict(zip(sets, itemsets.weights.tolist(), strict=True)) == Counter(expected)
     assert len(set(sets)) == len(sets)
     for guarantee in (pdanon.KmAnonymity(3, 2), pdanon.KmAnonymity(2, None), pdanon.KmAnonymity(3, 3)):
-        one, other = guarantee.audit(found), guarantee.audit(frame_of(map(set, every)))
+        one, other = (
+            guarantee.audit(found),
+            guarantee.audit(frame_of(None if row is None else set(row) for row in every)),
+        )
         assert one.rows_at_risk == other.rows_at_risk
         assert one.threats["itemset"].tolist() == other.threats["itemset"].tolist()
         assert one.threats["support"].tolist() == other.threats["support"].tolist()

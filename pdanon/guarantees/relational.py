@@ -111,7 +111,7 @@ def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> NDArray[np.int6
         for values in _hashable(frame.iloc[:, position]):
             try:
                 codes, distinct = pd.factorize(values)  # -1 for all that is missing
-            except TypeError as error:
+            except (TypeError, NotImplementedError) as error:
                 problem, hint = "the values of a quasi-identifier cannot be compared", "make them text"
                 raise ColumnError(problem, where="quasi", got=frame.columns[position], hint=hint) from error
             classes = np.unique(classes * (len(distinct) + 1) + codes + 1, return_inverse=True)[1]

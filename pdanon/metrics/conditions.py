@@ -21,7 +21,8 @@ Floats = NDArray[np.float64]
 def _is_measured(column: pd.Series[Any]) -> bool:
     """Whether a column holds numbers or times, of which there are ranges."""
     dtype = column.dtype
-    number = pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+    other = pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)
+    number = pd.api.types.is_numeric_dtype(dtype) and not other
     return bool(number or pd.api.types.is_datetime64_any_dtype(dtype))
 
 
@@ -164,8 +165,11 @@ def draw_conditions(
     values = column.iloc[rows].reset_index(drop=True)
     if not _is_measured(column):
         return values.astype(object).where(asked, None)
-    column, values = _plain(column), _plain(values)
-    half = (column.max() - column.min()) * (width / 2)
+    label, column, values = column.name, _plain(column), _plain(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = (column.max() - column.min()) * (width / 2)
+    if isinstance(half, float) and np.isinf([column.max(), column.min(), half]).any():
+        raise ParameterError("the range of a column of queries is infinite", where=f"column {label!r}")
     low, high = (values - half).where(asked), (values + half).where(asked)
     return pd.Series(pd.arrays.IntervalArray.from_arrays(low, high, closed="both"))
 

@@ -16,7 +16,7 @@ from pdanon.columns import find_column, list_column
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets import Codes, Itemsets, Offsets
-from pdanon.mapping import check_mapping
+from pdanon.mapping import check_mapping, mapping_values
 from pdanon.result import Anonymized
 
 __all__ = ["Cover", "Release", "codes_of", "encode_release", "read_mapping"]
@@ -246,7 +246,7 @@ def read_mapping(
         If it is no mapping table, or not over the same items.
     """
     check_mapping(mapping)
-    items = original.lookup(pa.array(pa.chunked_array(mapping["item"]).combine_chunks()))
+    items = original.lookup(mapping_values(mapping, "item"))
     lacking = original.n_items - len(np.unique(items[items >= 0]))
     if lacking or (items < 0).any():
         raise ParameterError(
@@ -255,7 +255,7 @@ def read_mapping(
             got=f"{lacking} items are not in it, {int((items < 0).sum())} of its rows are about others",
             hint=_MISMATCH,
         )
-    became = pa.chunked_array(mapping["generalized"]).combine_chunks().cast(pa.large_string())
+    became = mapping_values(mapping, "generalized", pa.large_string())
     encoded = became.dictionary_encode()
     labels = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return items.astype(np.int64), labels.astype(np.int64), encoded.dictionary.to_pylist()
