@@ -178,6 +178,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     store                               str
     dtype: object
     """
+    path = check_path(path)
     wanted = None if columns is None else [check_text(name, "columns") for name in listed(columns, "columns")]
 
     def read() -> pd.DataFrame:
@@ -312,6 +313,7 @@ def read_csv(
     0  north  ['rice' 'tea']
     1  south              []
     """
+    path = check_path(path)
     _check_separators(separator, field_separator)
     check_text(column, "column")
 
