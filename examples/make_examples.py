@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from pdanon.datasets import make_baskets
 from pdanon.hierarchy import Hierarchy
-from pdanon.io import to_parquet
+from pdanon.io.datasets import make_baskets
+from pdanon.io.parquet import to_parquet
 
 DEPARTMENTS = {
     "fresh food": {

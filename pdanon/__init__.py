@@ -3,30 +3,44 @@
 Importing the package registers ``df.txanon`` and ``series.itemset``.
 """
 
-from pdanon.starting import end_at_interrupts as _end_at_interrupts
+import sys
+from importlib.metadata import version
+
+from pdanon.cli.starting import end_at_interrupts as _end_at_interrupts
 
 _end_at_interrupts()  # before what takes long to import
 
 # ruff: noqa: E402
 from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
-from pdanon import constraints, utility
-from pdanon.algorithms.apriori import apriori
-from pdanon.algorithms.clump import clump
-from pdanon.algorithms.coat import coat
-from pdanon.algorithms.coherence import coherence
-from pdanon.algorithms.direct import direct
-from pdanon.algorithms.hghs import hghs
-from pdanon.algorithms.lra import lra
-from pdanon.algorithms.mhghs import mhghs
-from pdanon.algorithms.optimal import optimal
-from pdanon.algorithms.partition import partition
-from pdanon.algorithms.pcta import pcta
-from pdanon.algorithms.suppress_public import suppress_public
-from pdanon.algorithms.suppress_to_k import suppress_to_k
-from pdanon.algorithms.upcta import upcta
-from pdanon.algorithms.vpa import vpa
-from pdanon.choice import anonymize
-from pdanon.comparison import compare
+from pdanon.algorithms.choice import anonymize
+from pdanon.algorithms.items.apriori import apriori
+from pdanon.algorithms.items.clump import clump
+from pdanon.algorithms.items.coat import coat
+from pdanon.algorithms.items.coherence import coherence
+from pdanon.algorithms.items.direct import direct
+from pdanon.algorithms.items.hghs import hghs
+from pdanon.algorithms.items.lcg import lcg
+from pdanon.algorithms.items.lra import lra
+from pdanon.algorithms.items.mhghs import mhghs
+from pdanon.algorithms.items.optimal import optimal
+from pdanon.algorithms.items.partition import partition
+from pdanon.algorithms.items.pcta import pcta
+from pdanon.algorithms.items.suppress_public import suppress_public
+from pdanon.algorithms.items.suppress_to_k import suppress_to_k
+from pdanon.algorithms.items.upcta import upcta
+from pdanon.algorithms.items.vpa import vpa
+from pdanon.algorithms.refinement import refine
+from pdanon.algorithms.relational.cluster import cluster
+from pdanon.algorithms.relational.full_subtree import full_subtree
+from pdanon.algorithms.relational.incognito import incognito
+from pdanon.algorithms.relational.k_member import k_member
+from pdanon.algorithms.relational.mondrian import mondrian
+from pdanon.algorithms.relational.top_down import top_down
+from pdanon.algorithms.rt.rfirst import rfirst
+from pdanon.algorithms.rt.rum_bound import rum_bound
+from pdanon.algorithms.rt.tfirst import tfirst
+from pdanon.algorithms.rt.tum_bound import tum_bound
+from pdanon.cli.policy import Policy
 from pdanon.errors import (
     ColumnError,
     FormatError,
@@ -38,8 +52,11 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
 )
-from pdanon.explain import Explanation
-from pdanon.groups import lcg
+from pdanon.evaluation.comparison import compare
+from pdanon.evaluation.explain import Explanation
+from pdanon.evaluation.metrics.attack import Attack, attack
+from pdanon.evaluation.metrics.queries import Answers, Workload
+from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees import (
     Coherence,
     KAnonymity,
@@ -51,28 +68,17 @@ from pdanon.guarantees import (
     PublicK,
     TransactionalK,
     audit,
+    constraints,
+    utility,
 )
+from pdanon.guarantees.verdict import Audit
 from pdanon.hierarchy import Hierarchy
-from pdanon.io import read_csv, read_parquet, to_csv, to_parquet
-from pdanon.itemsets import as_itemsets
-from pdanon.mapping import apply_mapping
-from pdanon.metrics.attack import Attack, attack
-from pdanon.metrics.queries import Answers, Workload
-from pdanon.metrics.risk import risk
-from pdanon.policy import Policy
-from pdanon.refinement import refine
-from pdanon.relational.cluster import cluster
-from pdanon.relational.full_subtree import full_subtree
-from pdanon.relational.incognito import incognito
-from pdanon.relational.k_member import k_member
-from pdanon.relational.mondrian import mondrian
-from pdanon.relational.top_down import top_down
-from pdanon.result import Anonymized
-from pdanon.rt.rfirst import rfirst
-from pdanon.rt.rum_bound import rum_bound
-from pdanon.rt.tfirst import tfirst
-from pdanon.rt.tum_bound import tum_bound
-from pdanon.verdict import Audit
+from pdanon.io import datasets
+from pdanon.io.csv import read_csv, to_csv
+from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.itemsets.codes import as_itemsets
+from pdanon.itemsets.mapping import apply_mapping
+from pdanon.recoding.result import Anonymized
 
 __all__ = [
     "Anonymized",
@@ -143,4 +149,14 @@ __all__ = [
     "vpa",
 ]
 
-__version__ = "0.1.0"
+__version__ = version("pdanon")
+
+
+def __dir__() -> list[str]:
+    """What is public, and nothing that it is made of."""
+    return [*__all__, "__version__"]
+
+
+# Public modules that live in packages: `import pdanon.constraints` finds them by the name they have here.
+for _module in (constraints, datasets, utility):
+    sys.modules[f"pdanon.{_module.__name__.rpartition('.')[2]}"] = _module

@@ -2,7 +2,7 @@
 
 import sys
 
-from pdanon.cli import main
+from pdanon.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -14,22 +14,22 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms import ALGORITHMS
-from pdanon.choice import anonymize
-from pdanon.columns import LISTS_HINT, find_column, is_list_column, may_hold_lists
+from pdanon.algorithms.choice import anonymize
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.algorithms.items.lcg import lcg
+from pdanon.algorithms.refinement import refine
+from pdanon.algorithms.relational import RELATIONAL
+from pdanon.algorithms.rt import RT
 from pdanon.errors import ColumnError, ParameterError
-from pdanon.groups import lcg
+from pdanon.evaluation.metrics.attack import attack
+from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees import KmAnonymity, audit
-from pdanon.itemsets import Itemsets
-from pdanon.mapping import apply_mapping
-from pdanon.metrics.attack import attack
-from pdanon.metrics.risk import risk
-from pdanon.refinement import refine
-from pdanon.relational import RELATIONAL
-from pdanon.rt import RT
-from pdanon.support import SupportIndex
-from pdanon.values import can_be_written, listed
-from pdanon.verdict import Audit
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import LISTS_HINT, find_column, is_list_column, may_hold_lists
+from pdanon.itemsets.mapping import apply_mapping
+from pdanon.itemsets.support import supports
+from pdanon.itemsets.values import can_be_written, listed
 
 __all__ = ["ItemsetAccessor", "TxanonAccessor"]
 
@@ -360,12 +360,6 @@ class ItemsetAccessor:
 
     def _rebuilt(self, itemsets: Itemsets) -> pd.Series[Any]:
         return pd.Series(itemsets.to_pandas(), index=self._obj.index, name=self._obj.name)
-
-
-def supports(itemsets: Itemsets) -> pd.Series[int]:
-    """Number of rows that hold each item of a column, by item."""
-    items = pd.Index(pd.array(itemsets.vocabulary, dtype=pd.ArrowDtype(itemsets.vocabulary.type)))
-    return pd.Series(SupportIndex.of(itemsets).singles, index=items, name="support")
 
 
 def _listed(items: Iterable[Any]) -> list[Any]:

@@ -20,22 +20,23 @@ import pandas as pd
 import pyarrow as pa
 from dask.dataframe.extensions import register_dataframe_accessor, register_series_accessor
 
-import pdanon
-from pdanon.accessors import supports
-from pdanon.bags import visible
-from pdanon.collapsed import Collapsed, Reader, collapse_columns
-from pdanon.columns import find_column, is_list_column, with_column
-from pdanon.decision import SAMPLE, Decision, check_algorithm, decide
-from pdanon.division import names_column, two_columns
+from pdanon.algorithms.decision import SAMPLE, Decision, check_algorithm, decide
+from pdanon.algorithms.registry import FAMILIES
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
-from pdanon.fingerprint import rows_fingerprint
+from pdanon.evaluation.fingerprint import rows_fingerprint
+from pdanon.evaluation.metrics.risk import risk as measured_risk
 from pdanon.guarantees import Coherence, KmAnonymity, LmDiversity, PrivacyConstraints, PublicK
-from pdanon.itemsets import Itemsets
-from pdanon.mapping import relabelled
-from pdanon.recoding import demand, pass_through
-from pdanon.registry import FAMILIES
-from pdanon.result import Anonymized
-from pdanon.verdict import Audit, Guarantee
+from pdanon.guarantees.private import names_column
+from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.itemsets.bags import visible
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.collapsed import Collapsed, Reader, collapse_columns
+from pdanon.itemsets.columns import find_column, is_list_column, two_columns, with_column
+from pdanon.itemsets.mapping import apply_mapping as applied_mapping
+from pdanon.itemsets.mapping import relabelled
+from pdanon.itemsets.support import supports
+from pdanon.recoding.release import demand, pass_through
+from pdanon.recoding.result import Anonymized
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
 
@@ -198,9 +199,9 @@ def apply_mapping(
         If there is no column of Arrow lists, or a parameter is not what it should be.
     """
     (label,) = _list_columns(frame, column)
-    meta = pdanon.apply_mapping(frame._meta, mapping, label, unseen=unseen)
+    meta = applied_mapping(frame._meta, mapping, label, unseen=unseen)
     once = dask.delayed(mapping.copy())  # in the graph, instead of in each of its tasks
-    return frame.map_partitions(pdanon.apply_mapping, once, label, unseen=unseen, meta=meta)
+    return frame.map_partitions(applied_mapping, once, label, unseen=unseen, meta=meta)
 
 
 def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = None) -> Audit:
@@ -258,7 +259,7 @@ def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
         If the column or a parameter is not what it should be.
     """
     counted: Any = _counted(frame, _list_columns(frame, column))
-    return pdanon.risk(counted, k=k, m=m)
+    return measured_risk(counted, k=k, m=m)
 
 
 @register_dataframe_accessor("txanon")
@@ -501,9 +502,9 @@ def _recode(
     if unknown:
         raise _changed(f"{unknown} items that were not counted")
     recoded = relabelled(itemsets, items, texts, missing_as_empty=missing_as_empty)
-    released = with_column(part, position, recoded)
+    released = with_column(part, position, recoded.to_pandas())
     for each in hidden:
-        released = with_column(released, each, Itemsets.from_series(part.iloc[:, each]))
+        released = with_column(released, each, Itemsets.from_series(part.iloc[:, each]).to_pandas())
     return released
 
 

@@ -21,10 +21,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
-
-if TYPE_CHECKING:
-    from pdanon.result import Anonymized
+from typing import Any, TypeVar
 
 __all__ = [
     "ColumnError",
@@ -109,7 +106,7 @@ class InfeasibleError(PdanonError):
         where: str | None = None,
         got: object = None,
         hint: str | None = None,
-        partial: Anonymized | None = None,
+        partial: Any = None,
     ) -> None:
         super().__init__(what, where=where, got=got, hint=hint)
         self.partial = partial

@@ -21,18 +21,19 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.collapsed import Collapsed, collapse_columns
-from pdanon.decision import GLOBAL, SAMPLE, Decision, check_algorithm, decide
-from pdanon.division import names_column
+from pdanon.algorithms.decision import GLOBAL, SAMPLE, Decision, check_algorithm, decide
 from pdanon.errors import FormatError, ParameterError, cause_of, readable
-from pdanon.io import check_name, list_dtype
-from pdanon.itemsets import Itemsets
-from pdanon.mapping import relabelled, relabelled_by_groups
-from pdanon.parquet import ParquetTree, is_text, writing
-from pdanon.recoding import demand, pass_through
-from pdanon.tables import write_plain
-from pdanon.values import check_path
-from pdanon.verdict import Guarantee
+from pdanon.guarantees.private import names_column
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.io.files import check_name
+from pdanon.io.parquet import list_dtype
+from pdanon.io.tables import write_plain
+from pdanon.io.trees import ParquetTree, is_text, writing
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.collapsed import Collapsed, collapse_columns
+from pdanon.itemsets.mapping import relabelled, relabelled_by_groups
+from pdanon.itemsets.values import check_path
+from pdanon.recoding.release import demand, pass_through
 
 __all__ = ["Streamed", "anonymize"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import pandas as pd
 
 import pdanon
-from pdanon.algorithms import ALGORITHMS
-from pdanon.relational import RELATIONAL
-from pdanon.rt import RT
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.algorithms.relational import RELATIONAL
+from pdanon.algorithms.rt import RT
 
 ITEMS = [
     ["a", "b", "c", "d", "e"],

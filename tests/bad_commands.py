@@ -11,7 +11,7 @@ from bad_values import FLU, RICE, ROWS, SALT, TEA, TEXTS, good_frame, released
 from conftest import SECRET
 
 import pdanon
-from pdanon import cli
+from pdanon.cli import main
 
 POLICY = {
     "input": '"good.parquet"',
@@ -150,7 +150,7 @@ def run_command(words: list[str], is_name: bool = False) -> int:
         path.unlink()
     with redirect_stdout(out), redirect_stderr(err):
         try:
-            code = cli.main(words)
+            code = main.main(words)
         except SystemExit as error:
             code = int(error.code or 0)
     told = err.getvalue()

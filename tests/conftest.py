@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from pdanon import cli
+from pdanon.cli import main
 
 # The first example of a test may compile kernels, which takes seconds.
 settings.register_profile("pdanon", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -41,7 +41,7 @@ def run(capsys):
 
     def run(*arguments):
         try:
-            code = cli.main(arguments)
+            code = main.main(arguments)
         except SystemExit as error:
             code = error.code
         out, err = capsys.readouterr()

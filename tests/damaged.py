@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pdanon
 import pdanon.stream
 from pdanon.errors import FormatError, InfeasibleError, ItemsetDtypeError, PdanonError
-from pdanon.parquet import ParquetTree
+from pdanon.io.trees import ParquetTree
 
 KINDS = {
     "text": pa.list_(pa.string()),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import naive
 import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import itemsets as naive
 
 import pdanon
 from pdanon import ColumnError, ItemsetDtypeError, ParameterError

@@ -12,8 +12,6 @@ import pickle
 from collections import Counter
 from pathlib import Path
 
-import naive
-import naive_coherence
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -21,13 +19,15 @@ from conftest import SECRET, frame_of, row_lists
 from frames import BASE, FRAMES, NULLS, chunked, many_items, objects
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from naive import coherence as naive_coherence
+from naive import itemsets as naive
 
 import pdanon
 from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, TransactionalK
 from pdanon.accessors import TxanonAccessor
-from pdanon.algorithms import ALGORITHMS
-from pdanon.columns import find_column
-from pdanon.report import render
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.evaluation.report.page import render
+from pdanon.itemsets.columns import find_column
 
 
 def tree_over(items):

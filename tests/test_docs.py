@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 import pdanon
-from pdanon.algorithms import ALGORITHMS
-from pdanon.cli import main
-from pdanon.rt import RT
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.algorithms.rt import RT
+from pdanon.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)

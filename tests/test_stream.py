@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from pyarrow import fs
 
 import pdanon
-from pdanon import parquet, stream
-from pdanon.collapsed import collapse
-from pdanon.decision import Decision
+from pdanon import stream
+from pdanon.algorithms.decision import Decision
 from pdanon.errors import (
     ColumnError,
     FormatError,
@@ -29,8 +28,10 @@ from pdanon.errors import (
     ItemsetDtypeError,
     ParameterError,
 )
-from pdanon.itemsets import Itemsets
-from pdanon.parquet import ParquetTree
+from pdanon.io import trees as parquet
+from pdanon.io.trees import ParquetTree
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.collapsed import collapse
 
 TREE = 3
 ALGORITHMS = {

@@ -15,13 +15,13 @@ import time
 
 import numpy as np
 import pandas as pd
+import pdanon.datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from test_stream import partitions, table_of, written
 
 import pdanon
-import pdanon.datasets
 from pdanon import stream
 from pdanon.errors import FormatError, ParameterError
 

@@ -14,7 +14,7 @@ from test_contract import run as release
 
 import pdanon
 from pdanon import Coherence, KLm, KmAnonymity, LmDiversity, ParameterError, PublicK
-from pdanon.rt import RT
+from pdanon.algorithms.rt import RT
 
 NAMES = {"texts", "sensitive", "named", "vocabulary"}
 MAKING = {"texts", "to_pylist"}

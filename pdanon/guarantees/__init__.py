@@ -9,14 +9,14 @@ import pandas as pd
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
-from pdanon.guarantees.constraints import PrivacyConstraints
 from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.lm import LmDiversity
+from pdanon.guarantees.privacy_constraints import PrivacyConstraints
 from pdanon.guarantees.public import PublicK
 from pdanon.guarantees.relational import KAnonymity
 from pdanon.guarantees.transactional import TransactionalK
-from pdanon.verdict import Audit, Guarantee
+from pdanon.guarantees.verdict import Audit, Guarantee
 
 __all__ = [
     "Coherence",

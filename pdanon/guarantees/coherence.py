@@ -15,14 +15,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.bags import visible, with_first_copies
-from pdanon.breaches import rows_at_risk, threats
-from pdanon.division import Division, private_items
+from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.named import Told, refuse_overlaps, refuse_within_labels
-from pdanon.itemsets import Itemsets
-from pdanon.parameters import check_count, check_k, check_share
-from pdanon.support import ItemsetTable, empty_itemset
-from pdanon.verdict import Audit
+from pdanon.guarantees.parameters import check_k, check_share
+from pdanon.guarantees.private import Division, private_items
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.bags import visible, with_first_copies
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.support import ItemsetTable, empty_itemset
+from pdanon.itemsets.values import check_count
 
 __all__ = ["Coherence"]
 

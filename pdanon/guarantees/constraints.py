@@ -1,57 +1,188 @@
-"""Privacy constraints: certain itemsets, and no others, must not single out fewer than k rows.
+"""Privacy constraints as data: lists of itemsets to protect, made from the data they are to protect.
 
-Gkoulalas-Divanis, Loukides, "Utility-guided Clustering-based Transaction Data Anonymization",
-Transactions on Data Privacy 5, 2012.
+Each function returns a Series of lists, which can be looked at, changed, stored by `pdanon.to_parquet` and
+given as ``constraints=`` to any algorithm that takes it; only `all_itemsets` returns what stands for a list.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
 
-from pdanon.collapsed import encoded
 from pdanon.errors import ParameterError
-from pdanon.guarantees.km import threat_table
-from pdanon.itemsets import Itemsets, canonical_rows
-from pdanon.mapping import global_mapping
-from pdanon.parameters import check_k, constraint_list, constraint_table
-from pdanon.support import ItemsetTable, SupportIndex, empty_itemset
-from pdanon.verdict import Audit
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees.parameters import check_k, check_m, check_share, check_unsaid, constraint_list
+from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator
 
-__all__ = ["PrivacyConstraints"]
+__all__ = [
+    "AllItemsets",
+    "all_itemsets",
+    "pairs",
+    "pgen",
+    "privacy_model",
+    "random",
+    "read_constraints",
+    "with_subsets",
+]
+
+_LONGEST = 16  # items of a constraint whose subsets are listed
+_AT_A_TIME = 10**6  # itemsets that are drawn
 
 
-@dataclass(frozen=True, eq=False)
-class PrivacyConstraints:
-    """What each given itemset has become occurs in no row or in at least k rows.
-
-    If all of its items are suppressed, that is the empty itemset, which is in all rows that are not missing:
-    there are at least k of these, or none.
+@dataclass(frozen=True, eq=False, slots=True)
+class AllItemsets:
+    """All itemsets of 1 to m items of some data, none of which is listed.
 
     Parameters
     ----------
-    constraints : Series or iterable of list-likes
-        Itemsets of original items.
+    m : int or None
+        Largest size; None: any.
+    items : pyarrow.Array
+        The items.
+    """
+
+    m: int | None
+    items: pa.Array
+
+    def __repr__(self) -> str:
+        return f"AllItemsets(m={self.m}, items={len(self.items)})"
+
+
+def all_itemsets(frame: pd.DataFrame, m: int | None, column: Hashable | None = None) -> AllItemsets:
+    """Stand for all itemsets of 1 to m items of a frame: k^m-anonymity as privacy constraints.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The frame that is to be anonymized.
+    m : int or None
+        Largest size, at least 1. None: any.
+    column : hashable, optional
+        The list column. By default the only one.
+
+    Returns
+    -------
+    AllItemsets
+        To be given as ``constraints=`` with the same frame, which is the same as giving ``m=``.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or m is not what it should be.
+
+    Notes
+    -----
+    Itemsets that are in no row have to be among them, since merging items can bring them to life. So their
+    number is far beyond what can be listed; of these, algorithms list those alone that have become rare.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+    >>> every = pdanon.constraints.all_itemsets(df, 2)
+    >>> every
+    AllItemsets(m=2, items=3)
+    >>> df.txanon.pcta(k=2, constraints=every).guarantee
+    KmAnonymity(k=2, m=2)
+    """
+    return AllItemsets(check_m(m), _encoded(frame, column).vocabulary)
+
+
+def pgen(frame: pd.DataFrame, k: int, column: Hashable | None = None) -> pd.Series[Any]:
+    """List the rows that fewer than k rows contain: constraints for complete k-anonymity.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The frame that is to be anonymized.
     k : int
         Least number of rows; at least 2.
-    mapping : pandas.DataFrame, optional
-        What the original items became in the frame that is audited: the mapping table of its release.
-        Without it, the frame must hold the original items.
+    column : hashable, optional
+        The list column. By default the only one.
+
+    Returns
+    -------
+    pandas.Series
+        Distinct rows that are in fewer than k rows and in no larger row, longest first, then in item order.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or k is not what it should be.
+
+    Notes
+    -----
+    A release that satisfies them is ``KmAnonymity(k, m=None)``. For what became of a row is contained in
+    what became of this row, wherever it is listed: its support is not 0, so it is k or more, or nothing is
+    left of it. A row that a listed one contains has at least the support of that one. All other rows had a
+    support of k or more to begin with, which neither merging nor suppressing items can lower.
+
+    Cost: the rows times the support of the rarest item of each.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice"], ["rice", "salt", "tea"], ["tea"]]})
+    >>> pdanon.constraints.pgen(df, 3)
+    0    ['rice' 'salt' 'tea']
+    dtype: list<item: string>[pyarrow]
+    """
+    least = check_k(k)
+    itemsets = _encoded(frame, column)
+    rows = SupportIndex.of(itemsets).distinct()
+    supports = rows.supports(rows.codes, rows.offsets)
+    table = ItemsetTable(rows.codes, rows.offsets, supports)
+    # Where a row has no other support than its own copies, no larger row contains it.
+    largest = (np.diff(rows.offsets) > 0) & (supports < least) & (supports == rows.weights)
+    listed = table.take(largest).ordered()
+    return _series(listed.take(np.argsort(-np.diff(listed.offsets), kind="stable")), itemsets)
+
+
+def pairs(
+    frame: pd.DataFrame,
+    share: float,
+    column: Hashable | None = None,
+    *,
+    random_state: int | np.random.Generator | None = None,
+) -> pd.Series[Any]:
+    """List all pairs of a random share of the items.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The frame that is to be anonymized.
+    share : float
+        Which share of the items that occur, in [0, 1]; rounded to a number of at least 2 items.
+    column : hashable, optional
+        The list column. By default the only one.
+    random_state : int, Generator or None
+        Seed, or source of randomness.
+
+    Returns
+    -------
+    pandas.Series
+        The pairs in item order, those that are in no row included: merging can bring them to life.
 
     Raises
     ------
     ParameterError
-        If k is out of range, or there is no constraint, or one is missing or empty.
-    ItemsetDtypeError
-        If a constraint is not list-like, or the items are of several types.
+        If the share is outside [0, 1], or comes to fewer than 2 items.
+    ColumnError, ItemsetDtypeError
+        If the column is not what it should be.
 
     Notes
     -----
-    A constraint does not protect its subsets, nor an itemset that is not listed.
+    The privacy policies PR1 to PR5 of [1]_ are the shares 0.02, 0.05, 0.1, 0.25 and 0.5.
 
     References
     ----------
@@ -61,84 +192,247 @@ class PrivacyConstraints:
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
-    >>> df.txanon.audit(pdanon.PrivacyConstraints([["rice", "tea"]], k=2)).holds
-    True
-    >>> df.txanon.audit(pdanon.PrivacyConstraints([["rice", "salt"]], k=2)).threats
-                itemset  support         why
-    0  ['rice' 'salt']        1  constraint
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice"], ["salt", "tea"], ["milk"]]})
+    >>> pdanon.constraints.pairs(df, 0.75, random_state=1).itemset.describe()[["rows", "items"]]
+    rows     3.0
+    items    3.0
+    dtype: float64
     """
+    fraction = check_share(share, "share")
+    itemsets = _encoded(frame, column)
+    n_chosen = int(fraction * itemsets.n_items + Fraction(1, 2))
+    if n_chosen < 2:
+        got = f"{n_chosen} of {itemsets.n_items} items"
+        raise ParameterError("the share comes to fewer than two items", where="share", got=got)
+    rng = random_generator(random_state)
+    chosen = np.sort(rng.choice(itemsets.n_items, n_chosen, replace=False)).astype(np.int32)
+    both = np.column_stack(np.triu_indices(n_chosen, 1))
+    return _series(_table([chosen[both]]), itemsets)
 
-    constraints: Any
-    k: int
-    mapping: pd.DataFrame | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "constraints", constraint_list(self.constraints))
+def random(
+    frame: pd.DataFrame,
+    count: int,
+    sizes: int | Mapping[int, float] = 2,
+    column: Hashable | None = None,
+    *,
+    random_state: int | np.random.Generator | None = None,
+) -> pd.Series[Any]:
+    """Draw distinct itemsets that occur.
 
-    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
-        """Recount a frame from scratch.
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The frame that is to be anonymized.
+    count : int
+        How many itemsets, at least 1.
+    sizes : int or mapping of int to float
+        Items of each itemset; or in what proportion to draw which sizes.
+    column : hashable, optional
+        The list column. By default the only one.
+    random_state : int, Generator or None
+        Seed, or source of randomness.
 
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            A released frame, with ``mapping`` given, or an original one.
-        column : hashable, optional
-            Its list column. By default the only one.
+    Returns
+    -------
+    pandas.Series
+        By size, then in the order drawn.
 
-        Returns
-        -------
-        Audit
-            ``threats`` are the images of the violated constraints, each once; or the empty itemset alone.
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, or so many different itemsets were not found.
+    ColumnError, ItemsetDtypeError
+        If the column is not what it should be.
 
-        Raises
-        ------
-        ParameterError
-            If a constraint names an item that neither the mapping nor, without one, the frame knows:
-            that it has support 0 would prove nothing.
-        """
-        _, published = encoded(frame, column)
-        # One more item than is published: it is in no row, and stands for labels that no row has.
-        index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
-        all_images = self._images(published)
-        if 0 < (few := published.n_present) < self.k:
-            return Audit(self, few, lambda: threat_table(published, empty_itemset(few), "constraint"))
-        images = SupportIndex(all_images.codes, all_images.offsets, index.n_items).distinct()
-        supports = index.supports(images.codes, images.offsets)
-        rare = (supports > 0) & (supports < self.k) & (np.diff(images.offsets) > 0)
-        threats = ItemsetTable(images.codes, images.offsets, supports).take(rare)
-        return Audit(
-            self,
-            index.rows_holding(threats),
-            lambda: threat_table(published, threats.ordered(), "constraint"),
+    Notes
+    -----
+    An itemset is drawn as a random row, among those that are long enough, and random items of it; one that
+    was drawn before is drawn anew.
+
+    The privacy policies PR6 to PR9 of [1]_ are 1000 itemsets of sizes 1, 2, 3 and 4 in the proportions
+    33:33:33:1, 30:30:30:10, 25:25:25:25 and 16.7:16.7:16.7:50; how they were drawn is not said there.
+
+    References
+    ----------
+    .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
+       Anonymization", Transactions on Data Privacy 5, 2012.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice"], ["salt", "tea"], ["milk"]]})
+    >>> pdanon.constraints.random(df, 4, {1: 0.5, 2: 0.5}, random_state=1).itemset.lengths.tolist()
+    [1, 1, 2, 2]
+    """
+    counts = _divided(check_count(count, "count", least=1, most=MOST_DRAWN), sizes)
+    itemsets = _encoded(frame, column)
+    rng = random_generator(random_state)
+    return _series(_table([_drawn(itemsets, size, n, rng) for size, n in counts.items() if n]), itemsets)
+
+
+def with_subsets(constraints: Any) -> pd.Series[Any]:
+    """Add the non-empty subsets of itemsets to them.
+
+    Parameters
+    ----------
+    constraints : Series, iterable of list-likes, or path
+        Itemsets of up to 16 items, as for ``constraints=``.
+
+    Returns
+    -------
+    pandas.Series
+        Each itemset once, by size, then in item order.
+
+    Raises
+    ------
+    ParameterError
+        If there is no itemset, or one is empty or larger.
+
+    Notes
+    -----
+    A constraint that is in no row does not protect its subsets: ``PrivacyConstraints`` speaks of the
+    itemsets that are listed, and of no others. With this list it speaks of the subsets too, as the
+    definition of COAT does.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> pdanon.constraints.with_subsets([["rice", "tea"], ["tea"]])
+    0          ['rice']
+    1           ['tea']
+    2    ['rice' 'tea']
+    dtype: list<item: string>[pyarrow]
+    """
+    itemsets = Itemsets.from_series(constraint_list(constraints))
+    longest = int(itemsets.lengths.max())
+    if longest > _LONGEST:
+        raise ParameterError(
+            f"subsets are listed of constraints of up to {_LONGEST} items",
+            where="constraints",
+            got=f"{int((itemsets.lengths > _LONGEST).sum())} larger ones, of up to {longest} items",
         )
+    parts = []
+    for size in np.unique(itemsets.lengths).tolist():
+        starts = itemsets.offsets[:-1][itemsets.lengths == size]
+        sets = itemsets.codes[starts[:, None] + np.arange(size)]
+        parts += [sets[:, (number >> np.arange(size)) & 1 == 1] for number in range(1, 2**size)]
+    table = _table(parts)
+    each = SupportIndex(table.codes, table.offsets, itemsets.n_items).distinct()
+    return _series(ItemsetTable(each.codes, each.offsets, each.weights).ordered(), itemsets)
 
-    def _images(self, published: Itemsets) -> ItemsetTable:
-        """The constraints in published codes, in the order given; suppressed items are left out."""
-        if self.mapping is None:
-            return constraint_table(self.constraints, published)
-        items, labels = global_mapping(self.mapping)
-        known = published.lookup(labels)
-        if len(np.unique(known[known >= 0])) < published.n_items:
-            hint = "give the mapping that belongs to this release"
-            raise ParameterError("the frame holds labels that the mapping lacks", where="mapping", hint=hint)
-        targets = np.where(known < 0, published.n_items, known)
-        targets[labels.is_null().to_numpy(zero_copy_only=False)] = -1
-        table = constraint_table(self.constraints, items)
-        by_item = np.empty(len(targets), np.int32)
-        by_item[items.codes] = targets  # row i of the mapping holds item code items.codes[i]
-        images = by_item[table.codes]
-        kept = images >= 0
-        sets = np.repeat(np.arange(len(table)), np.diff(table.offsets))[kept]
-        codes, lengths = canonical_rows(
-            images[kept], np.bincount(sets, minlength=len(table)), published.n_items + 1
+
+def read_constraints(constraints: Any) -> pd.Series[Any] | AllItemsets | None:
+    """Read ``constraints=``, in whatever form, once: a list of itemsets, all itemsets, or no constraints."""
+    if constraints is None or isinstance(constraints, AllItemsets):
+        return constraints
+    return constraint_list(constraints)
+
+
+def privacy_model(
+    constraints: pd.Series[Any] | AllItemsets | None, k: int, m: int | None, itemsets: Itemsets
+) -> KmAnonymity | PrivacyConstraints:
+    """Make the guarantee that is asked for by the parameters ``constraints``, ``k`` and ``m``.
+
+    Parameters
+    ----------
+    constraints : Series, AllItemsets or None
+        What `read_constraints` returned. None: all itemsets of up to m items.
+    k, m : int
+        Of the guarantee.
+    itemsets : Itemsets
+        The data.
+
+    Returns
+    -------
+    KmAnonymity or PrivacyConstraints
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is out of range, m was said beside constraints, or `AllItemsets` are those of other
+        data.
+    """
+    if constraints is None:
+        return KmAnonymity(k, m)
+    check_unsaid(m)
+    if not isinstance(constraints, AllItemsets):
+        return PrivacyConstraints(constraints, k)
+    known = itemsets.lookup(constraints.items) >= 0
+    if not known.all() or len(known) != itemsets.n_items:
+        raise ParameterError(
+            "the constraints stand for all itemsets of other data",
+            where="constraints",
+            got=f"{len(known)} items, {int(known.sum())} of them among the {itemsets.n_items} of the data",
+            hint="make them from the frame that is anonymized, or give m=",
         )
-        return ItemsetTable(codes, np.concatenate(([0], np.cumsum(lengths))), table.supports)
+    return KmAnonymity(k, constraints.m)
 
-    def with_mapping(self, mapping: pd.DataFrame) -> PrivacyConstraints:
-        """The same constraints on a frame whose items became what the mapping says."""
-        return replace(self, mapping=mapping)
 
-    def __repr__(self) -> str:
-        return f"PrivacyConstraints(constraints={len(self.constraints)}, k={self.k})"
+def _encoded(frame: pd.DataFrame, column: Hashable | None) -> Itemsets:
+    return Itemsets.from_series(list_column(frame, column))
+
+
+def _table(parts: list[NDArray[Any]]) -> ItemsetTable:
+    """Itemsets given as matrices, one for each size."""
+    sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
+    codes = np.concatenate([part.ravel() for part in parts]).astype(np.int32)
+    return ItemsetTable(codes, np.concatenate(([0], np.cumsum(sizes))), np.zeros(len(sizes), np.int64))
+
+
+def _series(table: ItemsetTable, itemsets: Itemsets) -> pd.Series[Any]:
+    nulls = np.zeros(len(table), np.bool_)
+    return pd.Series(Itemsets(table.codes, table.offsets, itemsets.vocabulary, nulls).to_pandas())
+
+
+def _divided(count: int, sizes: int | Mapping[int, float]) -> dict[int, int]:
+    """How many itemsets of each size: the proportions by largest remainder, then by size."""
+    shares = sizes if isinstance(sizes, Mapping) else {check_count(sizes, "sizes", least=1): 1.0}
+    exact = {check_count(size, "sizes", least=1): _proportion(share) for size, share in shares.items()}
+    total = sum(exact.values())
+    if not total:
+        raise ParameterError("some proportion must be above 0", where="sizes", got=f"{len(exact)} sizes")
+    quotas = {size: count * exact[size] / total for size in sorted(exact)}
+    counts = {size: int(quota) for size, quota in quotas.items()}
+    by_remainder = sorted(counts, key=lambda size: counts[size] - quotas[size])
+    for size in by_remainder[: count - sum(counts.values())]:
+        counts[size] += 1
+    return counts
+
+
+def _proportion(share: Any) -> Fraction:
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < np.inf:
+        raise ParameterError("proportions must be numbers from 0", where="sizes", got=type(share).__name__)
+    return Fraction(share).limit_denominator(10**9)
+
+
+def _drawn(itemsets: Itemsets, size: int, count: int, rng: np.random.Generator) -> Codes:
+    """Distinct itemsets of one size, in the order drawn; shape (count, size)."""
+    rows = np.flatnonzero(itemsets.lengths >= size)
+    found = np.empty((0, size if len(rows) else 0), np.int32)
+    while len(found) < count:
+        before = len(found)
+        if len(rows):
+            some = rng.choice(rows, min(max(1000, 10 * count), _AT_A_TIME))
+            places = _distinct_places(itemsets.lengths[some], size, rng)
+            drawn = np.sort(itemsets.codes[itemsets.offsets[some][:, None] + places], axis=1)
+            found = np.concatenate((found, drawn))
+            found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]
+        if len(found) == before:
+            raise ParameterError(
+                "the data does not have so many different itemsets",
+                where="count",
+                got=f"{before} of {count} itemsets of {size} items were found",
+            )
+    return found[:count]
+
+
+def _distinct_places(lengths: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """For each length that many numbers below it, all different and all choices equally likely."""
+    places = np.empty((len(lengths), size), np.int64)
+    for i in range(size):
+        last = lengths - size + i
+        place = rng.integers(0, last + 1)
+        taken = (places[:, :i] == place[:, None]).any(axis=1)
+        places[:, i] = np.where(taken, last, place)
+    return places

@@ -15,17 +15,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.bags import visible
-from pdanon.breaches import rows_at_risk, threats
-from pdanon.columns import find_column
+from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.lm import sensitive_texts
 from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.relational import equal_rows
-from pdanon.itemsets import Codes, Itemsets, beside
-from pdanon.parameters import check_count, check_k, check_m, find_quasi, quasi_labels
-from pdanon.support import ItemsetTable, SupportIndex
-from pdanon.verdict import Audit
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.bags import visible
+from pdanon.itemsets.codes import Codes, Itemsets, beside
+from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.values import check_count
 
 __all__ = ["KKm", "KLm"]
 

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.bags import visible, with_first_copies
-from pdanon.collapsed import encoded
-from pdanon.itemsets import Itemsets
-from pdanon.parameters import check_k, check_m
-from pdanon.support import ItemsetTable, SupportIndex, empty_itemset
-from pdanon.verdict import Audit
+from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.bags import visible, with_first_copies
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
 
 __all__ = ["KmAnonymity", "threat_table"]
 

@@ -15,16 +15,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.bags import visible
-from pdanon.breaches import divided, rows_at_risk, threats
-from pdanon.collapsed import encoded
 from pdanon.errors import ParameterError
+from pdanon.guarantees.breaches import divided, rows_at_risk, threats
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
-from pdanon.itemsets import Itemsets, as_itemsets
-from pdanon.parameters import check_count, check_k, check_m
-from pdanon.support import empty_itemset
-from pdanon.verdict import Audit
+from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.bags import visible
+from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.support import empty_itemset
+from pdanon.itemsets.values import check_count
 
 __all__ = ["LmDiversity", "sensitive_texts"]
 

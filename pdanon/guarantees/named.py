@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.bags import first_copies
 from pdanon.errors import ParameterError
-from pdanon.itemsets import Itemsets
-from pdanon.lists import to_numpy
-from pdanon.mapping import check_mapping
+from pdanon.itemsets.bags import first_copies
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.mapping import check_mapping
 
 __all__ = ["Told", "label_members", "named_items", "refuse_overlaps", "refuse_within_labels"]
 

@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.bags import first_copies, visible
-from pdanon.collapsed import encoded
-from pdanon.division import listed_items
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import Told, refuse_within_labels
-from pdanon.parameters import check_k
-from pdanon.support import ItemsetTable, SupportIndex, concatenated, empty_itemset
-from pdanon.verdict import Audit
+from pdanon.guarantees.parameters import check_k
+from pdanon.guarantees.private import listed_items
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.bags import first_copies, visible
+from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenated, empty_itemset
 
 __all__ = ["PublicK"]
 

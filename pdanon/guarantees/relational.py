@@ -14,8 +14,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError
-from pdanon.parameters import check_k, find_quasi, quasi_labels
-from pdanon.verdict import Audit
+from pdanon.guarantees.parameters import check_k
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.columns import find_quasi, quasi_labels
 
 __all__ = ["KAnonymity", "equal_rows"]
 

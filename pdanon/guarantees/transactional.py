@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.bags import Bags
-from pdanon.columns import find_column
-from pdanon.distinct import DistinctRows
-from pdanon.parameters import check_k
-from pdanon.verdict import Audit
+from pdanon.guarantees.parameters import check_k
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.bags import Bags
+from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.distinct import DistinctRows
 
 __all__ = ["TransactionalK"]
 

@@ -20,8 +20,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of
-from pdanon.itemsets import Itemsets
-from pdanon.values import (
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.values import (
     can_be_written,
     check_delimiter,
     check_frame,

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from pdanon.errors import HierarchyError, ParameterError
 from pdanon.hierarchy import sources
 from pdanon.hierarchy.sources import Nodes
-from pdanon.io import replacing
-from pdanon.parameters import check_known
-from pdanon.values import check_delimiter, is_integer, listed, shown
+from pdanon.io.files import replacing
+from pdanon.itemsets.values import check_delimiter, check_known, is_integer, listed, shown
 
 __all__ = ["Hierarchy", "HierarchyLike", "Missing"]
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pyarrow as pa
 
 import pdanon
-from pdanon.division import Division
-from pdanon.itemsets import Itemsets
-from pdanon.moles import Moles
+from pdanon.algorithms.states.moles import Moles
+from pdanon.guarantees.private import Division
+from pdanon.itemsets.codes import Itemsets
 from tests.benchmarks.measure import Figure, itemsets, seconds
 
 # Name, rows (the first ones, repeated to the number of the whole data set), public share, k, p, bar in s.
@@ -63,7 +63,7 @@ def median(run: Callable[[], object], repeats: int = 5) -> float:
     return statistics.median(seconds(run) for _ in range(repeats))
 
 
-# --- The data as the paper prepares it; also for docs/coherence_evaluation.py
+# --- The data as the paper prepares it; also for docs/scripts/coherence_evaluation.py
 
 
 def repeated(sets: Itemsets, n_rows: int) -> Itemsets:

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 import pdanon
-from pdanon.itemsets import Itemsets
-from pdanon.support import SupportIndex
-from pdanon.verdict import Guarantee
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.support import SupportIndex
 from tests.benchmarks.measure import (
     DATA,
     Figure,

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 
 import pandas as pd
+import pdanon.datasets
 
 import pdanon
-import pdanon.datasets
 from tests.benchmarks.measure import Figure, first_calls, frame, seconds
 
 FIRST_CALLS = {

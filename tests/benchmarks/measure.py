@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import scipy.sparse as sp
 
-from pdanon.itemsets import Itemsets
+from pdanon.itemsets.codes import Itemsets
 
 DATA = Path(os.environ.get("PDANON_DATA", Path(__file__).parents[3] / "shared" / "data"))
 

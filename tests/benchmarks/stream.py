@@ -4,15 +4,15 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import pdanon.datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-import pdanon.datasets
-from pdanon.collapsed import Collapsed, collapse
-from pdanon.decision import Decision
-from pdanon.parquet import ParquetTree
+from pdanon.algorithms.decision import Decision
+from pdanon.io.trees import ParquetTree
+from pdanon.itemsets.collapsed import Collapsed, collapse
+from pdanon.itemsets.support import SupportIndex
 from pdanon.stream import _recode
-from pdanon.support import SupportIndex
 from tests.benchmarks.measure import Figure, fresh_process, itemsets, ratio, seconds
 
 ROWS = 1_000_000  # of a row group

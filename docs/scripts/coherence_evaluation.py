@@ -1,0 +1,318 @@
+"""Repeat the evaluation of coherence of KDD 2008, and write docs/coherence_evaluation.md and its figures.
+
+Run from the root of the checkout, with the extra ``plot``: ``python docs/scripts/coherence_evaluation.py``.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import pdanon
+from pdanon.algorithms.states.moles import Moles
+from pdanon.itemsets.codes import Itemsets
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from tests.benchmarks.coherence import divided, division, without_rare  # noqa: E402
+from tests.benchmarks.measure import machine  # noqa: E402
+
+DATA = Path(os.environ.get("PDANON_DATA", ROOT.parent / "shared" / "data"))
+FIGURES = ROOT / "docs" / "figures"
+CHOICES = 5
+CRITERIA = {"mm/il": "MM/IL", "mm": "MM", "1/il": "1/IL"}
+METHODS = {**CRITERIA, "RmAll": "RmAll", "k-anonymity": "k-anonymity"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is asked of a data set. Private items above ``frequent`` are left out of the choice."""
+
+    delta: float
+    k: int
+    p: int
+    h: float
+    frequent: float
+
+
+@dataclass(frozen=True)
+class DataSet:
+    file: str
+    name: str
+    delta: float
+    k: int
+    p: int
+    sweeps: dict[str, tuple[float, ...]]
+
+
+DATA_SETS = (
+    DataSet(
+        "fimi_connect_head10000",
+        "Connect",
+        0.40,
+        100,
+        5,
+        {"k": (15, 50, 100, 150, 200), "p": (1, 2, 3, 4, 5, 6), "delta": (0.1, 0.2, 0.3, 0.4, 0.5)},
+    ),
+    DataSet(
+        "fimi_retail",
+        "Retail",
+        0.20,
+        20,
+        4,
+        {"k": (5, 10, 20, 50, 100), "p": (1, 2, 3, 4, 5, 6), "delta": (0.1, 0.2, 0.3, 0.4, 0.5)},
+    ),
+    DataSet(
+        "quest_t40i10d100k_head10000",
+        "T40I10D100K",
+        0.15,
+        30,
+        4,
+        {"k": (3, 10, 20, 30, 50), "p": (1, 2, 3, 4, 5, 6), "delta": (0.05, 0.1, 0.15, 0.2, 0.25)},
+    ),
+)
+# The paper's rule with h = 100 %, and its h = 40 % with private items that leave it feasible.
+VARIANTS = {"any": (1.0, 1.0), "rarer": (0.4, 0.2)}
+H_SWEEP = (0.2, 0.3, 0.4, 0.6, 1.0)
+
+
+def read(file: str) -> Itemsets:
+    return without_rare(
+        Itemsets.from_arrow(pq.read_table(DATA / f"{file}.parquet", columns=["items"])["items"])
+    )
+
+
+def distortions(itemsets: Itemsets, setting: Setting, seed: int) -> dict[str, float]:
+    """Suppressed occurrences by all occurrences, of items that are neither public nor private included."""
+    public, private = divided(itemsets, setting.delta, seed=seed, frequent=setting.frequent)
+    parts, hidden = division(itemsets, public, private)
+    moles = Moles(parts, pdanon.Coherence(setting.h, setting.k, setting.p, hidden))
+    lost = {method: moles.eliminate(parts.supports, method) for method in CRITERIA}
+    lost["RmAll"] = ~parts.is_private
+    shares = {name: parts.supports[gone].sum() / len(itemsets.codes) for name, gone in lost.items()}
+    frame = pd.DataFrame({"items": parts.itemsets.to_pandas()})
+    known = parts.itemsets.vocabulary.filter(pa.array(~parts.is_private))
+    result = pdanon.suppress_to_k(frame, k=setting.k, public=known)
+    shares["k-anonymity"] = result.loss["S/N"] * len(parts.codes) / len(itemsets.codes)
+    return {**shares, "private items": int(private.sum()), "moles": len(moles.larger)}
+
+
+def check(itemsets: Itemsets, setting: Setting, found: dict[str, float]) -> None:
+    """The audited release of the library loses what was computed."""
+    public, private = divided(itemsets, setting.delta, seed=0, frequent=setting.frequent)
+    parts, hidden = division(itemsets, public, private)
+    frame = pd.DataFrame({"items": parts.itemsets.to_pandas()})
+    asked = {"h": setting.h, "k": setting.k, "p": setting.p, "private": hidden}
+    for criterion in CRITERIA:
+        result = pdanon.coherence(frame, **asked, criterion=criterion)
+        share = result.loss["S/N"] * len(parts.codes) / len(itemsets.codes)
+        assert abs(share - found[criterion]) < 1e-12, (criterion, share, found)
+
+
+def settings(data_set: DataSet, variant: str) -> Iterator[tuple[str, float, Setting]]:
+    """The parameter that is varied, its value, and the setting."""
+    h, frequent = VARIANTS[variant]
+    default = Setting(data_set.delta, data_set.k, data_set.p, h, frequent)
+    sweeps = data_set.sweeps | ({"h": H_SWEEP} if variant == "rarer" else {})
+    for name, values in sweeps.items():
+        for value in values:
+            yield name, value, replace(default, **{name: value})
+
+
+def measured() -> pd.DataFrame:
+    rows = []
+    for data_set in DATA_SETS:
+        itemsets = read(data_set.file)
+        for variant in VARIANTS:
+            done: dict[tuple[Setting, int], dict[str, float]] = {}
+            for name, value, setting in settings(data_set, variant):
+                for seed in range(CHOICES):
+                    if (setting, seed) not in done:
+                        start = time.perf_counter()
+                        done[setting, seed] = distortions(itemsets, setting, seed)
+                        taken = time.perf_counter() - start
+                        if taken > 2:
+                            print(data_set.name, setting, f"{taken:.1f} s", file=sys.stderr)
+                    where = {"data": data_set.name, "variant": variant, "parameter": name, "value": value}
+                    rows.append({**where, "seed": seed, **done[setting, seed]})
+            h, frequent = VARIANTS[variant]
+            default = Setting(data_set.delta, data_set.k, data_set.p, h, frequent)
+            check(itemsets, default, done[default, 0])
+            print(data_set.name, variant, file=sys.stderr, flush=True)
+    return pd.DataFrame(rows)
+
+
+# --- Figures and page
+
+
+def written(name: str, value: float) -> str:
+    return f"{100 * value:.0f} %" if name in ("delta", "h") else f"{value:.0f}"
+
+
+def table(figures: pd.DataFrame, name: str) -> list[str]:
+    """Means in percent, one line a method, one column a value."""
+    means = figures[figures["parameter"] == name].groupby("value")[list(METHODS)].mean() * 100
+    head = " | ".join(f"{name}={written(name, value)}" for value in means.index)
+    lines = [f"| S/N in % | {head} |", "|---" * (len(means) + 1) + "|"]
+    for method, title in METHODS.items():
+        lines.append(f"| {title} | " + " | ".join(f"{value:.2f}" for value in means[method]) + " |")
+    return [*lines, ""]
+
+
+def draw(figures: pd.DataFrame, variant: str) -> str:
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "pdanon", "font.size": 9})
+    part = figures[figures["variant"] == variant]
+    names = list(dict.fromkeys(part["parameter"]))
+    fig, axes = plt.subplots(len(DATA_SETS), len(names), figsize=(3 * len(names), 7.5), squeeze=False)
+    for line, data_set in zip(axes, DATA_SETS, strict=True):
+        for axis, name in zip(line, names, strict=True):
+            chosen = part[(part["data"] == data_set.name) & (part["parameter"] == name)]
+            means = chosen.groupby("value")[list(METHODS)].mean() * 100
+            scale = 100 if name in ("delta", "h") else 1
+            for (method, title), mark in zip(METHODS.items(), "os^xd", strict=True):
+                axis.plot(means.index * scale, means[method], marker=mark, markersize=4, label=title)
+            axis.set_ylim(0, 1.1 * means.to_numpy().max())
+            axis.set_xlabel(f"{name} in %" if scale == 100 else name)
+        line[0].set_ylabel(f"{data_set.name}\nS/N in %")
+    fig.legend(*axes[0][0].get_legend_handles_labels(), loc="upper center", ncol=len(METHODS))
+    fig.tight_layout(rect=(0, 0, 1, 0.96))
+    FIGURES.mkdir(exist_ok=True)
+    path = FIGURES / f"coherence_{variant}.svg"
+    fig.savefig(path, metadata={"Date": None})
+    plt.close(fig)
+    path.write_text("\n".join(text.rstrip() for text in path.read_text().splitlines()) + "\n")
+    return path.name
+
+
+def default_means(figures: pd.DataFrame, data_set: DataSet, variant: str) -> pd.Series:
+    part = figures[(figures["data"] == data_set.name) & (figures["variant"] == variant)]
+    return part[(part["parameter"] == "k") & (part["value"] == data_set.k)].mean(numeric_only=True)
+
+
+def by_choice(figures: pd.DataFrame, data_set: DataSet) -> pd.DataFrame:
+    """Percentages of each choice with the defaults and the rule of the paper."""
+    part = figures[(figures["data"] == data_set.name) & (figures["variant"] == "any")]
+    part = part[(part["parameter"] == "k") & (part["value"] == data_set.k)]
+    return part.set_index("seed")[list(METHODS)] * 100
+
+
+def with_range(values: pd.Series, unit: str) -> str:
+    return f"{values.mean():.2f} {unit}; by choice {values.min():.2f} to {values.max():.2f}"
+
+
+def published(figures: pd.DataFrame) -> list[str]:
+    connect, retail = (by_choice(figures, data_set) for data_set in DATA_SETS[:2])
+    lines = [
+        "| figure | printed | here |",
+        "|---|---|---|",
+        f"| RmAll, Connect, delta = 40 % | 41.94 % | {with_range(connect['RmAll'], '%')} |",
+    ]
+    for method in ("mm/il", "1/il"):
+        below = retail["RmAll"] - retail[method]
+        share = 100 * below / retail["RmAll"]
+        title = f"{METHODS[method]} below RmAll, Retail"
+        lines.append(f"| {title}, in points | about 8 % | {with_range(below, 'points')} |")
+        lines.append(f"| {title}, in % of RmAll | about 8 % | {with_range(share, '%')} |")
+    return [*lines, ""]
+
+
+def page(figures: pd.DataFrame, seconds: float) -> str:
+    lines = [*TOP.strip().splitlines(), "", *published(figures), *DIFFERENCES.strip().splitlines(), ""]
+    for variant, title in TITLES.items():
+        lines += [f"## {title}", "", f"![{title}](figures/{draw(figures, variant)})", ""]
+        for data_set in DATA_SETS:
+            part = figures[(figures["data"] == data_set.name) & (figures["variant"] == variant)]
+            means = default_means(figures, data_set, variant)
+            lines += [
+                f"### {data_set.name}, {'h = 100 %' if variant == 'any' else 'h = 40 %'}",
+                "",
+                f"Unless varied: delta = {100 * data_set.delta:.0f} %, k = {data_set.k}, p = {data_set.p}. "
+                f"Private items: {means['private items']:.0f}; minimal moles of two and more items: "
+                f"{means['moles']:,.0f}, on average.",
+                "",
+            ]
+            for name in dict.fromkeys(part["parameter"]):
+                lines += table(part, name)
+    used = f"{machine()}, matplotlib {version('matplotlib')}"
+    lines += [f"Written in {seconds:.0f} s by `docs/scripts/coherence_evaluation.py` on {used}."]
+    return "\n".join(lines) + "\n"
+
+
+TITLES = {"any": "Private items by the rule of the paper", "rarer": "Private items of at most 20 % support"}
+
+TOP = """
+# Coherence, measured
+
+How much [coherence](algorithms/coherence.md) suppresses, as its paper measures it: Y. Xu, K. Wang, A. W.-C.
+Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication", KDD 2008. S/N is the share of all
+occurrences that are suppressed; k-anonymity is [`suppress_to_k`](algorithms/suppress_to_k.md), RmAll
+[`suppress_public`](algorithms/suppress_public.md).
+
+A share delta of the items is public, chosen at random. Private are, of the other items, those that are in
+some row the one of highest support. The rest is neither, stays as it is, and counts in N. All figures are
+means over five choices, the same five for all methods. Items in fewer than 0.1 % of the rows were dropped
+first, as in the paper.
+
+Taken literally, that rule makes the most frequent items private: on Retail one that is in more than half of
+the rows, on Connect one that is in all of them. Whoever knows nothing finds these with a share above the
+paper's h = 40 %, so nothing that is suppressed can help, and h = 40 % is infeasible. The paper does not say
+how it was met. So there are two runs here: the rule as it stands with h = 100 %, which leaves the condition
+on rare itemsets; and h = 40 % with private items chosen by the same rule among those that at most 20 % of the
+rows hold.
+
+## Beside the figures of the paper
+"""
+
+DIFFERENCES = """
+It is not clear whether the 8 % are points or a share of RmAll, so both are given. All other results of the
+paper are only drawn. Where the figures here differ, these are the reasons that are known:
+
+- *The public items are chosen at random*, and few choices were made. A handful of items have a good part of
+  all occurrences: what is lost depends on whether they are public, much more than on the method. See the
+  ranges above.
+- *Connect and T40I10D100K are parts.* Of both only the first 10,000 rows were to be had, of 67,557 and
+  100,000. They are not repeated to make up the number, and k is not scaled, so that k = 100 and k = 30 ask
+  for far more than in the paper; k = 15 and k = 3 are the same share of the rows as the paper's k. The first
+  rows of Connect also hold fewer different items than the whole.
+- *The private items may be others*, as said above.
+- *Ties* between items of equal score are broken by a rule of ours; the paper has none.
+- *k-anonymity* is a top-down search by saved occurrences here; the paper compares with a method that was made
+  for classification, and may have lost more.
+
+What can be read off:
+
+- MM/IL and 1/IL are close to each other, with MM/IL ahead at nearly all points. MM mostly loses more: it
+  takes frequent items, which are in many moles, whatever they cost.
+- On Connect, coherence loses a small part of what RmAll and k-anonymity lose. With at most p known items,
+  most of the public items can stay.
+- On Retail and T40I10D100K hardly more than the most frequent public items can stay, once p is 2 or 3, and a
+  larger p costs nothing more. There coherence loses about as much as k-anonymity; at some points even a
+  little more. With h = 100 % a k-anonymous release is coherent for every p, so this shows that the greedy
+  search is not optimal. With h below 100 % k-anonymity is no alternative: it does not look at private items.
+- Where h is not near the support of the private items themselves, it has little influence on Retail and
+  T40I10D100K, as the paper says of its data. On Connect it matters more.
+"""
+
+
+def main() -> None:
+    start = time.perf_counter()
+    figures = measured()
+    text = page(figures, time.perf_counter() - start)
+    (ROOT / "docs" / "coherence_evaluation.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,437 @@
+"""Choice: who says what must hold, not how, gets the best release of the algorithms that can have it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.algorithms.refinement import refine
+from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
+from pdanon.errors import IdentifierWarning, InfeasibleError, ParameterError, one_line
+from pdanon.guarantees import (
+    Coherence,
+    KAnonymity,
+    KKm,
+    KLm,
+    KmAnonymity,
+    LmDiversity,
+    PrivacyConstraints,
+    PublicK,
+    TransactionalK,
+    check_guarantee,
+)
+from pdanon.guarantees.parameters import check_seconds
+from pdanon.guarantees.utility import partition
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.deadline import TimeLimitError, limited, time_is_up
+from pdanon.itemsets.values import check_known
+from pdanon.recoding.counts import is_kept
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["anonymize"]
+
+
+# --- What can be tried
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to a guarantee: an algorithm with what it is told beyond the fields of the guarantee.
+
+    Parameters
+    ----------
+    algorithm : str
+        Its name; ``"refine"`` refines the best release so far.
+    options : mapping
+        Parameters and their values.
+    needs : str
+        The parameter of `anonymize` that it cannot do without, if there is one.
+    endless : float
+        For an algorithm that cannot be stopped: how many times as long as the first way it is expected to
+        take. 0 for others.
+    most : float
+        For an algorithm with a time limit: the most seconds that it is given.
+    """
+
+    algorithm: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    needs: str = ""
+    endless: float = 0.0
+    most: float = np.inf
+
+    def __str__(self) -> str:
+        return ", ".join([self.algorithm, *(f"{name}={value}" for name, value in self.options.items())])
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The ways to a guarantee, the cheapest first, and what is counted as loss, by the name of a loss."""
+
+    ways: tuple[Way, ...]
+    losses: Mapping[str, Callable[[Anonymized], float]]
+
+
+def _of_items(result: Anonymized, *, base: int) -> float:
+    """NCP (base 0) or LM (base 1) over the items that occur, for sets and nodes alike."""
+    mapping = result.mapping
+    n_items = len(mapping)
+    sizes = mapping.groupby("generalized")["item"].transform("size").fillna(n_items).to_numpy(np.int64)
+    costs = np.where(is_kept(mapping), 0, sizes - base)
+    supports = mapping["support"].to_numpy()
+    most = max(n_items - base, 1) * int(supports.sum())
+    return float(int(costs @ supports) / most) if most else 0.0
+
+
+def _mean(*names: str) -> Callable[[Anonymized], float]:
+    """The mean of some losses that a result has."""
+    return lambda result: float(sum(result.loss[name] for name in names) / len(names))
+
+
+_OF_ITEMS = {"ncp": partial(_of_items, base=0), "lm": partial(_of_items, base=1)}
+_SUPPRESSED = {"ncp": _mean("S/N"), "lm": _mean("S/N")}  # every suppressed occurrence costs 1 by both
+_OF_BOTH = {"ncp": _mean("NCP", "NCP_relational")}
+
+_BOUNDS: list[dict[str, Any]] = [{"delta": delta} for delta in (0.1, 0.25, 0.5)]
+_DIVERSE = {"transaction": "apriori"}
+
+# Left out is what never loses least: vpa, lra, suppress_public, tfirst, and the global algorithms for
+# quasi-identifiers; and tum_bound, which merges as rum_bound does and ends elsewhere.
+CHOICES: dict[type[Guarantee], Choice] = {
+    KmAnonymity: Choice(
+        (
+            Way("pcta"),
+            Way("upcta", needs="utility"),  # without blocks it does what pcta does
+            Way("coat"),
+            Way("refine"),
+            Way("apriori", needs="hierarchy"),
+            Way("direct", needs="hierarchy"),
+            Way("mhghs", needs="hierarchy"),
+            Way("optimal", needs="hierarchy"),
+            Way("hghs", needs="hierarchy"),
+            # What it finds it mostly finds at once; to prove that it is the least may take minutes.
+            Way("optimal", {"suppress": True}, needs="hierarchy", most=5),
+            Way("refine", needs="hierarchy"),
+        ),
+        _OF_ITEMS,
+    ),
+    PrivacyConstraints: Choice(
+        (Way("pcta"), Way("upcta", needs="utility"), Way("coat"), Way("refine")), _OF_ITEMS
+    ),
+    LmDiversity: Choice((Way("apriori", needs="hierarchy"),), _OF_ITEMS),
+    Coherence: Choice(
+        (
+            Way("coherence", {"criterion": "mm/il"}),
+            Way("coherence", {"criterion": "mm"}, endless=1),
+            Way("coherence", {"criterion": "1/il"}, endless=1),
+        ),
+        _SUPPRESSED,
+    ),
+    PublicK: Choice((Way("suppress_to_k"),), _SUPPRESSED),
+    TransactionalK: Choice(
+        (
+            Way("partition", needs="hierarchy"),
+            Way("clump", needs="hierarchy", endless=10),
+            Way("refine", needs="hierarchy"),
+        ),
+        {"ncp": _mean("NCP"), "lm": _mean("LM")},
+    ),
+    KAnonymity: Choice(
+        (Way("mondrian"), Way("cluster"), Way("k_member")),
+        {"ncp": _mean("NCP_relational")},
+    ),
+    KKm: Choice(
+        (
+            Way("rfirst", {"cluster": "mondrian"}),
+            Way("rfirst", {"cluster": "cluster"}),
+            *(Way("rum_bound", each) for each in _BOUNDS),
+            Way("refine"),
+        ),
+        _OF_BOTH,
+    ),
+    KLm: Choice(
+        (
+            Way("rfirst", {"cluster": "mondrian", **_DIVERSE}, needs="hierarchy"),
+            Way("rfirst", {"cluster": "cluster", **_DIVERSE}, needs="hierarchy"),
+            *(Way("rum_bound", each | _DIVERSE, needs="hierarchy") for each in _BOUNDS),
+        ),
+        _OF_BOTH,
+    ),
+}
+
+
+# --- The public function
+
+
+def anonymize(
+    frame: pd.DataFrame,
+    guarantee: Guarantee,
+    column: Hashable | None = None,
+    *,
+    hierarchy: HierarchyLike | None = None,
+    utility: Any = None,
+    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    loss: str = "ncp",
+    time_limit: float = 60,
+    random_state: int | np.random.Generator | None = None,
+) -> Anonymized:
+    """Anonymize so that a guarantee holds, by whichever algorithm loses least.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person. It is not modified.
+    guarantee : Guarantee
+        What must hold, such as ``pdanon.KmAnonymity(k=5, m=2)``.
+    column : hashable, optional
+        The list column. By default the only one.
+    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
+        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
+        over the items in order. Algorithms that publish its nodes are then tried as well.
+    utility : DataFrame, mapping or iterable of list-likes, optional
+        Blocks of items, as for `upcta`. Only items of one block are then published as one.
+    hierarchies : mapping, optional
+        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    loss : {"ncp", "lm"}
+        What is to be least; see the notes.
+    time_limit : float
+        Seconds, above 0, after which no further algorithm is started, and one that runs is stopped.
+    random_state : int, Generator or None
+        Seed, or source of randomness, of algorithms that begin with random rows: those for
+        quasi-identifiers.
+
+    Returns
+    -------
+    Anonymized
+        The release that loses least; of equal ones, that of the first algorithm. ``tried`` has a row for
+        each algorithm: ``algorithm, loss, seconds`` and ``reason``, which says why there is no loss, or that
+        `refine` was ended.
+
+    Raises
+    ------
+    InfeasibleError
+        If no algorithm finds a release.
+    ParameterError
+        If the guarantee has no algorithm, lacks the hierarchy that it needs, or makes no use of one or of
+        blocks that are given; if no algorithm was done within the time limit; or a parameter is out of range.
+    ColumnError, ItemsetDtypeError, HierarchyError, FormatError
+        If a column, the hierarchy or a file is not what it should be.
+
+    See Also
+    --------
+    compare : The same algorithm with several parameters, or several algorithms with parameters of yours.
+
+    Notes
+    -----
+    Guarantee: the one that is given. The algorithms that are tried, in this order:
+
+    - ``KmAnonymity``: `pcta`, `coat`, and the better of them after `refine`; with a hierarchy also `apriori`,
+      `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, and `refine` of what is best
+      then. With ``utility`` only `upcta`, `coat`, and `refine`.
+    - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
+    - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
+    - ``Coherence``: `coherence` by each criterion.
+    - ``PublicK``: `suppress_to_k`.
+    - ``TransactionalK``: `partition` and `clump`, then `refine`; needs a hierarchy.
+    - ``KAnonymity``: `mondrian`, `cluster` and `k_member`.
+    - ``KKm``, ``KLm``: `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1,
+      0.25 and 0.5; for ``KKm`` of one list column then `refine`. The items become sets; those of ``KLm``
+      become nodes, and it needs a hierarchy.
+
+    Sets and nodes are compared by one quantity: what a label stands for is counted in items that occur, so
+    ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. An item that is kept
+    costs 0; else NCP is that number over the number of all items, LM the same with 1 less in both; a
+    suppressed item costs 1. For coherence and public items it is ``S/N``, for quasi-identifiers
+    ``NCP_relational``, for ``KKm`` and ``KLm`` its mean with ``NCP``; these four have no "lm" of their own.
+
+    Time: an algorithm that runs is stopped at the limit, where it reports progress; the first one too, so
+    there may be no release. `optimal` gets half of what is left, with ``suppress=True`` no more than 5
+    seconds, and ends with what it has. `clump` and `coherence`, which report no progress, are not started if
+    an estimate from the first one exceeds what is left. `refine` ends at the limit with what it has, and
+    never goes on to merge at random: call it for that. Nothing waits for the limit.
+
+    The outcome depends on the speed of the machine only where the limit is reached, and then ``tried`` says
+    so.
+
+    Cost: that of the algorithms, one after the other.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+    >>> result = df.txanon.anonymize(pdanon.KmAnonymity(k=2, m=2))
+    >>> result.guarantee
+    KmAnonymity(k=2, m=2)
+    >>> result.tried[["algorithm", "loss", "reason"]].round(3).head(4)
+           algorithm   loss         reason
+    0           pcta  0.381            NaN
+    1          upcta    NaN  needs utility
+    2           coat  0.381            NaN
+    3  pcta, refined  0.381            NaN
+    """
+    began = perf_counter()
+    check_guarantee(guarantee)
+    end = began + check_seconds(time_limit, "time_limit")
+    given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies}
+    given = {name: value for name, value in given.items() if value is not None}
+    choice = _choice(guarantee, given)
+    measure = choice.losses[check_known(loss, choice.losses, "loss of this guarantee", where="loss")]
+    if utility is not None:
+        given["utility"] = partition(utility)
+    asked = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
+    asked |= given | {"random_state": random_state}
+    trials = _Trials(frame, column, asked, loss, measure, end, time_limit)
+    for way in choice.ways:
+        trials.add(way)
+    return trials.outcome()
+
+
+def _choice(guarantee: Guarantee, given: Mapping[str, Any]) -> Choice:
+    """The ways to a guarantee, if there are some that can use all that is given."""
+    name = type(guarantee).__name__
+    choice = CHOICES.get(type(guarantee))
+    if choice is None:
+        hint = f"known: {', '.join(each.__name__ for each in CHOICES)}"
+        raise ParameterError(f"no algorithm gives {name}", where="guarantee", hint=hint)
+    if isinstance(guarantee, LmDiversity) and guarantee.k is None:
+        hint = "diversity alone does not hide a row: LmDiversity(l, m, sensitive, k=5)"
+        raise ParameterError("no algorithm gives LmDiversity without k", where="guarantee", hint=hint)
+    for parameter in given:
+        if not any(_uses(way, parameter) for way in choice.ways if way.algorithm != "refine"):
+            hint = f"leave it out, or call an algorithm that takes {parameter}= yourself"
+            raise ParameterError(f"no algorithm for {name} uses {parameter}", where=parameter, hint=hint)
+    needed = {way.needs for way in choice.ways}
+    if len(needed) == 1 and (parameter := needed.pop()) and parameter not in given:
+        raise ParameterError(f"{name} needs a {parameter}", where=parameter, hint=f"give {parameter}=")
+    return choice
+
+
+def _uses(way: Way, parameter: str) -> bool:
+    """Whether a way makes use of ``hierarchy``, ``utility`` or ``hierarchies``."""
+    if way.algorithm == "refine":
+        return parameter == "utility"  # it keeps to the blocks of what it refines
+    if parameter == "hierarchy":  # which some take, but not with the options of the way
+        return way.needs == "hierarchy"
+    return parameter in parameters_of(algorithm(way.algorithm))
+
+
+# --- Trials
+
+
+@dataclass(slots=True)
+class _Trials:
+    """What was tried so far, and the best release of it."""
+
+    frame: pd.DataFrame
+    column: Hashable | None
+    asked: Mapping[str, Any]
+    loss: str
+    measure: Callable[[Anonymized], float]
+    end: float  # a value of perf_counter()
+    limit: float  # seconds
+    best: Anonymized | None = None
+    least: float = np.inf
+    first: float | None = None  # seconds of the first algorithm
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[InfeasibleError] = field(default_factory=list)
+    late: bool = False  # whether a way was not tried, or not to its end, for lack of time
+
+    def add(self, way: Way) -> None:
+        """Try one more way, if there is time and it is one."""
+        began = perf_counter()
+        left = self.end - began
+        row: dict[str, Any] = {"algorithm": str(way), "reason": self._left_out(way, left)}
+        self.rows.append(row)
+        if row["reason"]:
+            return
+        if way.algorithm == "refine" and self.best is not None:
+            row["algorithm"] = f"{self.best.parameters['algorithm']}, refined"
+        try:
+            with limited(left):
+                result = self._run(way, left)
+                if way.algorithm == "refine" and time_is_up():
+                    row["reason"] = "no time left: ended with what it had"
+            row["loss"] = loss = self.measure(result)
+            if loss < self.least:
+                self.best, self.least = result, loss
+        except InfeasibleError as error:
+            row["reason"] = one_line(error)
+            self.failures.append(error)
+        except TimeLimitError:
+            row["reason"], self.late = "no time left: stopped", True
+        except MemoryError:
+            row["reason"] = "not enough memory"
+        row["seconds"] = perf_counter() - began
+        if self.first is None:
+            self.first = row["seconds"]
+
+    def _left_out(self, way: Way, left: float) -> str | None:
+        """Why a way is not tried, if it is not."""
+        if way.needs and way.needs not in self.asked:
+            return f"needs {way.needs}"
+        if way.algorithm == "refine" and (reason := self._not_refined()):
+            return reason
+        if "utility" in self.asked and not _uses(way, "utility"):
+            return "does not keep to utility"
+        if left <= 0:
+            self.late = True
+            return "no time left: not started"
+        if self.first is not None and way.endless * self.first > left:
+            self.late = True
+            return "no time left: not started, as it could not be stopped"
+        return None
+
+    def _not_refined(self) -> str | None:
+        """Why the best release so far is not refined, if it is not."""
+        if self.best is None:
+            return "there is no release to refine"
+        if self.best.trace is not None:
+            return "it is refined"
+        if self.asked.get("columns") is not None:
+            return "has several list columns"
+        return None
+
+    def _run(self, way: Way, left: float) -> Anonymized:
+        with warnings.catch_warnings():
+            if self.first is not None:  # the first has said it
+                warnings.simplefilter("ignore", IdentifierWarning)
+            if way.algorithm == "refine":
+                assert self.best is not None
+                return refine(self.frame, self.best, loss=self.loss)
+            function = algorithm(way.algorithm)
+            accepted = parameters_of(function)
+            known = {**self.asked, "time_limit": min(left / 2, way.most), **way.options}
+            place = {"column": self.column} if of_lists(function) else {}
+            return function(
+                self.frame, **place, **{name: value for name, value in known.items() if name in accepted}
+            )
+
+    def outcome(self) -> Anonymized:
+        """The best release with the table of what was tried."""
+        if self.best is None and self.late:
+            raise ParameterError(
+                "no algorithm found a release in the time that is given",
+                where="time_limit",
+                got=f"{self.limit:g} seconds",
+                hint="give more time, or call an algorithm yourself: it keeps no time",
+            )
+        if self.best is None:
+            algorithms = [row for row in self.rows if row["algorithm"] != "refine"]
+            ran = [row for row in algorithms if "seconds" in row]
+            raise InfeasibleError(
+                "no algorithm found a release",
+                got=f"{len(ran)} of {len(algorithms)} algorithms tried, "
+                f"{len(self.failures)} of them found that there is none",
+                hint=f"{ran[0]['algorithm']}: {ran[0]['reason']}",
+                partial=next((each.partial for each in self.failures if each.partial is not None), None),
+            )
+        kinds: dict[str, Any] = {"algorithm": "str", "loss": "float64", "seconds": "float64", "reason": "str"}
+        columns = {name: pd.array([row.get(name) for row in self.rows], kind) for name, kind in kinds.items()}
+        return replace(self.best, tried=pd.DataFrame(columns))

@@ -1,0 +1,174 @@
+"""Apriori anonymization: replace items by nodes of a hierarchy, for ever larger itemsets.
+
+Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Data", PVLDB 1(1), 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.states.cuts import Cut
+from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.guarantees import KmAnonymity, LmDiversity
+from pdanon.guarantees.breaches import divided
+from pdanon.guarantees.parameters import check_k, lasting
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.support import SupportIndex, check_feasible
+from pdanon.recoding.recoding import Recoding
+from pdanon.recoding.release import release
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["apriori", "covering"]
+
+
+def apriori(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int,
+    m: int | None = 2,
+    hierarchy: HierarchyLike,
+    sensitive: Iterable[Any] | None = None,
+    l: int | None = None,  # noqa: E741  (its name in the literature)
+    progress: bool = False,
+) -> Anonymized:
+    """Anonymize by generalizing items to nodes of a hierarchy, itemset size by itemset size.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person. It is not modified.
+    column : hashable, optional
+        The list column. By default the only one.
+    k : int
+        Least number of rows that an attacker's knowledge must match; at least 2.
+    m : int or None
+        Most items that the attacker knows; None: all items of a row.
+    hierarchy : Hierarchy, path, DataFrame, dict or int
+        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
+        over the items in order. Sensitive items need not be in it.
+    sensitive : iterable, optional
+        Items that nobody is to learn: they are published as they are, and no part of an attacker's knowledge.
+        Goes with ``l``.
+    l : int, optional
+        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Anonymized
+        A global recoding to a cut of the hierarchy: no published node is below another. Nothing is
+        suppressed.
+
+    Raises
+    ------
+    InfeasibleError
+        If fewer than k, but more than 0, rows hold an item that is not sensitive; or a sensitive item is in
+        more than 1/l of all rows, or of those.
+    HierarchyError
+        If the hierarchy is not a tree or lacks items of the data that are not sensitive.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or a parameter is not what it should be.
+
+    Notes
+    -----
+    Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``. Sizes are treated in ascending
+    order. When size i is reached, all smaller itemsets that occur have support k, and raising the cut never
+    lowers a support; the loop ends when no rare itemset is listed any more, and the root, the last resort, is
+    in every non-empty row.
+
+    A rare itemset is generalized to the combination of ancestors with support of at least k that adds the
+    least NCP over all occurrences, those of siblings that have to follow included (then: fewer affected
+    leaves, then the order of the nodes). Up to three items all combinations are looked at; beyond, one
+    step at a time, up where it is cheapest and back down where it can. Itemsets are met in the order of
+    the hierarchy.
+
+    With sensitive items, the itemsets of the others that give one away are listed next, and generalized in
+    the same way to a combination of ancestors that does not. As raising the cut can make another itemset give
+    one away, lists are made until one is empty. The root, the last resort, is safe, or there is no release.
+
+    Cost: memory of 12 bytes for each pair of nodes that are in a row together; time of counting those
+    pairs, and for m > 2 of listing the rare itemsets of the generalized rows.
+
+    References
+    ----------
+    .. [1] M. Terrovitis, N. Mamoulis, P. Kalnis, "Privacy-preserving Anonymization of Set-valued Data",
+       PVLDB 1(1), 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame(
+    ...     {"items": [["a1", "b1", "b2"], ["a2", "b1"], ["a2", "b1", "b2"], ["a1", "a2", "b2"]]}
+    ... )
+    >>> frame, mapping = df.txanon.apriori(k=2, m=2, hierarchy={"A": ["a1", "a2"], "B": ["b1", "b2"]})
+    >>> frame
+                  items
+    0  ['A' 'b1' 'b2']
+    1       ['A' 'b1']
+    2  ['A' 'b1' 'b2']
+    3       ['A' 'b2']
+    """
+    sensitive = lasting(sensitive)
+    guarantee = _guarantee(k, m, sensitive, l)
+    k, m = check_k(k), guarantee.m
+    position, itemsets = encoded(frame, column)
+    hidden = np.zeros(itemsets.n_items, np.bool_)
+    if isinstance(guarantee, LmDiversity):
+        hidden = guarantee.is_sensitive(itemsets)
+    known, secrets = divided(itemsets, hidden)
+    check_feasible(known, k, itemsets.n_present)
+    _check_diverse(known, secrets, l)
+    tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
+    cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
+    with progress_bar(progress, "apriori", "generalizations") as report:
+        cut.protect(k, m, report)
+    asked = {"algorithm": "apriori", "k": k, "m": m, "hierarchy": hierarchy, "sensitive": sensitive, "l": l}
+    recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree)
+    return release(frame, position, itemsets, recoding, guarantee, asked)
+
+
+def _guarantee(k: int, m: int | None, sensitive: Any, diversity: int | None) -> KmAnonymity | LmDiversity:
+    if (sensitive is None) != (diversity is None):
+        hint = "sensitive says what to protect, and l how well"
+        raise ParameterError("sensitive and l go together", hint=hint)
+    return KmAnonymity(k, m) if diversity is None else LmDiversity(diversity, m, sensitive, k)
+
+
+def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | None) -> None:
+    """Check that a sensitive item can hide in all rows, and in those that hold any known item."""
+    if diversity is None:
+        return
+    if not len(known.codes):
+        hint = "who knows no item learns nothing from them"
+        raise ParameterError("all items are sensitive", where="sensitive", hint=hint)
+    beside = secrets.within(np.diff(known.offsets) > 0)
+    shares = [(int(rows.singles.max(initial=0)), rows.n_rows) for rows in (secrets, beside)]
+    largest = min(n_rows // most for most, n_rows in shares if most)
+    for (most, n_rows), what in zip(shares, ("rows", "rows that hold other items"), strict=True):
+        if most * diversity > n_rows:
+            raise InfeasibleError(
+                "a sensitive item is in more than one row in l",
+                where="sensitive",
+                got=f"l={diversity}, an item in {most} of {n_rows} {what}",
+                hint=f"the largest l that works is {largest}" if largest > 1 else "no l works",
+            )
+
+
+def covering(
+    hierarchy: HierarchyLike, texts: Sequence[str], hidden: NDArray[np.bool_]
+) -> tuple[Hierarchy, Codes]:
+    """The hierarchy, which has to have the known items, with sensitive ones added where it lacks them."""
+    known = [text for text, secret in zip(texts, hidden, strict=True) if not secret]
+    tree, _ = Hierarchy.of(hierarchy, known).cover(known)
+    return replace(tree, missing="root").cover(texts)

@@ -1,0 +1,92 @@
+"""What rows have in common: their least common generalization."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.algorithms.states.leaf_rows import LeafRows, node_counts
+from pdanon.errors import ParameterError
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.values import listed
+
+__all__ = ["lcg"]
+
+
+def lcg(
+    frame: pd.DataFrame, column: Hashable | None = None, *, rows: Iterable[Hashable], hierarchy: HierarchyLike
+) -> list[str]:
+    """Find the least common generalization of some rows: the most that could be said of all of them.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The table.
+    column : hashable, optional
+        The list column. By default the only one.
+    rows : iterable of hashable
+        Index labels of the rows, as for ``frame.loc``; a label that several rows have means all of them.
+    hierarchy : Hierarchy, path, DataFrame, dict or int
+        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
+        over the items in order.
+
+    Returns
+    -------
+    list of str
+        Labels, sorted, as :func:`clump` would publish these rows if they were a group. A label comes
+        several times if it stands for several items of every row.
+
+    Raises
+    ------
+    ParameterError
+        If no rows are named, or the index lacks one.
+    HierarchyError
+        If the hierarchy is not a tree or lacks items of the data.
+    ColumnError, ItemsetDtypeError
+        If the column is not what it should be.
+
+    Notes
+    -----
+    In each row every label covers an item of its own. There are as many labels as the shortest row has
+    items, each as specific as it can be: below every node are as many as the row with the fewest items
+    there has items.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["apple", "beef"], ["beef", "chicken", "pear"]]})
+    >>> df.txanon.lcg(rows=[0, 1], hierarchy={"fruit": ["apple", "pear"], "meat": ["beef", "chicken"]})
+    ['beef', 'fruit']
+    """
+    position = find_column(frame, column)
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    texts = itemsets.texts()
+    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
+    chosen = np.unique(_positions(frame.index, rows))
+    taken = LeafRows.of(itemsets.codes, itemsets.offsets, leaves).take(chosen)
+    _, nodes, counts = node_counts(taken, tree)
+    least = np.full(tree.n_nodes, len(itemsets.codes), np.int64)
+    np.minimum.at(least, nodes, counts)
+    least[np.bincount(nodes, minlength=tree.n_nodes) < len(chosen)] = 0
+    own = least.copy()
+    np.subtract.at(own, tree.parent[1:], least[1:])
+    return sorted(tree.labels[node] for node in np.repeat(np.arange(tree.n_nodes), own).tolist())
+
+
+def _positions(index: pd.Index[Any], rows: Iterable[Hashable]) -> NDArray[np.int64]:
+    hint = "give a list of index labels"
+    wanted = listed(rows, "rows", hint)
+    if not all(pd.api.types.is_hashable(label) for label in wanted):
+        raise ParameterError("a row is named by its label", where="rows", got="a list of lists", hint=hint)
+    positions = np.asarray(index.get_indexer_for(pd.Index(wanted))) if wanted else np.empty(0, np.int64)
+    lacking = int((positions < 0).sum())
+    if lacking or not wanted:
+        problem = "the index lacks some of the rows" if lacking else "no rows are named"
+        raise ParameterError(problem, where="rows", got=f"{lacking} of {len(wanted)} unknown")
+    return positions.astype(np.int64)

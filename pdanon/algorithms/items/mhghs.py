@@ -1,0 +1,122 @@
+"""mHgHs: HgHs in rounds, for ever larger itemsets over an ever smaller hierarchy.
+
+Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generalization", PAKDD 2010.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from itertools import count
+
+import pandas as pd
+
+from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.states.descent import Descent, Scenario
+from pdanon.guarantees import KmAnonymity
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.support import SupportIndex, check_feasible
+from pdanon.recoding.recoding import Recoding
+from pdanon.recoding.release import release
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["mhghs", "rounds"]
+
+
+def mhghs(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int,
+    m: int | None = None,
+    hierarchy: HierarchyLike,
+    progress: bool = False,
+) -> Anonymized:
+    """Anonymize by generalization and suppression, in rounds for ever larger itemsets.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person. It is not modified.
+    column : hashable, optional
+        The list column. By default the only one.
+    k : int
+        Least number of rows that an attacker's knowledge must match; at least 2.
+    m : int or None
+        Most items that the attacker knows; None, the default here: all items of a row.
+    hierarchy : Hierarchy, path, DataFrame, dict or int
+        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
+        over the items in order.
+    progress : bool
+        Show a progress bar for each round.
+
+    Returns
+    -------
+    Anonymized
+        A global recoding to a cut of the hierarchy: no published node is below another. Nodes of the cut
+        are published in all rows or in none.
+
+    Raises
+    ------
+    InfeasibleError
+        If fewer than k, but more than 0, rows hold an item.
+    HierarchyError
+        If the hierarchy is not a tree or lacks items of the data.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or a parameter is not what it should be.
+
+    Notes
+    -----
+    Guarantee: ``KmAnonymity(k, m)``. Round i is :func:`pdanon.hghs` for itemsets of at most i items, over
+    the hierarchy without what is below the cut of the round before; the last round alone gives the
+    guarantee. Each round starts at the root and decides anew what is suppressed. Rounds end early when no
+    row holds more than i nodes of that hierarchy: further ones would change nothing.
+
+    Cost: as :func:`pdanon.hghs`, but large itemsets are only looked at in the few cuts that are left. The
+    loss may be higher or lower, as early rounds decide without regard to larger itemsets.
+
+    References
+    ----------
+    .. [1] J. Liu, K. Wang, "Anonymizing Transaction Data by Integrating Suppression and Generalization",
+       PAKDD 2010.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["ale", "pie"], ["gin", "pie"], ["pie"], ["gin", "pie", "soap"]]})
+    >>> tree = {"all": {"drink": ["ale", "gin"], "food": ["pie"], "other": ["soap"]}}
+    >>> frame, mapping = df.txanon.mhghs(k=2, m=3, hierarchy=tree)
+    >>> frame
+                 items
+    0  ['drink' 'pie']
+    1  ['drink' 'pie']
+    2          ['pie']
+    3  ['drink' 'pie']
+    """
+    guarantee = KmAnonymity(k, m)
+    k, m = guarantee.k, guarantee.m
+    position, itemsets = encoded(frame, column)
+    index = SupportIndex.of(itemsets)
+    check_feasible(index, k, itemsets.n_present)
+    texts = itemsets.texts()
+    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
+    *_, scenario = rounds(index, tree, leaves, k=k, m=m, progress=progress)
+    asked = {"algorithm": "mhghs", "k": k, "m": m, "hierarchy": hierarchy}
+    recoding = Recoding.of_cut(scenario.nodes_of(leaves), tree)
+    return release(frame, position, itemsets, recoding, guarantee, asked)
+
+
+def rounds(
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, *, k: int, m: int | None, progress: bool = False
+) -> Iterator[Scenario]:
+    """Give the result of each round; parameters as those of :class:`pdanon.descent.Descent`."""
+    floor = None
+    for size in count(1):
+        descent = Descent(index, tree, leaves, k=k, m=size, floor=floor)
+        with progress_bar(progress, f"mhghs, itemsets of up to {size}", "steps") as report:
+            *_, scenario = descent.steps(report)
+        yield scenario
+        if size == m or size >= descent.longest:
+            return
+        floor = scenario.cut

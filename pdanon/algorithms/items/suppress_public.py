@@ -1,0 +1,103 @@
+"""Suppress every public item: the baseline "RmAll" of coherence.
+
+Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import pandas as pd
+
+from pdanon.algorithms.items._suppression import check_coherent_without_public, release_suppressed
+from pdanon.algorithms.progress import progress_bar
+from pdanon.guarantees import Coherence
+from pdanon.guarantees.parameters import lasting
+from pdanon.guarantees.private import Division
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["suppress_public"]
+
+
+def suppress_public(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    h: float,
+    k: int,
+    p: int,
+    private: Any,
+    progress: bool = False,
+) -> Anonymized:
+    """Suppress all public items: what every other way to coherence is measured against.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person. It is not modified.
+    column : hashable, optional
+        The list column. By default the only one, apart from the private column.
+    h : float
+        Largest share, in [0, 1], of the rows in which a private item may be.
+    k : int
+        Least number of rows that an attacker's knowledge must match; at least 2.
+    p : int
+        Most public items that the attacker knows; at least 1. With none left, it makes no difference.
+    private : list of items, Series of bool, or str
+        The private items; or whether an item is private, by item; or the name of a second list column, all of
+        whose items are private. All other items are public.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Anonymized
+        A global recoding that keeps the private items alone; they keep their type. ``loss`` has ``S/N``, the
+        share of all occurrences, public and private, that are suppressed.
+
+    Raises
+    ------
+    InfeasibleError
+        If there are fewer than k rows, or a private item is in more than a share h of all rows.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is not what it should be.
+
+    See Also
+    --------
+    coherence : Suppresses only what is necessary.
+
+    Notes
+    -----
+    Guarantee: ``Coherence(h, k, p, private)``. No public itemset is left but the empty one.
+
+    Cost: memory and time of the size of the data.
+
+    References
+    ----------
+    .. [1] Y. Xu, K. Wang, A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication",
+       KDD 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea", "flu"], ["rice", "tea"], ["rice", "salt"]]})
+    >>> result = df.txanon.suppress_public(h=0.5, k=2, p=2, private=["flu"])
+    >>> result.frame
+         items
+    0  ['flu']
+    1       []
+    2       []
+    >>> round(float(result.loss["S/N"]), 4)
+    0.8571
+    """
+    private = lasting(private)
+    guarantee = Coherence(h, k, p, private)
+    k, p = guarantee.k, guarantee.p
+    parts = Division.of(frame, column, guarantee.private)
+    check_coherent_without_public(parts, guarantee)
+    suppressed = ~parts.is_private
+    with progress_bar(progress, "suppress_public", "items") as report:
+        report(int(suppressed.sum()))
+    asked = {"algorithm": "suppress_public", "h": h, "k": k, "p": p, "private": private}
+    return release_suppressed(frame, parts, suppressed, guarantee, asked)

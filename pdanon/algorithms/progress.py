@@ -1,0 +1,48 @@
+"""Progress bars, for people who ask for one; and a time limit, looked at where progress is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from pdanon.errors import ParameterError
+from pdanon.itemsets.deadline import check_time
+from pdanon.itemsets.values import check_flag
+
+__all__ = ["Report", "progress_bar", "quietly"]
+
+Report: TypeAlias = Callable[[int], object]
+
+
+def quietly(done: int) -> None:
+    """Report nothing: who asked is told of larger steps, or in another process."""
+
+
+@contextmanager
+def progress_bar(show: bool, label: str, unit: str) -> Iterator[Report]:
+    """Give a function that is told how many more units are done, and shows it if asked to.
+
+    Parameters
+    ----------
+    show : bool
+        Whether to show a bar, on stderr or in the notebook.
+    label, unit : str
+        What is being done, and what is counted.
+    """
+    if not check_flag(show, "progress"):
+        yield lambda done: check_time()
+        return
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        raise ParameterError(
+            "progress=True needs the package tqdm", hint="pip install 'pdanon[progress]'"
+        ) from None
+    with tqdm(desc=label, unit=unit) as bar:
+
+        def report(done: int) -> None:
+            bar.update(done)
+            check_time()
+
+        yield report

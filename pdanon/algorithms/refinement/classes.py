@@ -1,0 +1,236 @@
+"""The transactions of classes of equal quasi-identifiers: each class is refined on its own.
+
+What is safe in each class is safe altogether, so a class is a small table of its own: its sets or its cut
+are refined as those of a table are. The quasi-identifiers, and who is in which class, stay.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.algorithms.refinement.cuts import base_of, cover_of, equal_mappings, published_nodes
+from pdanon.algorithms.refinement.task import Task
+from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.rt.release import Dataset
+from pdanon.algorithms.states.cuts_search import CutRefinement
+from pdanon.algorithms.states.sets_search import Refinement
+from pdanon.errors import GuaranteeError, ParameterError
+from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees.utility import item_blocks, partition
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.deadline import is_over
+from pdanon.itemsets.support import SupportIndex
+from pdanon.recoding.original import other_frame
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["ClassRefinement", "refined_classes"]
+
+_ASKED = (
+    "k",
+    "m",
+    "quasi",
+    "hierarchies",
+    "columns",
+    "sensitive",
+    "l",
+    "transaction",
+    "hierarchy",
+    "options",
+)
+
+
+def refined_classes(task: Task) -> Anonymized:
+    """Refine the transactions of a table with quasi-identifiers, class by class."""
+    original, result = task.original, task.result
+    asked = {name: result.parameters[name] for name in _ASKED}
+    data = Dataset.of(original, original.columns[task.position], **asked)
+    (itemsets,) = data.columns
+    assert result.groups is not None  # it has classes
+    groups = result.groups.to_numpy().astype(np.int64)
+    blocks, cover = None, None
+    if data.trees is None:
+        became = _numbers(result, itemsets, groups)
+        utility = (asked["options"] or {}).get("utility")
+        blocks = item_blocks(None if utility is None else partition(utility), itemsets)
+    else:
+        cover = cover_of(result, itemsets)
+        became = published_nodes(result, itemsets, *cover, groups)
+    _check(result, data, groups, became)
+    km, base = KmAnonymity(data.guarantee.k, data.guarantee.m), base_of(task)
+    search = ClassRefinement(itemsets, groups, became, km, base, task.started, cover=cover, blocks=blocks)
+    task.run(search)
+    refined = data.release(groups, _of_occurrences(search.best, itemsets, groups), task.parameters)
+    return replace(refined, trace=search.trace)
+
+
+def _numbers(result: Anonymized, itemsets: Itemsets, groups: Numbers) -> Codes:
+    """A number of the set of each item in each class, -1 where it is suppressed or not there."""
+    mapping = result.mapping
+    items = itemsets.lookup(pa.chunked_array(mapping["item"]))
+    if (items < 0).any():
+        raise other_frame(f"{int((items < 0).sum())} other items")
+    labels, texts = pd.factorize(mapping["generalized"])
+    group = mapping["group"].to_numpy()
+    _, first, number = np.unique(group * len(texts) + labels, return_index=True, return_inverse=True)
+    became = np.full(
+        (int(max(groups.max(initial=0), group.max(initial=0))) + 1, itemsets.n_items), -1, np.int32
+    )
+    became[group, items] = np.where(labels < 0, -1, items[first[number]])
+    return became
+
+
+def _of_occurrences(became: Codes, itemsets: Itemsets, groups: Numbers) -> Codes:
+    return became[groups[itemsets.rows], itemsets.codes]
+
+
+def _check(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) -> None:
+    """Check that what was read from the result makes that result again."""
+    numbers = _of_occurrences(became, data.columns[0], groups)
+    try:
+        made = data.release(groups, numbers, {})
+    except GuaranteeError:
+        hint = "give the frame that the result was made from"
+        problem = "the classes of the result are not safe in this frame"
+        raise ParameterError(problem, where="result", hint=hint) from None
+    assert made.classes is not None  # it has quasi-identifiers
+    assert result.classes is not None
+    if not made.classes.equals(result.classes) or not equal_mappings(made.mapping, result.mapping):
+        raise other_frame("other classes, or items with other supports")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Class:
+    """A class: its number, its rows, with the items that they hold, and the codes of these items."""
+
+    number: int
+    rows: Itemsets
+    items: Codes
+
+    @property
+    def singles(self) -> NDArray[np.int64]:
+        """Support of each item within the class."""
+        return SupportIndex.of(self.rows).singles
+
+
+def _class(number: int, rows: Itemsets) -> _Class:
+    items, codes = np.unique(rows.codes, return_inverse=True)
+    vocabulary = rows.vocabulary.take(pa.array(items))
+    return _Class(number, replace(rows, codes=codes.astype(np.int32), vocabulary=vocabulary), items)
+
+
+class ClassRefinement:
+    """What each item became in each class of rows, each class with a search of its own.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The transactions.
+    groups : ndarray of int, shape (rows,)
+        The class of each row.
+    became : ndarray of int32, shape (classes, items)
+        The node, or a number of the set, of each item in each class; -1 where it is suppressed or not there.
+        In each class they have the guarantee.
+    guarantee : KmAnonymity
+        What is to be kept in each class.
+    base : int
+        0 for NCP, 1 for LM.
+    started : float
+        Since when seconds are counted; a value of ``time.perf_counter()``.
+    cover : tuple of Hierarchy and ndarray, optional
+        The hierarchy and the leaf of each item, where nodes are published.
+    blocks : ndarray of int64, shape (items,), optional
+        Only items of one block share a set.
+    """
+
+    def __init__(
+        self,
+        itemsets: Itemsets,
+        groups: Numbers,
+        became: Codes,
+        guarantee: KmAnonymity,
+        base: int,
+        started: float,
+        *,
+        cover: tuple[Hierarchy, Codes] | None,
+        blocks: NDArray[np.int64] | None,
+    ) -> None:
+        self._started, self._base, self._cover, self._blocks = started, base, cover, blocks
+        self._guarantee = guarantee
+        self._domain = itemsets.n_items if cover is None else cover[0].n_leaves
+        self._most = max(self._domain - base, 1) * len(itemsets.codes)
+        self.best = became.copy()
+        order = np.argsort(groups, kind="stable")
+        bounds = np.flatnonzero(np.diff(groups[order])) + 1
+        found = (
+            _class(int(groups[rows[0]]), itemsets.take(rows)) for rows in np.split(order, bounds) if len(rows)
+        )
+        costs = [(each, self._cost(each, self.best[each.number, each.items])) for each in found]
+        self._classes = [each for each, cost in costs if cost]
+        self._least = sum(cost for _, cost in costs)
+        self._curve = [(time.perf_counter() - started, self._least)]
+
+    def _search(self, each: _Class) -> Refinement | CutRefinement:
+        """A search that begins with the best so far."""
+        became = self.best[each.number, each.items]
+        if self._cover is None:
+            blocks = None if self._blocks is None else self._blocks[each.items]
+            loss = "lm" if self._base else "ncp"
+            return Refinement(each.rows, became, self._guarantee, blocks, loss, self._started)
+        tree, leaves = self._cover
+        index = SupportIndex.of(each.rows)
+        one = np.zeros(len(index.weights), np.int32)
+        task = self._guarantee, self._base, self._started
+        return CutRefinement(index, one, tree, leaves[each.items], became[None], *task)
+
+    @property
+    def trace(self) -> pd.DataFrame:
+        """The least loss over time: columns ``seconds`` and ``loss``."""
+        curve = [(seconds, cost / max(self._most, 1)) for seconds, cost in self._curve]
+        return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
+
+    def descend(self, limit: float | None) -> None:
+        """Make moves in each class until none gains, or the limit in seconds is reached."""
+        for each in self._classes:
+            if not is_over(self._started, limit):
+                search = self._search(each)
+                search.descend(limit)
+                self._keep(each, search.best.reshape(-1))
+
+    def restart(self, limit: float, rng: np.random.Generator) -> None:
+        """Search on in each class for an equal share of what is left of the time."""
+        for done, each in enumerate(self._classes):
+            passed = time.perf_counter() - self._started
+            search = self._search(each)
+            search.restart(passed + (limit - passed) / (len(self._classes) - done), rng)
+            self._keep(each, search.best.reshape(-1))
+
+    def _keep(self, each: _Class, numbers: NDArray[Any]) -> None:
+        before = self.best[each.number, each.items]
+        if self._cover is None:  # one of the items says which set
+            kept = numbers >= 0
+            _, first, of_item = np.unique(numbers[kept], return_index=True, return_inverse=True)
+            numbers = np.full(len(numbers), -1)
+            numbers[kept] = each.items[kept][first[of_item]]
+        saved = self._cost(each, before) - self._cost(each, numbers)
+        if saved > 0:
+            self.best[each.number, each.items] = numbers
+            self._least -= saved
+            self._curve.append((time.perf_counter() - self._started, self._least))
+
+    def _cost(self, each: _Class, numbers: NDArray[Any]) -> int:
+        """Loss of a class, by what its items became."""
+        if self._cover is None:
+            sizes = np.bincount(numbers[numbers >= 0], minlength=int(numbers.max(initial=0)) + 1)[numbers]
+        else:
+            sizes = self._cover[0].leaves[numbers].astype(np.int64)
+        lost = np.where(sizes > 1, sizes - self._base, 0)
+        lost[numbers < 0] = max(self._domain - self._base, 1)
+        return int(lost @ each.singles)

@@ -1,0 +1,165 @@
+"""Nodes of a hierarchy are published more specifically, in all rows or in a block of rows.
+
+The algorithms that raise a cut never lower it again. Here single nodes of a cut are replaced by their
+children, and what is suppressed is published, as long as that loses less and the guarantee stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.algorithms.refinement.task import Task
+from pdanon.algorithms.states.cuts_search import CutRefinement
+from pdanon.errors import ParameterError
+from pdanon.guarantees import KmAnonymity
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.values import check_known
+from pdanon.recoding.original import other_frame
+from pdanon.recoding.recoding import Recoding, mapping_table
+from pdanon.recoding.release import release
+from pdanon.recoding.result import Anonymized
+
+__all__ = [
+    "base_of",
+    "check_mapping",
+    "cover_of",
+    "equal_mappings",
+    "groups_of",
+    "published_nodes",
+    "published_occurrences",
+    "refined_cuts",
+]
+
+_LOSSES = {"ncp": 0, "lm": 1}
+
+
+def refined_cuts(task: Task) -> Anonymized:
+    """Refine a recoding to the nodes of one cut, or of one cut a block of rows."""
+    itemsets, result = task.itemsets, task.result
+    tree, leaves = cover_of(result, itemsets)
+    groups = groups_of(result)
+    of_row = np.zeros(itemsets.n_rows, np.int32) if groups is None else groups
+    became = published_nodes(result, itemsets, tree, leaves, of_row)
+    index, base, km = SupportIndex.of(itemsets), base_of(task), result.guarantee
+    assert isinstance(km, KmAnonymity)
+    search = CutRefinement(index, of_row, tree, leaves, became, km, base, task.started)
+    task.run(search)
+    recoding = _recoding(search.best, itemsets, tree, groups)
+    refined = release(task.original, task.position, itemsets, recoding, km, task.parameters)
+    if "gap" in result.loss:
+        refined.loss["gap"] = _gap(result, refined, int(index.singles.sum()), tree.n_leaves)
+    return replace(refined, trace=search.trace)
+
+
+def _gap(result: Anonymized, refined: Anonymized, occurrences: int, n_leaves: int) -> float:
+    """The share of its loss that a refined release may still save, by the bound that `optimal` found."""
+    base = int(result.parameters["suppress"])
+    name, whole = ("LM" if base else "NCP"), occurrences * max(n_leaves - base, 1)
+    before, after = (round(float(each.loss[name]) * whole) for each in (result, refined))
+    bound = round(before * (1 - float(result.loss["gap"])))
+    return (after - bound) / after if after > bound else 0.0
+
+
+def base_of(task: Task) -> int:
+    """What is taken off a number of leaves, and off that of all, to have the loss: 0 for NCP, 1 for LM."""
+    return _LOSSES[check_known(task.asked["loss"], _LOSSES, "loss of such a release", where="loss")]
+
+
+def cover_of(result: Anonymized, itemsets: Itemsets) -> tuple[Hierarchy, Codes]:
+    """The hierarchy that a result was made with, and the leaf of each item."""
+    texts = itemsets.texts()
+    return Hierarchy.of(result.parameters["hierarchy"], texts).cover(texts)
+
+
+def groups_of(result: Anonymized) -> Codes | None:
+    """The group of each row, if groups are recoded apart."""
+    return None if result.groups is None else result.groups.to_numpy().astype(np.int32)
+
+
+def published_nodes(
+    result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, of_row: NDArray[Any]
+) -> Codes:
+    """The node of each item in each group, -1 where it is suppressed or not there, from the mapping table.
+
+    Raises
+    ------
+    ParameterError
+        If the mapping is not one of these items to nodes above them, or counts other rows.
+    """
+    n_groups = int(of_row.max(initial=0)) + 1
+    groups, items, nodes = _mapped(result, itemsets, tree, leaves, n_groups)
+    became = np.full((n_groups, itemsets.n_items), -1, np.int32)
+    became[groups, items] = nodes
+    check_mapping(result, itemsets, _recoding(became, itemsets, tree, of_row))
+    return became
+
+
+def published_occurrences(
+    result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, of_row: NDArray[Any]
+) -> Codes:
+    """The node of each occurrence, -1 where it is suppressed; as `published_nodes`, for many groups."""
+    groups, items, nodes = _mapped(result, itemsets, tree, leaves, int(of_row.max(initial=0)) + 1)
+    keys = groups * np.int64(itemsets.n_items) + items
+    order = np.argsort(keys, kind="stable")
+    wanted = of_row[itemsets.rows] * np.int64(itemsets.n_items) + itemsets.codes
+    places = np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)
+    return nodes[order][places]
+
+
+def _mapped(
+    result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, n_groups: int
+) -> tuple[NDArray[np.int64], Codes, Codes]:
+    """The group, the item and the node of each line of a mapping table."""
+    mapping = result.mapping
+    items = itemsets.lookup(pa.chunked_array(mapping["item"]))
+    number = {label: node for node, label in enumerate(tree.labels)}
+    labels, texts = pd.factorize(mapping["generalized"])
+    nodes = np.array([*(number.get(text, tree.n_nodes) for text in texts), -1], np.int32)[labels]
+    groups = mapping["group"].to_numpy()
+    if (items < 0).any():
+        raise other_frame(f"{int((items < 0).sum())} other items")
+    if (nodes == tree.n_nodes).any() or ((groups < 0) | (groups >= n_groups)).any():
+        raise _other_recoding()
+    leaf = leaves[items]
+    if not ((nodes < 0) | ((nodes <= leaf) & (leaf < nodes + tree.size[nodes]))).all():
+        raise _other_recoding()
+    return groups.astype(np.int64), items, nodes
+
+
+def check_mapping(result: Anonymized, itemsets: Itemsets, recoding: Recoding) -> None:
+    """Check that a recoding of a column is the one of a result."""
+    if not equal_mappings(mapping_table(itemsets, recoding), result.mapping):
+        raise other_frame("items with other supports")
+
+
+def _recoding(became: Codes, itemsets: Itemsets, tree: Hierarchy, groups: NDArray[Any] | None) -> Recoding:
+    if groups is None:
+        return Recoding.of_cut(became[0], tree)
+    return Recoding.of_cut(became[groups[itemsets.rows], itemsets.codes], tree, groups.astype(np.int32))
+
+
+def equal_mappings(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    """Whether two mapping tables say the same, whatever types of text they are of."""
+    if len(one) != len(other):
+        return False
+    text = pa.large_string()
+    columns = [(table[name] for table in (one, other)) for name in ("item", "generalized")]
+    texts = ([pa.chunked_array(column).cast(text) for column in pair] for pair in columns)
+    same = all(first.equals(second) for first, second in texts)
+    return same and all(np.array_equal(one[name], other[name]) for name in ("group", "support"))
+
+
+def _other_recoding() -> ParameterError:
+    return ParameterError(
+        "the release is not one of nodes of its hierarchy",
+        where="result",
+        hint="its hierarchy must be the one that it was made with",
+    )

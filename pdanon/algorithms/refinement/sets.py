@@ -1,0 +1,60 @@
+"""Items move between the sets of a release, and sets are parted.
+
+The algorithms that merge items into sets never part what they have merged. Here that is tried, as long as it
+loses less and the guarantee stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.algorithms.refinement.task import Task
+from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Refinement
+from pdanon.errors import ParameterError
+from pdanon.guarantees.utility import check_release, item_blocks
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.values import check_known
+from pdanon.recoding.original import labels_of
+from pdanon.recoding.recoding import Recoding
+from pdanon.recoding.release import release
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["check_loss", "refined_sets"]
+
+
+def refined_sets(task: Task) -> Anonymized:
+    """Refine a global recoding to sets; parameters as those of `pdanon.refine`, checked."""
+    itemsets, result = task.itemsets, task.result
+    labels = _clusters_of(result, itemsets)
+    utility = result.parameters.get("utility")
+    blocks = item_blocks(utility, itemsets)
+    search = Refinement(itemsets, labels, result.guarantee, blocks, task.asked["loss"], task.started)
+    task.run(search)
+    recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
+    refined = release(task.original, task.position, itemsets, recoding, result.guarantee, task.parameters)
+    check_release(refined.mapping, utility, int((labels < 0).sum()))
+    return replace(refined, trace=search.trace)
+
+
+def check_loss(loss: Any) -> None:
+    """Check that a loss is one that can be lowered: a name, or weights of items."""
+    if not isinstance(loss, (Mapping, pd.Series)):
+        check_known(loss, LOSSES, "loss", where="loss")
+
+
+def _clusters_of(result: Anonymized, itemsets: Itemsets) -> NDArray[np.int64]:
+    """The cluster of each item, -1 if it is suppressed, read from the mapping table."""
+    texts = labels_of(result, itemsets)
+    labels, _ = pd.factorize(texts.to_numpy(zero_copy_only=False))
+    sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
+    became = sets.labels.take(pa.array(sets.targets, mask=sets.targets < 0))
+    if not became.equals(texts.cast(became.type)):
+        raise ParameterError("the release is not one of sets", where="result", hint=KINDS)
+    return labels

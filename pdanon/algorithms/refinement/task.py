@@ -1,0 +1,71 @@
+"""What the refinement of a release begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.values import random_generator
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["Search", "Task"]
+
+
+class Search(Protocol):
+    """A search that goes on from a safe release."""
+
+    def descend(self, limit: float | None) -> None:
+        """Change what gains, until nothing does, or the limit in seconds is reached."""
+
+    def restart(self, limit: float, rng: np.random.Generator) -> None:
+        """Change something at random and descend again, until the limit in seconds is reached."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Task:
+    """A release that is to lose less: the parameters of `pdanon.refine`, checked.
+
+    Parameters
+    ----------
+    original : pandas.DataFrame
+        What the release was made from.
+    position : int
+        Which of its columns was recoded.
+    result : Anonymized
+        A safe release.
+    asked : mapping
+        ``loss``, ``time_limit`` and ``random_state``, as they were given.
+    limit : float or None
+        Seconds.
+    started : float
+        Since when they are counted; a value of ``time.perf_counter()``.
+    """
+
+    original: pd.DataFrame
+    position: int
+    result: Anonymized
+    asked: Mapping[str, Any]
+    limit: float | None
+    started: float
+
+    @property
+    def itemsets(self) -> Itemsets:
+        """The column that was recoded, encoded anew."""
+        return Itemsets.from_series(self.original.iloc[:, self.position])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is recorded of the refined release: what the first one was asked, and what this one."""
+        own = {f"refine_{name}": value for name, value in self.asked.items()}
+        return {**self.result.parameters, "refine": True, **own}
+
+    def run(self, search: Search) -> None:
+        """Search until nothing gains; with a limit go on at random until it is reached."""
+        search.descend(self.limit)
+        if self.limit is not None:
+            search.restart(self.limit, random_generator(self.asked["random_state"]))

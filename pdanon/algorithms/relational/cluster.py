@@ -1,0 +1,120 @@
+"""Cluster: a random seed and the rows that are nearest to it, again and again.
+
+Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
+Attributes", ECML PKDD 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.relational.covers import Covers, numbered
+from pdanon.algorithms.relational.quasi import Classes, QuasiTable
+from pdanon.algorithms.relational.release import form
+from pdanon.hierarchy import HierarchyLike
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["cluster", "form_clusters"]
+
+
+def cluster(
+    frame: pd.DataFrame,
+    *,
+    k: int,
+    quasi: Sequence[Hashable],
+    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
+) -> Anonymized:
+    """Make small clusters of rows around random seeds, and publish what covers each.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person. It is not modified.
+    k : int
+        Least number of rows that an attacker's knowledge must match; at least 2.
+    quasi : sequence of hashable
+        Labels of the columns that an attacker may know.
+    hierarchies : mapping, optional
+        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    random_state : int, Generator or None
+        Where the seeds come from.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Anonymized
+        A local recoding: a value may be published differently in two clusters.
+
+    Raises
+    ------
+    InfeasibleError
+        If there are fewer than k, but more than 0, rows.
+    HierarchyError
+        If a hierarchy is not a tree or lacks values of its column.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is not what it should be.
+
+    Notes
+    -----
+    Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, one of them, the seed, is drawn, and takes
+    the k - 1 rows that lose the least NCP together with it (ties: the first in the table). Each row that
+    is left at last joins the cluster that has the least NCP with it (ties: the oldest). Clusters that
+    become equal are one class.
+
+    Cost: time of rows squared / k and memory of a few numbers a row, for each column.
+
+    References
+    ----------
+    .. [1] G. Poulis, G. Loukides, A. Gkoulalas-Divanis, S. Skiadopoulos, "Anonymizing Data with Relational
+       and Transaction Attributes", ECML PKDD 2013.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"age": [19, 22, 28, 39], "origin": ["France", "Greece", "Spain", "Spain"]})
+    >>> pdanon.cluster(df, k=2, quasi=["age", "origin"], random_state=0).frame
+            age           origin
+    0  [19, 22]  (France,Greece)
+    1  [19, 22]  (France,Greece)
+    2  [28, 39]            Spain
+    3  [28, 39]            Spain
+    """
+    asked = {"algorithm": "cluster", "random_state": random_state}
+    return form(frame, form_clusters, k, quasi, hierarchies, progress, asked)
+
+
+def form_clusters(
+    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]
+) -> Classes:
+    """Decide the clusters, as `cluster` says."""
+    left, clusters = np.arange(table.n_rows), []
+    while len(left) >= k:
+        seed = int(rng.integers(len(left)))
+        distances = table.widened(left[seed : seed + 1], left)
+        distances[seed] = -1
+        chosen = _least(distances, k)
+        clusters.append(left[chosen])
+        left = np.delete(left, chosen)
+        report(1)
+    covers, groups = Covers(table, clusters), numbered(clusters, table.n_rows)
+    for row in left.tolist():
+        values = [each.codes[row : row + 1] for each in table.attributes]
+        nearest = int(np.argmin(covers.losses_with(values)))
+        covers.add(nearest, values)
+        groups[row] = nearest
+    return Classes.of_members(table, groups)
+
+
+def _least(values: Numbers, count: int) -> Numbers:
+    """Places of the least values; of equal ones, the first."""
+    bound = np.partition(values, count - 1)[count - 1]
+    below = np.flatnonzero(values < bound)
+    return np.concatenate((below, np.flatnonzero(values == bound)[: count - len(below)]))

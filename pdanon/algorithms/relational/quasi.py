@@ -1,0 +1,416 @@
+"""The one door in for quasi-identifiers, and the classes of rows that are published alike."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pdanon.algorithms.relational.attributes import (
+    Attribute,
+    Cells,
+    Numbers,
+    Ranges,
+    Sets,
+    Tree,
+    common_unit,
+    shares,
+)
+from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.columns import find_quasi
+
+__all__ = ["Classes", "Formation", "QuasiTable", "group_rows", "least_class", "sums"]
+
+_EXACT = 2**53  # integers up to here are floats
+_DIGITS = 9  # after the point: numbers with more are compared by what floats hold of them
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class QuasiTable:
+    """The quasi-identifiers of a frame, encoded.
+
+    Parameters
+    ----------
+    positions : list of int
+        Where the columns are in the frame.
+    attributes : tuple of Attribute
+        The columns, in the order asked for.
+    codes : ndarray of int32, shape (rows, columns)
+        The values of each row, side by side.
+    """
+
+    positions: list[int]
+    attributes: tuple[Attribute, ...]
+    codes: Codes
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        quasi: Sequence[Hashable],
+        hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    ) -> QuasiTable:
+        """Encode columns of a frame.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The frame.
+        quasi : sequence of hashable
+            Labels of its quasi-identifiers.
+        hierarchies : mapping, optional
+            By label, what `Hierarchy.of` accepts.
+
+        Raises
+        ------
+        ColumnError, ParameterError, ItemsetDtypeError, HierarchyError
+            If a column cannot be a quasi-identifier, or a hierarchy does not fit.
+        """
+        positions = find_quasi(frame, quasi)
+        if hierarchies is not None and not isinstance(hierarchies, Mapping):
+            hint = "give a dict of hierarchies by column: hierarchies={'age': ...}"
+            got = type(hierarchies).__name__
+            raise ParameterError("hierarchies must be a mapping", where="hierarchies", got=got, hint=hint)
+        trees = dict(hierarchies or {})
+        labels = [frame.columns[position] for position in positions]
+        unused = [label for label in trees if label not in labels]
+        if unused:
+            hint = "a hierarchy is for a column that quasi= names"
+            raise ParameterError(
+                "a hierarchy belongs to no quasi-identifier", where="hierarchies", got=unused, hint=hint
+            )
+        makers = [
+            _maker(frame.iloc[:, position], trees.get(label))
+            for position, label in zip(positions, labels, strict=True)
+        ]
+        unit = common_unit([whole for wholes, _ in makers for whole in wholes], len(frame) * len(makers))
+        attributes = tuple(make(unit) for _, make in makers)
+        codes = np.empty((len(frame), len(attributes)), np.int32)
+        for number, attribute in enumerate(attributes):
+            codes[:, number] = attribute.codes
+        return cls(positions, attributes, codes)
+
+    @property
+    def unit(self) -> int:
+        """What is lost by a value of which nothing is known."""
+        return self.attributes[0].unit
+
+    def take(self, rows: Numbers) -> QuasiTable:
+        """Some of the rows; what a value loses is still a share of all values of the table."""
+        attributes = tuple(replace(each, codes=each.codes[rows]) for each in self.attributes)
+        return QuasiTable(self.positions, attributes, self.codes[rows])
+
+    def check_feasible(self, k: int) -> None:
+        """Check that the rows can hide in each other: there are 0 or at least k."""
+        if 0 < self.n_rows < k:
+            raise InfeasibleError(
+                "k is larger than the number of rows",
+                got=f"k={k}, {self.n_rows} rows",
+                hint="choose a smaller k, or more rows",
+            )
+
+    def widened(self, members: Numbers, rows: Numbers) -> Numbers:
+        """What is lost by what covers some rows and one more, for each of other rows."""
+        from pdanon._kernels import quasi
+
+        tables = [each.widened(each.codes[members]) for each in self.attributes]
+        starts = np.cumsum([0, *map(len, tables[:-1])])
+        losses = np.empty(len(rows), np.int64)
+        quasi.look_up(np.concatenate(tables), starts, self.codes, rows, losses)
+        return losses
+
+    def distinct(self) -> tuple[list[Codes], Numbers]:
+        """The combinations of values that occur, attribute by attribute, and the rows that have each."""
+        groups = group_rows([each.codes for each in self.attributes], self.n_rows)
+        _, first, counts = np.unique(groups, return_index=True, return_counts=True)
+        return [each.codes[first] for each in self.attributes], counts
+
+    def by_height(self) -> QuasiTable:
+        """The same, where a node of a hierarchy loses its height, not the number of its leaves."""
+        return replace(self, attributes=tuple(each.by_height() for each in self.attributes))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Classes:
+    """Rows that are published alike.
+
+    Parameters
+    ----------
+    of_row : ndarray of int64, shape (rows,)
+        Class of each row, numbered in the order of their first rows.
+    cells : tuple of Cells
+        What each class is published as, attribute by attribute.
+    unit : int
+        What is lost by a value of which nothing is known.
+    """
+
+    of_row: Numbers
+    cells: tuple[Cells, ...]
+    unit: int
+
+    @classmethod
+    def of_members(cls, table: QuasiTable, groups: Numbers) -> Classes:
+        """Publish groups of rows as what covers their members; those that become equal are one class.
+
+        Parameters
+        ----------
+        table : QuasiTable
+            The rows.
+        groups : ndarray of int64, shape (rows,)
+            Group of each row.
+        """
+        names, groups = np.unique(groups, return_inverse=True)
+        cells = [each.generalize(groups, each.codes, len(names)) for each in table.attributes]
+        return cls._merged(groups, cells, len(names), table.unit)
+
+    @classmethod
+    def of_values(cls, table: QuasiTable, groups: Sequence[Numbers]) -> Classes:
+        """Publish equal values alike, throughout the table.
+
+        Parameters
+        ----------
+        table : QuasiTable
+            The rows.
+        groups : sequence of ndarray of int64, one an attribute
+            The node of each of its values or, without a hierarchy, any number shared by a group.
+        """
+        cells = []
+        for attribute, of_value in zip(table.attributes, groups, strict=True):
+            by_value = attribute.recode(of_value)
+            cells.append(replace(by_value, numbers=by_value.numbers[attribute.codes]))
+        return cls._merged(np.arange(table.n_rows), cells, table.n_rows, table.unit)
+
+    @classmethod
+    def _merged(cls, groups: Numbers, cells: Sequence[Cells], n_groups: int, unit: int) -> Classes:
+        alike = group_rows([each.numbers for each in cells], n_groups)
+        of_row = alike[groups]
+        names, first = np.unique(of_row, return_index=True)
+        rank = np.empty(len(names), np.int64)
+        rank[np.argsort(first)] = np.arange(len(names))
+        chosen = groups[np.sort(first)]  # a group of each class
+        return cls(rank[of_row], tuple(replace(each, numbers=each.numbers[chosen]) for each in cells), unit)
+
+    @property
+    def sizes(self) -> Numbers:
+        """Number of rows of each class."""
+        return np.bincount(self.of_row, minlength=len(self))
+
+    @property
+    def penalties(self) -> Numbers:
+        """What each row of a class loses, summed over the attributes."""
+        return np.sum([each.penalties[each.numbers] for each in self.cells], axis=0)
+
+    @property
+    def ncp(self) -> float:
+        """Normalized certainty penalty, averaged over rows and attributes."""
+        everything = self.unit * len(self.cells) * len(self.of_row)
+        return int(self.sizes @ self.penalties) / everything if everything else 0.0
+
+    def __len__(self) -> int:
+        return len(self.cells[0].numbers)
+
+
+# How a formation decides: the quasi-identifiers, k, where chance comes from, and whom to tell of progress.
+Formation: TypeAlias = Callable[[QuasiTable, int, np.random.Generator, Callable[[int], Any]], Classes]
+
+
+def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:
+    """Number of the combination of keys that each row has, in their order."""
+    packed, space = np.zeros(n_rows, np.int64), 1
+    for key in keys:
+        base = int(key.max(initial=0)) + 1
+        if space * base >= 2**62:
+            packed = np.unique(packed, return_inverse=True)[1]
+            space = int(packed.max(initial=0)) + 1
+        packed, space = packed * base + key, space * base
+    return np.unique(packed, return_inverse=True)[1]
+
+
+def sums(groups: Numbers, values: Numbers) -> Numbers:
+    """Sum of the values of each group, exactly."""
+    totals = np.zeros(int(groups.max(initial=-1)) + 1, np.int64)
+    np.add.at(totals, groups, values)
+    return totals
+
+
+def least_class(keys: Sequence[NDArray[Any]], weights: Numbers) -> int:
+    """Rows of the smallest class of equal keys, given how many rows each combination stands for."""
+    return int(sums(group_rows(keys, len(weights)), weights).min(initial=np.iinfo(np.int64).max))
+
+
+def _maker(
+    column: pd.Series[Any], source: HierarchyLike | None
+) -> tuple[list[int], Callable[[int], Attribute]]:
+    """Encode a column: with a hierarchy, as numbers or times, or as values without an order.
+
+    Returns
+    -------
+    wholes : list of int
+        What its losses are shares of.
+    make : callable
+        From the loss where nothing is known to the attribute.
+    """
+    values = _single_values(column)
+    missing = values.lengths == 0
+    n = values.n_items
+    codes = np.full(values.n_rows, n, np.int32)
+    codes[~missing] = values.codes
+    some_missing = bool(missing.any())
+    if source is not None:
+        hierarchy, nodes = _cover(column.name, source, values.texts())
+        wholes = [hierarchy.n_leaves + some_missing, hierarchy.height]
+        return wholes, partial(Tree.of, codes, hierarchy, nodes, some_missing)
+    kind = values.vocabulary.type
+    if isinstance(column.dtype, pd.CategoricalDtype) or not _is_measured(kind):
+        return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
+    numbers = _numbers(values.vocabulary)
+    if some_missing and pa.types.is_integer(kind) and n and max(-int(numbers[0]), int(numbers[-1])) > _EXACT:
+        hint = "give it a hierarchy, or turn it into text"
+        raise ParameterError(
+            "a column has missing values and integers beyond 2**53, which no interval can hold",
+            where=f"column {column.name!r}",
+            hint=hint,
+        )
+    if not np.isfinite(numbers.astype(np.float64)).all():
+        raise ParameterError(
+            "a quasi-identifier holds infinite numbers",
+            where=f"column {column.name!r}",
+            got=f"{int((~np.isfinite(numbers.astype(np.float64)))[values.codes].sum())} rows",
+            hint="replace them, by missing values for example",
+        )
+    if n == 1 and some_missing:  # its range would not tell who has it from who may
+        return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
+    steps, ends = _steps(numbers), _ends(values.vocabulary, numbers)
+    return (
+        [int(steps[-1])] if n and steps is not None else [],
+        lambda unit: Ranges(codes, *ends, _positions(numbers, steps, unit), some_missing, unit),
+    )
+
+
+def _single_values(column: pd.Series[Any]) -> Itemsets:
+    """The column as sets of one value, or none where it is missing."""
+    try:
+        return Itemsets.from_arrow(_single_lists(column))
+    except (ItemsetDtypeError, pa.ArrowException, TypeError, ValueError):
+        pass
+    # Raised outside the handler: Arrow's own message would carry a value along as the context.
+    hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
+    raise ItemsetDtypeError(
+        "the values of a quasi-identifier are not of one known type",
+        where=f"column {column.name!r}",
+        got=f"dtype {str(column.dtype).split('<')[0].split('[')[0]}",
+        hint=hint,
+    )
+
+
+def _single_lists(column: pd.Series[Any]) -> pa.Array:
+    if pd.api.types.is_object_dtype(column.dtype):
+        lists = [[] if lacking else [value] for value, lacking in zip(column, column.isna(), strict=True)]
+        return Itemsets.from_series(pd.Series(lists, dtype=object)).to_arrow()
+    values = pa.array(pa.chunked_array([pa.array(column)]).combine_chunks())
+    values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
+    present = pc.invert(pc.is_null(values, nan_is_null=True))
+    offsets = np.concatenate(([0], np.cumsum(present.to_numpy(zero_copy_only=False))))
+    return pa.LargeListArray.from_arrays(offsets, values.filter(present))
+
+
+def _cover(
+    label: Hashable, source: HierarchyLike, texts: Sequence[str]
+) -> tuple[Hierarchy, NDArray[np.int32]]:
+    try:
+        return Hierarchy.of(source, texts).cover(texts)
+    except (HierarchyError, ParameterError) as error:
+        raise type(error)(str(error), where=f"hierarchies[{label!r}]") from None
+
+
+def _is_measured(kind: pa.DataType) -> bool:
+    """Whether values of a type are so far from each other, and not just different."""
+    types = pa.types
+    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+    return bool(number or types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind))
+
+
+def _numbers(vocabulary: pa.Array) -> NDArray[Any]:
+    """The values as numbers: times as a count of their unit."""
+    kind = vocabulary.type
+    if pa.types.is_decimal(kind):  # by way of text, which gives the nearest number
+        vocabulary, wanted = vocabulary.cast(pa.string()), pa.float64()
+    elif pa.types.is_floating(kind):
+        wanted = pa.float64()
+    elif pa.types.is_uint64(kind):
+        wanted = kind
+    else:
+        vocabulary = vocabulary.cast(pa.int32()) if pa.types.is_date32(kind) else vocabulary
+        wanted = pa.int64()
+    return np.asarray(vocabulary.cast(wanted).to_numpy(zero_copy_only=False))
+
+
+def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> tuple[pd.Index[Any], pd.Index[Any]]:
+    """Where intervals begin and end that have the values at their ends."""
+    kind = vocabulary.type
+    if pa.types.is_decimal(kind):
+        exact = vocabulary.to_pylist()  # compare exactly with floats
+        above = np.fromiter(map(operator.gt, numbers.tolist(), exact), np.bool_, len(exact))
+        below = np.fromiter(map(operator.lt, numbers.tolist(), exact), np.bool_, len(exact))
+        lower = np.where(above, np.nextafter(numbers, -np.inf), numbers)
+        return pd.Index(lower), pd.Index(np.where(below, np.nextafter(numbers, np.inf), numbers))
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        ends = pd.Index(vocabulary.to_pandas())
+    elif pa.types.is_date(kind):
+        ends = pd.Index(vocabulary.cast(pa.timestamp("ms")).to_pandas())
+    else:
+        ends = pd.Index(numbers)
+    return ends, ends
+
+
+def _texts(vocabulary: pa.Array) -> list[str]:
+    """How values are published in sets; durations as pandas writes them, not as a count of their unit."""
+    if pa.types.is_duration(vocabulary.type):
+        vocabulary = pa.array(pd.Series(vocabulary, dtype=pd.ArrowDtype(vocabulary.type)).astype("str").array)
+    texts: list[str] = vocabulary.cast(pa.large_string()).to_pylist()
+    return texts
+
+
+def _steps(numbers: NDArray[Any]) -> NDArray[np.uint64] | None:
+    """How many steps of one size the numbers are above the least; None if they have too many digits."""
+    if numbers.dtype == np.float64:
+        for digits in range(_DIGITS + 1):
+            whole = np.rint(numbers * 10.0**digits)
+            if (np.abs(whole) >= _EXACT).any():
+                return None
+            if (whole / 10.0**digits == numbers).all():
+                numbers = whole.astype(np.int64)
+                break
+        else:
+            return None
+    above = numbers.astype(np.uint64) - numbers[:1].astype(np.uint64)  # which needs one more bit
+    return above // max(np.gcd.reduce(above, initial=np.uint64(0)), np.uint64(1))
+
+
+def _positions(numbers: NDArray[Any], steps: NDArray[np.uint64] | None, unit: int) -> Numbers:
+    """Where the numbers are between the least, 0, and the largest, ``unit``; rounded down."""
+    whole = int(steps[-1]) if steps is not None and len(steps) else 0
+    if steps is not None and whole and unit % whole == 0:
+        return shares(steps.astype(np.int64), whole, unit)
+    # Halves: a difference of two floats may be none.
+    above = numbers * 0.5 - numbers[:1] * 0.5 if steps is None else steps.astype(np.float64)
+    if not above.any():  # one number, or several that floats are too coarse for
+        return np.zeros(len(numbers), np.int64)
+    positions = np.minimum(np.floor(above / above[-1] * unit).astype(np.int64), unit)
+    positions[-1] = unit
+    return positions

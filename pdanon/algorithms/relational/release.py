@@ -1,0 +1,89 @@
+"""The one door out for quasi-identifiers: released columns, the table of classes, and the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
+from pdanon.guarantees import KAnonymity
+from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.values import random_generator
+from pdanon.recoding.release import demand, pass_through
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["class_table", "form", "with_classes"]
+
+
+def form(
+    frame: pd.DataFrame,
+    formation: Formation,
+    k: int,
+    quasi: Sequence[Hashable],
+    hierarchies: Mapping[Hashable, HierarchyLike] | None,
+    progress: bool,
+    asked: Mapping[str, Any],
+) -> Anonymized:
+    """Encode, decide, apply, audit: what all relational algorithms do.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The original; it is not modified.
+    formation : Formation
+        How classes are decided.
+    k, quasi, hierarchies, progress
+        As in the algorithms.
+    asked : mapping
+        The name of the algorithm, and the parameters that not all have.
+    """
+    guarantee = KAnonymity(k, quasi)
+    table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
+    table.check_feasible(guarantee.k)
+    rng = random_generator(asked.get("random_state"))
+    with progress_bar(progress, asked["algorithm"], "steps") as report:
+        classes = formation(table, guarantee.k, rng, report)
+    released = with_classes(frame, table, classes)
+    audit = guarantee.audit(released)
+    demand(audit)
+    return Anonymized(
+        released,
+        _no_items(),
+        class_table(released, table, classes.of_row),
+        pd.Series(classes.of_row, index=frame.index, name="group"),
+        guarantee,
+        pd.Series({"NCP_relational": classes.ncp}, name="loss", dtype="float64"),
+        {**asked, "k": guarantee.k, "quasi": list(guarantee.quasi), "hierarchies": hierarchies},
+        pass_through(frame, table.positions),
+    )
+
+
+def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd.DataFrame:
+    """A copy of a frame with generalized quasi-identifiers; all else, index and attrs as they were."""
+    copy = frame.copy(deep=False)
+    for position, cells in zip(table.positions, classes.cells, strict=True):
+        copy.isetitem(position, cells.values.take(cells.numbers[classes.of_row]))
+    return copy
+
+
+def class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any]) -> pd.DataFrame:
+    """One row a group of rows: ``group, size``, then the generalized quasi-identifiers."""
+    _, first, sizes = np.unique(of_row, return_index=True, return_counts=True)
+    columns = released.iloc[first, table.positions].reset_index(drop=True)
+    columns.attrs = {}
+    columns.insert(0, "size", sizes, allow_duplicates=True)
+    columns.insert(0, "group", np.arange(len(columns)), allow_duplicates=True)
+    return columns
+
+
+def _no_items() -> pd.DataFrame:
+    """A mapping table without rows: no item was recoded."""
+    number, text = np.dtype("int64"), pd.ArrowDtype(pa.string())
+    dtypes: dict[str, Any] = {"group": number, "item": text, "generalized": text, "support": number}
+    return pd.DataFrame(columns=[*dtypes]).astype(dtypes)

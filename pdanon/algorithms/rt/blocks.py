@@ -1,0 +1,89 @@
+"""Blocks of rows: what an algorithm sees of a table with quasi-identifiers and items, whole or in parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from pdanon.algorithms.progress import Report
+from pdanon.algorithms.relational import FORMATIONS
+from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.relational.mondrian import cut_evenly
+from pdanon.algorithms.relational.quasi import QuasiTable
+from pdanon.algorithms.rt.transactions import Transactions
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.values import check_count
+
+__all__ = ["Block"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Block:
+    """Rows, as the algorithms see them: integers, which can be sent to another process.
+
+    Parameters
+    ----------
+    k : int
+        Least number of rows of a cluster.
+    table : QuasiTable
+        Their quasi-identifiers. What is lost of them is a share of the whole table.
+    transactions : Transactions
+        Their transactions, and how these are anonymized.
+    """
+
+    k: int
+    table: QuasiTable
+    transactions: Transactions
+
+    @property
+    def most(self) -> int:
+        """The loss of all rows together, if nothing were known of their quasi-identifiers."""
+        return self.table.unit * len(self.table.attributes) * self.table.n_rows
+
+    def take(self, rows: Numbers) -> Block:
+        """Some of the rows."""
+        itemsets = self.transactions.itemsets.take(rows)
+        return Block(self.k, self.table.take(rows), replace(self.transactions, itemsets=itemsets))
+
+    def cut(self, block_rows: Any) -> list[Numbers]:
+        """The rows of blocks of at most so many rows; of a single one if that is None.
+
+        Raises
+        ------
+        ParameterError
+            If a block might have too few rows for a cluster.
+        """
+        if block_rows is None:
+            return [np.arange(self.table.n_rows)]
+        hint = "a block is cut in two, and either half needs k rows"
+        return cut_evenly(self.table, check_count(block_rows, "block_rows", least=2 * self.k, hint=hint))
+
+    def groups(self, cluster: str, rng: np.random.Generator, report: Report) -> Numbers:
+        """Small clusters of rows that are alike in their quasi-identifiers; ``cluster`` of `FORMATIONS`."""
+        return FORMATIONS[cluster](self.table, self.k, rng, report).of_row
+
+    def protect(self, groups: Numbers, report: Report) -> Codes:
+        """What each occurrence becomes, cluster of rows by cluster of rows."""
+        numbers = np.full(len(self.transactions.itemsets.codes), -1, np.int32)
+        order = np.argsort(groups, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+            places, own = self.transactions.protect(rows)
+            numbers[places] = own
+            report(1)
+        return numbers
+
+    def joined(
+        self, blocks: Sequence[Numbers], parts: Sequence[tuple[Numbers, Codes]]
+    ) -> tuple[Numbers, Codes]:
+        """The clusters, and what each occurrence becomes, of these rows, given those of their blocks."""
+        groups = np.empty(self.table.n_rows, np.int64)
+        numbers = np.empty(len(self.transactions.itemsets.codes), np.int32)
+        first = 0
+        for rows, (own, became) in zip(blocks, parts, strict=True):
+            groups[rows] = own + first
+            numbers[self.transactions.itemsets.places(rows)] = became
+            first += int(own.max(initial=-1)) + 1
+        return groups, numbers

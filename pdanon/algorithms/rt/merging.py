@@ -1,0 +1,159 @@
+"""Clusters of rows that are merged, and what that costs on either side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.relational.covers import Covers, numbered
+from pdanon.algorithms.relational.quasi import QuasiTable
+from pdanon.algorithms.rt.transactions import Transactions
+from pdanon.itemsets.codes import Itemsets
+
+__all__ = ["Merging", "candidates", "distances"]
+
+
+class Merging:
+    """Clusters of rows, with the loss of their quasi-identifiers kept current.
+
+    Clusters are numbered in the order of their first rows; a merged one takes the place of the first.
+
+    Parameters
+    ----------
+    table : QuasiTable
+        The quasi-identifiers.
+    groups : ndarray of int64, shape (rows,)
+        The cluster of each row to begin with.
+    itemsets : Itemsets
+        The transactions.
+
+    Attributes
+    ----------
+    rows : list of ndarray of int64
+        The rows of each cluster, longest transactions first.
+    losses : ndarray of int64, shape (clusters,)
+        What each row of a cluster loses, summed over the quasi-identifiers.
+
+    Notes
+    -----
+    The distance (BTD) of a cluster is that of its two transactions that are farthest apart: low where they
+    are short and alike. A merge raises neither of the transactions' parts by more than the pairs between.
+    """
+
+    def __init__(self, table: QuasiTable, groups: Numbers, itemsets: Itemsets) -> None:
+        lengths = itemsets.lengths
+        order = np.lexsort((-lengths, groups))
+        self.rows = np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(order) else []
+        self._table = table
+        self._transactions = itemsets.codes, itemsets.offsets
+        self._covers = Covers(table, self.rows)
+        self.losses = self._covers.losses
+        self._distances: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def sizes(self) -> Numbers:
+        """Number of rows of each cluster."""
+        return np.array([len(rows) for rows in self.rows], np.int64)
+
+    @property
+    def total(self) -> int:
+        """Loss of all rows together."""
+        return int(self.sizes @ self.losses)
+
+    @property
+    def groups(self) -> Numbers:
+        """The cluster of each row."""
+        return numbered(self.rows, self._table.n_rows)
+
+    @property
+    def seed(self) -> int:
+        """The cluster whose rows lose least."""
+        return int(np.argmin(self.losses))
+
+    def losses_with(self, seed: int) -> Numbers:
+        """What a row loses in the union of a cluster with each cluster."""
+        return self._covers.losses_with(self._covers.of(seed))
+
+    def totals_with(self, seed: int, losses: Numbers) -> Numbers:
+        """Loss of all rows together after each merge with a cluster, whose unions lose ``losses``."""
+        sizes = self.sizes
+        alone = sizes * self.losses
+        return self.total - alone - alone[seed] + (sizes + sizes[seed]) * losses
+
+    def distances_with(self, seed: int) -> NDArray[np.float64]:
+        """Distance (BTD) within the union of a cluster with each cluster."""
+        from pdanon._kernels import merging
+
+        result = self._own_distances().copy()
+        bounds = np.concatenate(([0], np.cumsum(self.sizes)))
+        members = np.concatenate(self.rows)
+        merging.joined(self.rows[seed], members, bounds, result[seed], *self._transactions, result)
+        return result
+
+    def merge(self, seed: int, other: int, loss: int) -> None:
+        """Merge two clusters; ``loss`` is what a row of the union loses."""
+        from pdanon._kernels import merging
+
+        first, last = sorted((seed, other))
+        if self._distances is not None:
+            own = float(self._distances[[seed, other]].max())
+            joined = merging.farthest(self.rows[seed], self.rows[other], *self._transactions, own)
+            self._distances = np.delete(self._distances, last)
+            self._distances[first] = joined
+        lengths = np.diff(self._transactions[1])
+        rows = np.sort(np.concatenate((self.rows[first], self.rows[last])))
+        self.rows[first] = rows[np.argsort(-lengths[rows], kind="stable")]
+        del self.rows[last]
+        self._covers.add(first, self._covers.of(last))
+        self._covers.remove(last)
+        self.losses = np.delete(self.losses, last)
+        self.losses[first] = loss
+
+    def _own_distances(self) -> NDArray[np.float64]:
+        from pdanon._kernels import merging
+
+        if self._distances is None:
+            self._distances = np.array(
+                [merging.farthest(rows, rows, *self._transactions, -1.0) for rows in self.rows]
+            )
+        return self._distances
+
+
+def candidates(seed: int, losses: Numbers, far: NDArray[Any] | None, merge: str) -> Numbers:
+    """The clusters that a cluster may be merged with, best first; of equal ones the first.
+
+    Parameters
+    ----------
+    seed : int
+        The cluster.
+    losses : ndarray of int64, shape (clusters,)
+        What a row loses in the union with each, on the relational side.
+    far : ndarray of float or of fractions, shape (clusters,), or None
+        The same on the transactions' side, or a stand-in for it; None where it is not looked at.
+    merge : {"R", "T", "RT"}
+        Which side decides. For both, the ranks on either side are added; of equal sums the smaller
+        relational loss decides.
+    """
+    others = np.delete(np.arange(len(losses)), seed)
+    by_loss = np.argsort(losses[others], kind="stable")
+    if merge == "R" or far is None:
+        return others[by_loss]
+    by_far = np.argsort(far[others], kind="stable")
+    if merge == "T":
+        return others[by_far]
+    rank, rank_far = np.argsort(by_loss), np.argsort(by_far)
+    return others[np.lexsort((rank, rank + rank_far))]
+
+
+def distances(merging: Merging, seed: int, transactions: Transactions | None) -> NDArray[Any]:
+    """How far the transactions of a cluster are from those of each, or what they would lose together."""
+    if transactions is None:
+        return merging.distances_with(seed)
+    unions = (np.concatenate((merging.rows[seed], rows)) for rows in merging.rows)
+    return np.array([transactions.average_loss(union) for union in unions], object)

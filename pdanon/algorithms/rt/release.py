@@ -1,0 +1,255 @@
+"""RT-datasets: what their algorithms have in common, from the frame to clusters, and back to a release."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.algorithms.items.apriori import covering
+from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.relational.quasi import Classes, QuasiTable
+from pdanon.algorithms.relational.release import class_table, with_classes
+from pdanon.algorithms.rt.blocks import Block
+from pdanon.algorithms.rt.transactions import (
+    Transactions,
+    by_cuts,
+    by_diverse_cuts,
+    by_sets,
+    check_transaction,
+)
+from pdanon.errors import ParameterError
+from pdanon.guarantees import KKm, KLm
+from pdanon.guarantees.named import named_items
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.codes import Codes, Itemsets, beside
+from pdanon.itemsets.columns import find_column, quasi_labels, with_column
+from pdanon.itemsets.values import check_known
+from pdanon.recoding.loss import information_loss
+from pdanon.recoding.recoding import Recoding, mapping_table
+from pdanon.recoding.release import demand, pass_through
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["Dataset", "at_least"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Dataset:
+    """A frame with quasi-identifiers and transactions, encoded.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The original; it is not modified.
+    positions : list of int
+        Where the list columns are. The items of several are one transaction.
+    columns : list of Itemsets
+        These columns.
+    guarantee : KKm or KLm
+        What its release must fulfil.
+    table : QuasiTable
+        The quasi-identifiers.
+    transactions : Transactions
+        The transactions, and how they are anonymized.
+    trees : list of Hierarchy or None
+        Those of the items, column by column; None where sets are published.
+    """
+
+    frame: pd.DataFrame
+    positions: list[int]
+    columns: list[Itemsets]
+    guarantee: KKm | KLm
+    table: QuasiTable
+    transactions: Transactions
+    trees: list[Hierarchy] | None
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        column: Hashable | None,
+        *,
+        k: int,
+        m: int | None,
+        quasi: Sequence[Hashable],
+        hierarchies: Mapping[Hashable, HierarchyLike] | None,
+        columns: Sequence[Hashable] | None,
+        sensitive: Iterable[Any] | None,
+        l: int | None,  # noqa: E741  (its name in the literature)
+        transaction: str,
+        hierarchy: HierarchyLike | None,
+        options: Mapping[str, Any] | None,
+        tum: str = "ncp",
+    ) -> Dataset:
+        """Encode a frame; parameters as in the algorithms."""
+        guarantee = _guarantee(k, m, quasi, column, columns, sensitive, l)
+        chosen = check_transaction(transaction, hierarchy, options)
+        check_known(tum, ("ncp", "ul"), "measure of transactions", where="tum")
+        labels = [column] if columns is None else quasi_labels(columns, "columns")
+        positions = [find_column(frame, label) for label in labels]
+        sets = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
+        table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
+        table.check_feasible(guarantee.k)
+        itemsets, column_of = beside(sets)
+        data = frame, positions, sets, guarantee, table
+        task = itemsets, guarantee.k, guarantee.m, tum
+        if isinstance(guarantee, KLm):
+            if transaction != "apriori" or hierarchy is None:
+                hint = 'transaction="apriori" with a hierarchy of the items that are not sensitive'
+                raise ParameterError(
+                    "only apriori hides sensitive items", where="transaction", got=transaction, hint=hint
+                )
+            hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
+            tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
+            diversity = min(guarantee.l, len(frame) + 1)  # as in the audit: products must not overflow
+            return cls(*data, by_diverse_cuts(*task, tree, leaves, hidden, diversity), [tree])
+        if hierarchy is None:
+            several = column_of if len(sets) > 1 else None
+            return cls(*data, by_sets(transaction, *task, chosen, several), None)
+        sources = [hierarchy] if columns is None else _one_each(hierarchy, labels)
+        texts = [each.texts() for each in sets]
+        covers = [Hierarchy.of(source, own).cover(own) for source, own in zip(sources, texts, strict=True)]
+        trees = [tree for tree, _ in covers]
+        tree, leaves = _joint(trees, [nodes for _, nodes in covers])
+        return cls(*data, by_cuts(transaction, *task, chosen, tree, leaves, len(sets) > 1), trees)
+
+    @property
+    def whole(self) -> Block:
+        """All rows, without the frame."""
+        return Block(self.guarantee.k, self.table, self.transactions)
+
+    def release(self, groups: Numbers, numbers: Codes, asked: Mapping[str, Any]) -> Anonymized:
+        """Publish clusters of rows, each occurrence as what it becomes, and audit that from scratch.
+
+        Parameters
+        ----------
+        groups : ndarray of int64, shape (rows,)
+            The cluster of each row. Two may be published alike; their items are recoded apart all the same.
+        numbers : ndarray of int32, shape (occurrences,)
+            What each occurrence becomes, as :class:`Transactions` says.
+        asked : mapping
+            What was asked, for the record.
+        """
+        classes = Classes.of_members(self.table, groups)
+        of_row = _in_order(groups)
+        released = with_classes(self.frame, self.table, classes)
+        mappings, losses = [], []
+        for position, column, recoding in zip(
+            self.positions, self.columns, self._recodings(groups, numbers, of_row), strict=True
+        ):
+            itemsets = _enough_present(column, of_row, self.guarantee.k)
+            released = with_column(released, position, recoding.apply(itemsets).to_pandas())
+            mappings.append(mapping_table(itemsets, recoding))
+            losses.append(information_loss(itemsets, recoding))
+        mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
+        guarantee = self.guarantee.with_mapping(mapping)
+        demand(guarantee.audit(released, self.frame.columns[self.positions[0]]))
+        weights = np.array([len(itemsets.codes) for itemsets in self.columns])
+        loss = losses[0]
+        if len(losses) > 1:  # each measure of occurrences; UL is of one vocabulary
+            shares = pd.DataFrame(losses).drop(columns="UL").mul(weights / max(weights.sum(), 1), axis=0)
+            loss = shares.sum().rename("loss")
+        loss["NCP_relational"] = classes.ncp
+        return Anonymized(
+            released,
+            mapping,
+            class_table(released, self.table, of_row),
+            pd.Series(of_row, index=self.frame.index, name="group"),
+            guarantee,
+            loss,
+            dict(asked),
+            pass_through(self.frame, [*self.positions, *self.table.positions]),
+        )
+
+    def _recodings(self, groups: Numbers, numbers: Codes, of_row: Codes) -> Iterable[Recoding]:
+        """The recoding of each list column."""
+        joined = self.transactions.itemsets
+        if self.trees is None:  # a cluster's sets are told apart from those of another
+            numbers = np.where(numbers >= 0, groups[joined.rows] * joined.n_items + numbers, -1)
+        first_item, first_node = 0, int(len(self.columns) > 1)
+        for place, itemsets in enumerate(self.columns):
+            own = (joined.codes >= first_item) & (joined.codes < first_item + itemsets.n_items)
+            first_item += itemsets.n_items
+            if self.trees is None:
+                yield Recoding.of_clusters(numbers[own], itemsets, of_row)
+                continue
+            nodes = np.where(numbers[own] >= 0, numbers[own] - first_node, -1) if first_node else numbers[own]
+            first_node += self.trees[place].n_nodes
+            yield Recoding.of_cut(nodes, self.trees[place], of_row)
+
+
+def _enough_present(itemsets: Itemsets, groups: Codes, k: int) -> Itemsets:
+    """The same rows, but missing ones empty if fewer than k of a group are not missing."""
+    present = np.bincount(groups[~itemsets.nulls])
+    few = (present > 0) & (present < k)
+    return itemsets.missing_as_empty() if few.any() else itemsets
+
+
+def at_least(share: float) -> str:
+    """A share as text, rounded up: who asks for as much gets it."""
+    return f"{np.ceil(share * 1e6) / 1e6:.6f}"
+
+
+def _guarantee(
+    k: Any, m: Any, quasi: Any, column: Any, columns: Any, sensitive: Any, diversity: Any
+) -> KKm | KLm:
+    if columns is not None and column is not None:
+        hint = "column is for one list column, columns for several"
+        raise ParameterError("column and columns do not go together", where="columns", hint=hint)
+    if (sensitive is None) != (diversity is None):
+        raise ParameterError(
+            "sensitive and l go together", hint="sensitive says what to protect, and l how well"
+        )
+    if diversity is None:
+        return KKm(k, m, quasi, columns)
+    if columns is not None:
+        raise ParameterError("sensitive items are those of one list column", where="columns")
+    return KLm(k, diversity, m, quasi, sensitive)
+
+
+def _one_each(hierarchy: Any, labels: Sequence[Hashable]) -> list[HierarchyLike]:
+    """The hierarchies of several list columns."""
+    hint = "with columns=, give a mapping: a hierarchy for each column"
+    if not isinstance(hierarchy, Mapping) or len(hierarchy) > len(labels):
+        raise ParameterError("there is not one hierarchy for each column", where="hierarchy", hint=hint)
+    for label in labels:
+        if label not in hierarchy:
+            raise ParameterError(f"column {label!r} has no hierarchy", where="hierarchy", hint=hint)
+    return [hierarchy[label] for label in labels]
+
+
+def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:
+    """Trees below one root, and their leaves in it; a single one is as it is."""
+    if len(trees) == 1:
+        return trees[0], leaves[0]
+    starts = np.cumsum([1, *(tree.n_nodes for tree in trees)])
+    parents = [
+        np.where(tree.parent < 0, 0, tree.parent + start) for tree, start in zip(trees, starts, strict=False)
+    ]
+    names = ("*", *(name for tree in trees for name in tree.names))
+    joint = Hierarchy(names, np.concatenate(([-1], *parents)).astype(np.int32))
+    moved = [nodes + start for nodes, start in zip(leaves, starts, strict=False)]
+    return joint, np.concatenate(moved).astype(np.int32)
+
+
+def _in_order(groups: Numbers) -> Codes:
+    """The groups numbered in the order of their first rows."""
+    _, first, own = np.unique(groups, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first)).astype(np.int32)[own]
+
+
+def _one_mapping(mappings: Sequence[pd.DataFrame], labels: Sequence[Hashable]) -> pd.DataFrame:
+    """The mappings of several columns one after the other, with the column that each line is of."""
+    if len(mappings) == 1:
+        return mappings[0]
+    kinds = {mapping["item"].dtype for mapping in mappings}
+    parts = []
+    for mapping, label in zip(mappings, labels, strict=True):
+        part = mapping.assign(column=pd.Series([label] * len(mapping), dtype=object))
+        if len(kinds) > 1:
+            part["item"] = part["item"].astype(mapping["generalized"].dtype)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,250 @@
+"""Rum-bound: lose as little as possible of the transactions, and no more than so much of the rest.
+
+Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
+Attributes", ECML PKDD 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.relational import FORMATIONS
+from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.rt.blocks import Block
+from pdanon.algorithms.rt.merging import Merging, candidates, distances
+from pdanon.algorithms.rt.release import Dataset, at_least
+from pdanon.algorithms.rt.transactions import Transactions
+from pdanon.algorithms.workers import check_jobs, sharing
+from pdanon.errors import InfeasibleError
+from pdanon.guarantees.parameters import check_share, lasting
+from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.values import check_known, random_generator
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["rum_bound"]
+
+
+def rum_bound(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int,
+    m: int | None = 2,
+    quasi: Sequence[Hashable],
+    delta: float,
+    merge: str = "RT",
+    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    columns: Sequence[Hashable] | None = None,
+    sensitive: Iterable[Any] | None = None,
+    l: int | None = None,  # noqa: E741  (its name in the literature)
+    cluster: str = "cluster",
+    transaction: str = "pcta",
+    hierarchy: HierarchyLike | None = None,
+    options: Mapping[str, Any] | None = None,
+    order: str = "btd",
+    tum: str = "ncp",
+    random_state: int | np.random.Generator | None = None,
+    block_rows: int | None = None,
+    n_jobs: int | Executor = 1,
+    progress: bool = False,
+) -> Anonymized:
+    """Anonymize quasi-identifiers and items; what the quasi-identifiers lose is bounded.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person. It is not modified.
+    column : hashable, optional
+        The list column. By default the only one.
+    k : int
+        Least number of rows that an attacker's knowledge must match; at least 2.
+    m : int or None
+        Most items that the attacker knows; None: all items of a row.
+    quasi : sequence of hashable
+        Labels of the other columns that an attacker may know.
+    delta : float
+        Most NCP that the quasi-identifiers may lose, averaged over rows and columns; in [0, 1].
+    merge : {"R", "T", "RT"}
+        Which clusters are merged: alike in their quasi-identifiers, in their transactions, or in both.
+    hierarchies : mapping, optional
+        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    columns : sequence of hashable, optional
+        Labels of several list columns, instead of ``column``: their items are one transaction, of which
+        the attacker knows up to m, and no set or category spans two columns.
+    sensitive : iterable, optional
+        Items that nobody is to learn: they are published as they are, or in no row of a cluster where they
+        could not hide, and are no part of an attacker's knowledge. Goes with ``l`` and
+        ``transaction="apriori"``.
+    l : int, optional
+        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
+    cluster : str
+        The algorithm that makes the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
+        ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
+    transaction : str
+        The algorithm that anonymizes the transactions of a cluster: any that gives k^m-anonymity.
+    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
+        The item taxonomy, if that algorithm needs one; with ``columns``, a mapping of one for each.
+    options : mapping, optional
+        What that algorithm is asked beyond: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
+        ``max_suppressed`` of ``coat`` and ``upcta``, ``time_limit`` of ``optimal``.
+    order : {"btd", "tum"}
+        Whether transactions are alike by their distance, or by what anonymizing them together loses, which
+        takes very much longer.
+    tum : {"ncp", "ul"}
+        What that loss is, with ``order="tum"``: NCP of the occurrences, or the paper's utility loss of the
+        rows.
+    random_state : int, Generator or None
+        Where the first clusters come from, if they are random.
+    block_rows : int, optional
+        Most rows that are anonymized together; at least 2k. A larger table is cut into blocks of rows that
+        are alike in their quasi-identifiers. By default it is not cut.
+    n_jobs : int or Executor
+        How many processes work on the blocks at the same time; or a ``concurrent.futures.Executor`` whose
+        workers do, such as ``client.get_executor()`` of Dask. The release is the same, whoever works.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Anonymized
+        A local recoding, with the table of ``classes``; ``loss["NCP_relational"]`` is at most ``delta``.
+
+    Raises
+    ------
+    InfeasibleError
+        If the first clusters lose more than ``delta`` already, or there are fewer than k, but more than 0,
+        rows.
+    HierarchyError
+        If a hierarchy is not a tree or lacks values.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is not what it should be.
+
+    Notes
+    -----
+    Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
+
+    Small clusters of rows are made, and merged: the cluster that loses
+    least with the first candidate whose union keeps the bound, until there is none. Larger clusters lose
+    more of the quasi-identifiers and less of the items, which are anonymized cluster by cluster at last. In
+    a cluster with items in fewer than k rows they are suppressed.
+
+    Blocks come of cutting the rows in two, and the parts again, in the column that is widest in them: there
+    are as few as can be, which differ by one row at most in size. Each has its own clusters, and no cluster
+    is in two. It may lose what its first clusters do, and its share of what is left by the bound of the
+    table; a block that is a single cluster does not use that up. What has this guarantee is the table:
+    all blocks are audited as one.
+
+    Several processes pay where there are many large blocks: each takes seconds to start. As always with
+    them, a script must begin its work below ``if __name__ == "__main__":``. If one is killed,
+    ``BrokenProcessPool`` is raised.
+
+    Cost: that of the first clusters; a step for each merge that compares one cluster with all others;
+    that of anonymizing the transactions. Both of the former grow with the square of the rows; in blocks, with
+    the rows times those of a block. Memory: a few numbers a row and an occurrence, and as much again for
+    blocks.
+
+    References
+    ----------
+    .. [1] G. Poulis, G. Loukides, A. Gkoulalas-Divanis, S. Skiadopoulos, "Anonymizing Data with Relational
+       and Transaction Attributes", ECML PKDD 2013.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame(
+    ...     {"age": [19, 22, 39, 40], "items": [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]}
+    ... )
+    >>> pdanon.rum_bound(df, k=2, m=2, quasi=["age"], delta=0.2, random_state=0).frame
+            age           items
+    0  [19, 22]  ['(cold,flu)']
+    1  [19, 22]  ['(cold,flu)']
+    2  [39, 40]  ['(cold,flu)']
+    3  [39, 40]  ['(cold,flu)']
+    >>> pdanon.rum_bound(df, k=2, m=2, quasi=["age"], delta=1, random_state=0).frame
+            age           items
+    0  [19, 40]  ['cold' 'flu']
+    1  [19, 40]         ['flu']
+    2  [19, 40]        ['cold']
+    3  [19, 40]  ['cold' 'flu']
+    """
+    bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
+    check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
+    check_known(order, ("btd", "tum"), "order of merges", where="order")
+    check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
+    task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
+    task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
+    task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
+    data = Dataset.of(frame, column, **task)
+    whole = data.whole
+    blocks = whole.cut(block_rows)
+    several, rng = len(blocks) > 1, random_generator(random_state)
+    parts = [whole.take(rows) for rows in blocks]
+    rngs = rng.spawn(len(parts)) if several else [rng]
+    with (
+        progress_bar(progress, "rum_bound", "steps") as report,
+        sharing(jobs if several else 1, report) as share,
+    ):
+        first = share(partial(_form, cluster), parts, rngs)
+        most = _allowed([total for _, total in first], [part.most for part in parts], bound)
+        groups, numbers = whole.joined(
+            blocks, share(partial(_anonymize, merge, order), parts, [groups for groups, _ in first], most)
+        )
+    asked = {"algorithm": "rum_bound", **task, "delta": delta, "merge": merge, "cluster": cluster}
+    asked |= {"order": order, "random_state": random_state, "block_rows": block_rows}
+    return data.release(groups, numbers, asked)
+
+
+def _form(cluster: str, block: Block, rng: np.random.Generator, report: Report) -> tuple[Numbers, int]:
+    """The first clusters of a block, and what its quasi-identifiers lose by them."""
+    groups = block.groups(cluster, rng, report)
+    return groups, Merging(block.table, groups, block.transactions.itemsets).total
+
+
+def _allowed(totals: list[int], most: list[int], bound: Fraction) -> list[int]:
+    """What each block may lose: what its first clusters do, and its share of what is left by the bound."""
+    left = int(bound * sum(most)) - sum(totals)
+    if left < 0:
+        raise InfeasibleError(
+            "the first clusters lose more of the quasi-identifiers than they may",
+            where="delta",
+            got=f"delta={float(bound):g}, they lose {at_least(sum(totals) / sum(most))}",
+            hint="choose delta at least as large, or another algorithm for the first clusters",
+        )
+    return [total + left * own // max(sum(most), 1) for total, own in zip(totals, most, strict=True)]
+
+
+def _anonymize(
+    merge: str, order: str, block: Block, groups: Numbers, most: int, report: Report
+) -> tuple[Numbers, Codes]:
+    """Merge the first clusters of a block; return the clusters, and what each occurrence becomes."""
+    merging = Merging(block.table, groups, block.transactions.itemsets)
+    while _merge(merging, most, merge, block.transactions if order == "tum" else None):
+        report(1)
+    return merging.groups, block.protect(merging.groups, report)
+
+
+def _merge(merging: Merging, most: int, merge: str, transactions: Transactions | None) -> bool:
+    """Merge the cluster that loses least with the first candidate that keeps the bound, if there is one."""
+    if len(merging) < 2:
+        return False
+    seed = merging.seed
+    losses = merging.losses_with(seed)
+    allowed = merging.totals_with(seed, losses) <= most
+    if merge == "R":
+        first = candidates(seed, losses, None, merge)[:1]
+    else:
+        first = candidates(seed, losses, distances(merging, seed, transactions), merge)
+        first = first[allowed[first]][:1]
+    if not allowed[first].any():
+        return False
+    merging.merge(seed, int(first[0]), int(losses[first[0]]))
+    return True

@@ -1,0 +1,300 @@
+"""The transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.algorithms.items.direct import decide as direct
+from pdanon.algorithms.items.hghs import decide as hghs
+from pdanon.algorithms.items.lra import decide as lra
+from pdanon.algorithms.items.mhghs import rounds
+from pdanon.algorithms.items.optimal import decide as optimal
+from pdanon.algorithms.items.vpa import decide as vpa
+from pdanon.algorithms.progress import quietly
+from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.states.cuts import Cut, check_parts
+from pdanon.errors import ParameterError
+from pdanon.guarantees.parameters import check_share
+from pdanon.guarantees.utility import item_blocks, partition
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.values import check_known
+
+__all__ = [
+    "CUTTING",
+    "TRANSACTION_ALGORITHMS",
+    "Transactions",
+    "by_cuts",
+    "by_diverse_cuts",
+    "by_sets",
+    "check_transaction",
+]
+
+# What an algorithm is asked beyond k and m, with what it is asked by default.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "pcta": {},
+    "upcta": {"utility": None, "max_suppressed": 0.0},
+    "coat": {"utility": None, "max_suppressed": 0.0},
+    "apriori": {},
+    "direct": {},
+    "optimal": {"time_limit": 60},
+    "vpa": {"parts": 2},
+    "lra": {"parts": 2},
+    "hghs": {},
+    "mhghs": {},
+}
+TRANSACTION_ALGORITHMS = tuple(_OPTIONS)
+CUTTING = frozenset(_OPTIONS) - {"pcta", "upcta", "coat"}  # those that need a hierarchy
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Transactions:
+    """The transactions of all rows, and how those of a cluster are anonymized.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The transactions.
+    k, m : int
+        As in :class:`pdanon.KmAnonymity`.
+    decide : callable
+        The algorithm: rows and their items to a number for each occurrence, which is a node of the
+        hierarchy, or is shared by the items of a set, or is -1 where the item is suppressed.
+    sizes : ndarray of int64, shape (nodes,), or None
+        How many leaves each node covers; None where sets are published.
+    domain : int
+        Number of leaves, or of items that occur.
+    measure : {"ncp", "ul"}
+        What is meant by the loss of transactions (Tum).
+    """
+
+    itemsets: Itemsets
+    k: int
+    m: int | None
+    decide: Callable[[SupportIndex, Codes], Codes]
+    sizes: NDArray[np.int64] | None
+    domain: int
+    measure: str
+
+    @property
+    def most(self) -> int:
+        """The loss of all rows together, if nothing were known of their transactions."""
+        if self.measure == "ul":
+            return self.itemsets.n_rows
+        return self.domain * len(self.itemsets.codes)
+
+    def protect(self, rows: Numbers) -> tuple[Numbers, Codes]:
+        """Anonymize the transactions of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int64
+            The rows of a cluster.
+
+        Returns
+        -------
+        places : ndarray of int64
+            Where their occurrences are among all.
+        numbers : ndarray of int32
+            What each becomes, as `decide` says. All are suppressed if fewer than k rows hold an item: no
+            release of them could be k^m-anonymous.
+        """
+        own, places = self.itemsets.take(rows), self.itemsets.places(rows)
+        items, codes = np.unique(own.codes, return_inverse=True)
+        index = SupportIndex(codes.astype(np.int32), own.offsets, len(items))
+        if index.n_non_empty < self.k:
+            return places, np.full(len(places), -1, np.int32)
+        return places, self.decide(index, items)
+
+    def loss(self, places: Numbers, numbers: Codes) -> float:
+        """Loss of some rows together, by what their occurrences become."""
+        covered = self._covered(places, numbers)
+        if self.measure == "ncp":
+            return int(covered[(covered > 1) | (numbers < 0)].sum())
+        row_of = np.searchsorted(self.itemsets.offsets, places, side="right")
+        published = row_of * (int(numbers.max(initial=0)) + 2) + numbers + 1
+        _, first = np.unique(published, return_index=True)
+        rows, row = np.unique(row_of[first], return_inverse=True)
+        size = covered[first].astype(np.float64)
+        all_sizes = np.bincount(row, size, minlength=len(rows))
+        terms = (np.exp2(size - all_sizes[row]) - np.exp2(-all_sizes[row])) / (1 - np.exp2(-all_sizes[row]))
+        return float(terms.sum())
+
+    def average_loss(self, rows: Numbers) -> Fraction:
+        """Loss of some rows on average, anonymized together; a share of the most that it could be."""
+        places, numbers = self.protect(rows)
+        most = len(rows) if self.measure == "ul" else self.domain * len(places)
+        return Fraction(self.loss(places, numbers)) / max(most, 1)
+
+    def _covered(self, places: Numbers, numbers: Codes) -> NDArray[np.int64]:
+        """How many items what each occurrence becomes stands for; a suppressed one for all."""
+        if self.sizes is not None:
+            return np.append(self.sizes, self.domain)[numbers]
+        members = np.unique(numbers * np.int64(self.itemsets.n_items) + self.itemsets.codes[places])
+        sizes = np.bincount(members[members >= 0] // self.itemsets.n_items)
+        return np.append(sizes, self.domain)[numbers]
+
+
+def check_transaction(name: Any, hierarchy: Any, options: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Check which algorithm is wanted for the transactions, and what it is asked.
+
+    Parameters
+    ----------
+    name : str
+        One of `TRANSACTION_ALGORITHMS`.
+    hierarchy : object
+        Given or None.
+    options : mapping or None
+        What the algorithm is asked beyond k, m and the hierarchy.
+
+    Returns
+    -------
+    dict
+        All that it can be asked.
+    """
+    check_known(name, _OPTIONS, "algorithm for transactions", where="transaction")
+    if (name in CUTTING) != (hierarchy is not None):
+        problem = "needs a" if name in CUTTING else "takes no"
+        raise ParameterError(f"{name} {problem} hierarchy of the items", where="hierarchy")
+    if options is not None and not isinstance(options, Mapping):
+        hint = f"give them by name: {{{', '.join(f'{each!r}: ...' for each in _OPTIONS[name])}}}"
+        raise ParameterError("options must be a mapping", got=type(options).__name__, hint=hint)
+    chosen = dict(options or {})
+    for key in chosen:
+        check_known(key, _OPTIONS[name], f"option of {name}", where="options")
+    if "parts" in chosen:
+        check_parts(chosen["parts"])
+    return _OPTIONS[name] | chosen
+
+
+def by_cuts(
+    name: str,
+    itemsets: Itemsets,
+    k: int,
+    m: int | None,
+    measure: str,
+    options: Mapping[str, Any],
+    tree: Hierarchy,
+    leaves: Codes,
+    joint: bool,
+) -> Transactions:
+    """Transactions that are published as nodes of a hierarchy; below the root, if that joins columns."""
+    decide = partial(_nodes, name, k, m, options, tree, leaves, joint)
+    return Transactions(itemsets, k, m, decide, tree.leaves.astype(np.int64), tree.n_leaves, measure)
+
+
+def by_diverse_cuts(
+    itemsets: Itemsets,
+    k: int,
+    m: int | None,
+    measure: str,
+    tree: Hierarchy,
+    leaves: Codes,
+    hidden: NDArray[np.bool_],
+    diversity: int,
+) -> Transactions:
+    """Transactions whose known items are published as nodes, and do not give a sensitive one away."""
+    decide = partial(_diverse_nodes, k, m, tree, leaves, hidden, diversity)
+    return Transactions(itemsets, 0, m, decide, tree.leaves.astype(np.int64), tree.n_leaves, measure)
+
+
+def by_sets(
+    name: str,
+    itemsets: Itemsets,
+    k: int,
+    m: int | None,
+    measure: str,
+    options: Mapping[str, Any],
+    column_of: Codes | None,
+) -> Transactions:
+    """Transactions that are published as sets of items, of one column each if there are several."""
+    utility = options.get("utility")
+    blocks = item_blocks(None if utility is None else partition(utility), itemsets)
+    share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
+    if column_of is not None:  # sets of one column may not suffice: what is rare then can only be suppressed
+        blocks, share = blocks * (int(column_of.max(initial=0)) + 1) + column_of, Fraction(1)
+    decide = partial(_sets, k, m, blocks, share, name == "coat")
+    return Transactions(itemsets, k, m, decide, None, itemsets.n_items, measure)
+
+
+# --- The decisions: what they are asked, then rows and their items. Other processes can be sent them.
+
+
+def _nodes(
+    name: str,
+    k: int,
+    m: int | None,
+    options: Mapping[str, Any],
+    tree: Hierarchy,
+    leaves: Codes,
+    joint: bool,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    task = index, tree, leaves[items], k, m
+    if name == "lra":
+        nodes = lra(*task, quietly, options["parts"])[0]
+    elif name == "vpa":
+        nodes = vpa(*task, quietly, options["parts"])[index.codes]
+    elif name == "optimal":
+        nodes = optimal(*task, quietly, options["time_limit"])[0].nodes[index.codes]
+    elif name == "mhghs":
+        *_, scenario = rounds(index, tree, leaves[items], k=k, m=m)
+        nodes = scenario.nodes_of(leaves[items])[index.codes]
+    elif name == "apriori":
+        cut = Cut(*task[:3])
+        cut.protect(k, m, quietly)
+        nodes = cut.nodes[index.codes]
+    else:
+        nodes = (direct if name == "direct" else hghs)(*task, quietly)[index.codes]
+    # What is joined at the root is suppressed: then all items are, and nothing is left to be rare.
+    return np.where(nodes == 0, -1, nodes) if joint else nodes
+
+
+def _diverse_nodes(
+    k: int,
+    m: int | None,
+    tree: Hierarchy,
+    leaves: Codes,
+    hidden: NDArray[np.bool_],
+    diversity: int,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    secret = hidden[items]
+    known, secrets = index.holding_only(~secret), index.holding_only(secret)
+    result = np.where(secret, leaves[items], -1).astype(np.int32)
+    # Who knows the class alone, or that a row holds any known item, must not be surer than one in l.
+    filled = secrets.within(np.diff(known.offsets) > 0)
+    sure = (secrets.singles * diversity > index.n_rows) | (filled.singles * diversity > filled.n_rows)
+    result[sure] = -1
+    secrets = secrets.holding_only(~sure)
+    if known.n_non_empty >= k:
+        cut = Cut(known, tree, leaves[items], secrets=secrets, diversity=diversity)
+        cut.protect(k, m, quietly)
+        result[~secret] = cut.nodes[~secret]
+    return result[index.codes]
+
+
+def _sets(
+    k: int,
+    m: int | None,
+    blocks: Numbers,
+    share: Fraction,
+    least_first: bool,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    spare = int(share * index.n_items)
+    state = Clusters(index, None, blocks[items], spare=spare, least_first=least_first)
+    state.satisfy_km(k, m, report=quietly)
+    return state.labels[index.codes]

@@ -1,0 +1,202 @@
+"""Tum-bound: lose as little as possible of the quasi-identifiers, and no more than so much of the items.
+
+Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
+Attributes", ECML PKDD 2013.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.relational import FORMATIONS
+from pdanon.algorithms.rt.merging import Merging, candidates, distances
+from pdanon.algorithms.rt.release import Dataset, at_least
+from pdanon.algorithms.rt.transactions import Transactions
+from pdanon.errors import InfeasibleError
+from pdanon.guarantees.parameters import check_share, lasting
+from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.values import check_known, random_generator
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["tum_bound"]
+
+
+def tum_bound(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int,
+    m: int | None = 2,
+    quasi: Sequence[Hashable],
+    delta: float,
+    merge: str = "RT",
+    hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    columns: Sequence[Hashable] | None = None,
+    sensitive: Iterable[Any] | None = None,
+    l: int | None = None,  # noqa: E741  (its name in the literature)
+    cluster: str = "cluster",
+    transaction: str = "pcta",
+    hierarchy: HierarchyLike | None = None,
+    options: Mapping[str, Any] | None = None,
+    order: str = "btd",
+    tum: str = "ncp",
+    random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
+) -> Anonymized:
+    """Anonymize quasi-identifiers and items; what the items lose is bounded.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person. It is not modified.
+    column : hashable, optional
+        The list column. By default the only one.
+    k : int
+        Least number of rows that an attacker's knowledge must match; at least 2.
+    m : int or None
+        Most items that the attacker knows; None: all items of a row.
+    quasi : sequence of hashable
+        Labels of the other columns that an attacker may know.
+    delta : float
+        Most that the items may lose, in the measure ``tum``; in [0, 1].
+    merge : {"R", "T", "RT"}
+        Which clusters are merged: alike in their quasi-identifiers, in their transactions, or in both.
+    hierarchies : mapping, optional
+        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    columns : sequence of hashable, optional
+        Labels of several list columns, instead of ``column``: their items are one transaction, of which
+        the attacker knows up to m, and no set or category spans two columns.
+    sensitive : iterable, optional
+        Items that nobody is to learn: they are published as they are, or in no row of a cluster where they
+        could not hide, and are no part of an attacker's knowledge. Goes with ``l`` and
+        ``transaction="apriori"``.
+    l : int, optional
+        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
+    cluster : str
+        The algorithm that makes the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
+        ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
+    transaction : str
+        The algorithm that anonymizes the transactions of a cluster: any that gives k^m-anonymity.
+    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
+        The item taxonomy, if that algorithm needs one; with ``columns``, a mapping of one for each.
+    options : mapping, optional
+        What that algorithm is asked beyond: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
+        ``max_suppressed`` of ``coat`` and ``upcta``, ``time_limit`` of ``optimal``.
+    order : {"btd", "tum"}
+        Whether transactions are alike by their distance, or by what anonymizing them together loses, which
+        takes very much longer.
+    tum : {"ncp", "ul"}
+        What the items lose: NCP averaged over the occurrences, or the paper's utility loss averaged over the
+        rows, which is not monotone: it may be higher for the original table than for a release.
+    random_state : int, Generator or None
+        Where the first clusters come from, if they are random.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Anonymized
+        A local recoding, with the table of ``classes``; with ``tum="ncp"``, ``loss["NCP"]`` is at most
+        ``delta``.
+
+    Raises
+    ------
+    InfeasibleError
+        If the items lose more than ``delta`` whatever is merged, or there are fewer than k, but more than 0,
+        rows.
+    HierarchyError
+        If a hierarchy is not a tree or lacks values.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If a column or a parameter is not what it should be.
+
+    Notes
+    -----
+    Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
+
+    Small clusters of rows are made, and their items anonymized. While these
+    lose too much, the cluster whose quasi-identifiers lose least is merged with the first candidate, and
+    the items of the union are anonymized together. In a cluster with items in fewer than k rows they are
+    suppressed.
+
+    Cost: that of the first clusters; a step for each merge that compares one cluster with all others;
+    that of anonymizing the transactions.
+
+    References
+    ----------
+    .. [1] G. Poulis, G. Loukides, A. Gkoulalas-Divanis, S. Skiadopoulos, "Anonymizing Data with Relational
+       and Transaction Attributes", ECML PKDD 2013.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame(
+    ...     {"age": [19, 22, 39, 40], "items": [["flu", "cold"], ["flu"], ["cold"], ["flu", "cold"]]}
+    ... )
+    >>> pdanon.tum_bound(df, k=2, m=2, quasi=["age"], delta=1, random_state=0).frame
+            age           items
+    0  [19, 22]  ['(cold,flu)']
+    1  [19, 22]  ['(cold,flu)']
+    2  [39, 40]  ['(cold,flu)']
+    3  [39, 40]  ['(cold,flu)']
+    >>> pdanon.tum_bound(df, k=2, m=2, quasi=["age"], delta=0.5, random_state=0).frame
+            age           items
+    0  [19, 40]  ['cold' 'flu']
+    1  [19, 40]         ['flu']
+    2  [19, 40]        ['cold']
+    3  [19, 40]  ['cold' 'flu']
+    """
+    bound = check_share(delta, "delta")
+    check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
+    check_known(order, ("btd", "tum"), "order of merges", where="order")
+    check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
+    task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
+    task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
+    task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
+    data = Dataset.of(frame, column, **task)
+    with progress_bar(progress, "tum_bound", "steps") as report:
+        first = data.whole.groups(cluster, random_generator(random_state), report)
+        merging = Merging(data.table, first, data.transactions.itemsets)
+        numbers = _merge_until(bound, merging, data.transactions, merge, order, report)
+    asked = {"algorithm": "tum_bound", **task, "delta": delta, "merge": merge, "cluster": cluster}
+    asked |= {"order": order, "random_state": random_state}
+    return data.release(merging.groups, numbers, asked)
+
+
+def _merge_until(
+    bound: Fraction, merging: Merging, transactions: Transactions, merge: str, order: str, report: Report
+) -> Codes:
+    """Merge clusters until the items lose no more than they may; return what each occurrence becomes."""
+    parts = [transactions.protect(rows) for rows in merging.rows]
+    losses = [transactions.loss(*part) for part in parts]
+    least = sum(losses)
+    while sum(losses) > bound * transactions.most and len(merging) > 1:
+        seed = merging.seed
+        unions = merging.losses_with(seed)
+        far = None if merge == "R" else distances(merging, seed, transactions if order == "tum" else None)
+        other = int(candidates(seed, unions, far, merge)[0])
+        merging.merge(seed, other, int(unions[other]))
+        first, last = sorted((seed, other))
+        parts[first] = transactions.protect(merging.rows[first])
+        losses[first] = transactions.loss(*parts[first])
+        del parts[last], losses[last]
+        least = min(least, sum(losses))
+        report(1)
+    if sum(losses) > bound * transactions.most:
+        reached = at_least(least / transactions.most)
+        raise InfeasibleError(
+            "the items lose more than they may, whatever is merged",
+            where="delta",
+            got=f"delta={float(bound):g}, the least that was reached is {reached}",
+            hint="choose delta at least as large, or another algorithm for the transactions",
+        )
+    numbers = np.full(len(transactions.itemsets.codes), -1, np.int32)
+    for places, own in parts:
+        numbers[places] = own
+    return numbers

@@ -1,0 +1,266 @@
+"""Cut: a level through a hierarchy that is raised until nothing rare is left."""
+
+from __future__ import annotations
+
+from copy import copy
+from fractions import Fraction
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.algorithms.progress import Report
+from pdanon.errors import ParameterError
+from pdanon.guarantees.breaches import breaches
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.codes import Codes, Offsets, canonical_rows
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_pairs
+
+__all__ = ["Cut", "check_parts"]
+
+
+class Cut:
+    """A cut of a hierarchy, from the leaves upwards, with its loss kept current.
+
+    Every item is published as the node of the cut above it; a node is in a row if one of its leaves is.
+    Each step of an algorithm replaces everything below some node by that node, which is chosen so that the
+    NCP summed over all occurrences, those of sibling items included, grows least.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        Rows of items.
+    hierarchy : Hierarchy
+        Over the items.
+    leaves : ndarray of int32, shape (items,)
+        The leaf of each item.
+    start : ndarray of int32, shape (items,), optional
+        The node of each item that the cut begins with, nodes of one cut. By default the leaves.
+    secrets : SupportIndex, optional
+        The sensitive items of the same rows, which are not generalized.
+    diversity : int
+        Of the rows that hold a set of nodes, at most one in so many may hold a sensitive item.
+
+    Notes
+    -----
+    Memory: 12 bytes for each pair of nodes, not below the start, that occurs in a row together.
+    """
+
+    def __init__(
+        self,
+        index: SupportIndex,
+        hierarchy: Hierarchy,
+        leaves: Codes,
+        start: Codes | None = None,
+        *,
+        secrets: SupportIndex | None = None,
+        diversity: int = 0,
+    ) -> None:
+        self._index = index.distinct() if secrets is None else index
+        self._hierarchy = hierarchy
+        self._leaves = leaves
+        occurrences = _occurrences(index, hierarchy, leaves)
+        # NCP of all occurrences below a node, times the number of leaves: an integer.
+        self._cost = np.where(hierarchy.leaves == 1, 0, occurrences * hierarchy.leaves.astype(np.int64))
+        below = np.zeros(hierarchy.n_nodes, np.int64)
+        levels = hierarchy.parent, hierarchy.size, hierarchy.leaves
+        self._state: Any = (*levels, self._cost, hierarchy.is_leaf.copy(), below)
+        if start is not None:
+            self.lift(start)
+        none = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), 0)
+        self._secrets, self._diversity = none if secrets is None else secrets, diversity
+        hidden = self._secrets.offsets, self._secrets.codes, (self._secrets.n_items, diversity)
+        self._supports = (*_supports(self._index, hierarchy, self.nodes), *hidden)
+
+    def copy(self) -> Cut:
+        """Another cut in the same place, which shares the supports."""
+        other = copy(self)
+        *levels, in_cut, below = self._state
+        other._state = (*levels, in_cut.copy(), below.copy())
+        return other
+
+    @property
+    def nodes(self) -> Codes:
+        """The cut's node above each item."""
+        from pdanon._kernels import cuts
+
+        return cuts.node_of(self._leaves, self._state)
+
+    @property
+    def loss(self) -> int:
+        """NCP summed over all occurrences, times the number of leaves of the hierarchy."""
+        return int(self._state[-1][0])
+
+    def lift(self, nodes: Codes) -> None:
+        """Raise the cut to some nodes, none of which is below it; where one is above another, to that."""
+        from pdanon._kernels import cuts
+
+        cuts.lift_all(np.unique(nodes).astype(np.int64), self._state)
+
+    def protect(self, k: int, m: int | None, report: Report) -> None:
+        """Raise the cut until every set of up to m nodes that is in a row is in k rows, and safe.
+
+        To raise a node can make other sets give a sensitive item away: what does so is listed anew until
+        there is none. That the whole table does not, and its non-empty rows, is for the caller to check.
+
+        Parameters
+        ----------
+        k, m : int
+            As in :class:`pdanon.KmAnonymity`.
+        report : callable
+            Is told the number of steps from time to time.
+        """
+        report(self.satisfy_pairs(k, pairs=m != 1))
+        for threats in threats_beyond_pairs(self.index, k, m):
+            report(self.satisfy(threats, k))
+        if not self._diversity:
+            return
+        asked: Any = {"share": Fraction(1, self._diversity), "m": m, "k": k}
+        while steps := self.satisfy(breaches(self._rows(), self._secrets, **asked), k):
+            report(steps)
+
+    def satisfy_pairs(self, k: int, *, pairs: bool = True) -> int:
+        """Raise the cut until no node and no pair of nodes is rare; return the number of steps.
+
+        Parameters
+        ----------
+        k : int
+            A support in (0, k) is rare.
+        pairs : bool
+            Whether pairs count, or single nodes only.
+        """
+        from pdanon._kernels import cuts
+
+        return cuts.satisfy_pairs(k, pairs, self._state, self._supports)
+
+    def satisfy(self, nodes: ItemsetTable, k: int) -> int:
+        """Raise the cut until nothing of the given sets of nodes is rare; return the number of steps.
+
+        Parameters
+        ----------
+        nodes : ItemsetTable
+            Sets of nodes at or below the cut.
+        k : int
+            A support in (0, k) is rare.
+        """
+        from pdanon._kernels import cuts
+
+        return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, self._supports)
+
+    def index(self) -> SupportIndex:
+        """The rows as sets of the cut's nodes, equal rows collapsed."""
+        return self._rows().distinct()
+
+    def _rows(self) -> SupportIndex:
+        index = self._index
+        codes, lengths = canonical_rows(
+            self.nodes[index.codes], np.diff(index.offsets), self._hierarchy.n_nodes
+        )
+        return SupportIndex(codes, _bounds(lengths), self._hierarchy.n_nodes, index.weights)
+
+    @property
+    def supports(self) -> Any:
+        """Supports of the nodes and pairs not below the start, and the rows to count more, for kernels."""
+        return self._supports
+
+    @property
+    def added_losses(self) -> NDArray[np.int64]:
+        """Loss that each node adds to that of its children, all published for the occurrences below."""
+        added = self._cost.copy()
+        np.subtract.at(added, self._hierarchy.parent[1:], self._cost[1:])
+        return added
+
+    def first_demands(self, k: int, *, pairs: bool = True) -> ItemsetTable:
+        """Demands of all rare nodes, and pairs of nodes, not below the start.
+
+        A cut covers a node if it is at the node or above it. A demand is a set of nodes of which every safe
+        cut covers one or more; a cut that meets these demands has no rare node or pair.
+
+        Parameters
+        ----------
+        k : int
+            A support in (0, k) is rare.
+        pairs : bool
+            Whether pairs count, or single nodes only.
+
+        Returns
+        -------
+        ItemsetTable
+            Distinct demands. Those that others imply are left out, except some of pairs.
+        """
+        from pdanon._kernels import demands
+
+        tree = self._hierarchy
+        forced = demands.forced_nodes(k, pairs, tree.parent, tree.size, self._supports)
+        uppermost = np.flatnonzero(forced & ~np.where(tree.parent < 0, False, forced[tree.parent]))
+        found = np.empty(0, np.int32)
+        if pairs:
+            found = demands.pair_demands(k, forced, tree.parent, tree.size, self._supports)
+        sizes = np.concatenate((np.ones(len(uppermost), np.int64), np.full(len(found) // 2, 2)))
+        codes = np.concatenate((uppermost.astype(np.int32), found))
+        rows = SupportIndex(codes, _bounds(sizes), tree.n_nodes).distinct()
+        return ItemsetTable(rows.codes, rows.offsets, rows.weights)
+
+    def demands(self, threats: ItemsetTable, k: int) -> ItemsetTable:
+        """Demands of rare sets of nodes, each raised as far as it stays rare.
+
+        Parameters
+        ----------
+        threats : ItemsetTable
+            Sets of nodes not below the start, none above another of its set.
+        k : int
+            A support in (0, k) is rare.
+
+        Returns
+        -------
+        ItemsetTable
+            A cut that meets these demands publishes none of the given sets.
+        """
+        from pdanon._kernels import demands
+
+        tree = self._hierarchy
+        sets = threats.codes, threats.offsets
+        codes, starts = demands.set_demands(k, *sets, tree.parent, tree.size, self._supports)
+        return ItemsetTable(codes, starts, np.zeros(len(starts) - 1, np.int64))
+
+
+def check_parts(parts: Any) -> None:
+    """Check a number of parts that a cut each is made for: an integer of at least 1."""
+    if isinstance(parts, bool) or not isinstance(parts, Integral) or parts < 1:
+        got = str(parts) if isinstance(parts, (int, float)) else type(parts).__name__
+        raise ParameterError("parts must be an integer of at least 1", got=got)
+
+
+def _supports(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> Any:
+    """Supports of nodes and pairs of nodes, and the rows to count more, as the kernels take them."""
+    rows = _extended(index, hierarchy, nodes)
+    singles = rows.singles
+    singles[0] = index.n_non_empty  # the root is left out of the extended rows
+    pairs = rows.pairs_where(lambda supports: supports > 0)
+    return (singles, *pairs, rows.codes, rows.offsets, rows.weights, *rows.transpose[:2])
+
+
+def _extended(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> SupportIndex:
+    """The rows as the items' nodes and all ancestors of those, except the root."""
+    paths = [nodes]
+    while paths[-1].any():
+        paths.append(np.maximum(hierarchy.parent[paths[-1]], 0))
+    ancestors = np.column_stack(paths)[index.codes]
+    inner = ancestors > 0
+    ends = _bounds(inner.sum(axis=1))[index.offsets]
+    codes, lengths = canonical_rows(ancestors[inner], np.diff(ends), hierarchy.n_nodes)
+    return SupportIndex(codes, _bounds(lengths), hierarchy.n_nodes, index.weights)
+
+
+def _bounds(lengths: NDArray[np.int64]) -> Offsets:
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+
+
+def _occurrences(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> NDArray[np.int64]:
+    """Original occurrences of all leaves below each node."""
+    by_leaf = np.zeros(hierarchy.n_nodes + 1, np.int64)
+    np.add.at(by_leaf, leaves + 1, index.singles)
+    total = np.cumsum(by_leaf)
+    first = np.arange(hierarchy.n_nodes)
+    return total[first + hierarchy.size] - total[first]

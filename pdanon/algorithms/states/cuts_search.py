@@ -1,0 +1,262 @@
+"""Cuts of a hierarchy that go down as long as less is lost and the guarantee is kept."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.guarantees import KmAnonymity
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.codes import Codes, canonical_rows
+from pdanon.itemsets.deadline import is_over
+from pdanon.itemsets.support import SupportIndex
+
+__all__ = ["CutRefinement"]
+
+
+Move = tuple[NDArray[Any], int, Codes]  # blocks, the node that is replaced there, the nodes that replace it
+
+
+class CutRefinement:
+    """Cuts of blocks of rows that go down a hierarchy node by node, and the best that were found so far.
+
+    Labels count over all blocks. Where nothing is suppressed to begin with, nothing will be.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        Rows of items.
+    blocks : ndarray of int32, shape (rows,)
+        The block of each row.
+    tree : Hierarchy
+        Over the items.
+    leaves : ndarray of int32, shape (items,)
+        The leaf of each item.
+    became : ndarray of int32, shape (blocks, items)
+        Node of each item in each block, -1 if it is suppressed or not there; nodes of one cut a block. They
+        have the guarantee.
+    guarantee : KmAnonymity
+        What is to be kept.
+    base : int
+        0 for NCP, 1 for LM.
+    started : float, optional
+        Since when seconds are counted; a value of ``time.perf_counter()``.
+
+    Raises
+    ------
+    ParameterError
+        If the nodes do not have the guarantee, or are not those of cuts.
+    """
+
+    def __init__(
+        self,
+        index: SupportIndex,
+        blocks: Codes,
+        tree: Hierarchy,
+        leaves: Codes,
+        became: Codes,
+        guarantee: KmAnonymity,
+        base: int = 0,
+        started: float | None = None,
+    ) -> None:
+        self._started = time.perf_counter() if started is None else started
+        self._tree = tree
+        order = np.argsort(leaves)
+        self._place = np.argsort(order).astype(np.int32)  # of each item, in the order of the hierarchy
+        n_blocks, n_items = became.shape
+        codes, _ = canonical_rows(self._place[index.codes], np.diff(index.offsets), max(n_items, 1))
+        marked = np.insert(codes, index.offsets[1:], n_items + blocks).astype(np.int32)
+        offsets = index.offsets + np.arange(len(index.offsets), dtype=np.int64)
+        rows = SupportIndex(marked, offsets, n_items + n_blocks, index.weights).distinct()
+        starts, tids, _ = rows.transpose
+        self._rows = rows.codes, rows.offsets, rows.weights, starts, tids
+        within = np.concatenate((leaves[order], [tree.n_nodes]))
+        nodes = np.arange(tree.n_nodes)
+        first, last = np.searchsorted(within, (nodes, nodes + tree.size))
+        cells = blocks[np.repeat(np.arange(len(blocks)), np.diff(index.offsets))] * np.int64(n_items) + codes
+        weights = np.repeat(index.weights, np.diff(index.offsets))
+        occurrences = np.bincount(cells, weights, minlength=became.size).astype(np.int64)
+        price = np.where(tree.leaves == 1, 0, tree.leaves.astype(np.int64) - base)
+        self._most = max(tree.n_leaves - base, 1)
+        self._state: Any = (
+            np.ascontiguousarray(became[:, order]),  # of one layout, so that kernels are compiled once
+            first,
+            last,
+            occurrences.reshape(became.shape),
+            np.append(price, self._most),
+        )
+        self._drop = bool(((self._state[0] < 0) & (self._state[3] > 0)).any())
+        # In pre-order the only child of a node comes right after it, with a subtree one node smaller.
+        lone = np.append(tree.size[:-1] == tree.size[1:] + 1, False)
+        self._lower = np.minimum.accumulate(np.where(lone, tree.n_nodes, nodes)[::-1])[::-1]
+        self._set_limits(guarantee, rows)
+        self._fill()
+        self._check_start(rows, guarantee)
+        self.best = became
+        self._least = self._cost = self._current_cost()
+        self._curve = [(time.perf_counter() - self._started, self._least)]
+
+    def _set_limits(self, guarantee: KmAnonymity, rows: SupportIndex) -> None:
+        """How large the sets of labels are that count, and room to count them."""
+        longest = rows.longest - 1
+        self._whole = guarantee.m is None or guarantee.m > max(longest, 2)
+        depth = 0 if self._whole or guarantee.m is None else guarantee.m - 1
+        n_rows, n_nodes = len(rows.weights), self._tree.n_nodes
+        self._asked = guarantee.k, self._whole
+        self._space: Any = (
+            np.zeros(n_rows, np.int64),
+            np.zeros(1, np.int64),
+            np.empty((max(depth, 1), n_rows), np.int32),
+            np.zeros((depth, n_nodes), np.int64),
+            np.empty((depth, n_nodes), np.int32),
+            np.empty(depth, np.int64),
+            np.empty(depth, np.int64),
+        )
+
+    def _fill(self) -> None:
+        """Give items that a block lacks the node that is published above them; check that these are cuts."""
+        became, first, last, occurrences, _ = self._state
+        for block, node in np.argwhere(self._published()):
+            below = slice(first[node], last[node])
+            if (occurrences[block, below] > 0)[became[block, below] != node].any():
+                hint = "no published node may be below another"
+                raise ParameterError("the release is not one of cuts", where="result", hint=hint)
+            became[block, below] = node
+
+    def _check_start(self, rows: SupportIndex, guarantee: KmAnonymity) -> None:
+        n_items = len(self._place)
+        items = rows.holding_only(np.arange(rows.n_items) < n_items)
+        blocks = rows.codes[rows.offsets[1:] - 1] - n_items
+        nodes = self._state[0][np.repeat(blocks, np.diff(items.offsets)), items.codes]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(nodes >= 0)))[items.offsets]
+        codes, lengths = canonical_rows(nodes[nodes >= 0], np.diff(offsets), self._tree.n_nodes)
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        index = SupportIndex(codes, offsets, self._tree.n_nodes, rows.weights)
+        if index.at_risk(guarantee.k, guarantee.m).any():
+            raise ParameterError(
+                "the nodes of the result are not safe in this frame",
+                where="result",
+                hint="give the frame that the result was made from",
+            )
+
+    @property
+    def trace(self) -> pd.DataFrame:
+        """The least loss over time: columns ``seconds`` and ``loss``."""
+        most = self._most * int(self._state[3].sum())
+        curve = [(seconds, cost / most if most else 0.0) for seconds, cost in self._curve]
+        return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
+
+    def descend(self, limit: float | None = None, rng: np.random.Generator | None = None) -> None:
+        """Make moves, those of most gain first, until none is left; keep the best.
+
+        With a source of randomness, moves are made in any order.
+        """
+        gained = 1
+        while gained and not is_over(self._started, limit):
+            gained = self._replace_all(limit, rng) or self._exchange(limit)
+            self._cost -= gained
+            self._keep()
+
+    def _replace_all(self, limit: float | None, rng: np.random.Generator | None = None) -> int:
+        """Make all moves that gain, round after round; return the sum of gains."""
+        total, gained = 0, 1
+        while gained:
+            moves = self._moves()
+            if rng is not None:
+                rng.shuffle(moves)
+            gained = sum(self._replace(move, 0) for move in moves if not is_over(self._started, limit))
+            total += gained
+        return total
+
+    def restart(self, limit: float, rng: np.random.Generator) -> None:
+        """Raise nodes of the best at random and descend again, until the limit in seconds is reached."""
+        became, tree = self._state[0], self._tree
+        while not is_over(self._started, limit):
+            became[:] = self.best[:, np.argsort(self._place)]
+            blocks, items = np.nonzero(became > 0)
+            if not len(items):
+                return
+            for _ in range(rng.integers(1, 5)):
+                place = rng.integers(len(items))
+                node = became[blocks[place], items[place]]
+                if node > 0:
+                    above = int(tree.parent[node])
+                    self._replace((blocks[[place]], above, np.array([above], np.int32)), _ANY)
+            self._cost = self._current_cost()
+            self.descend(limit, rng)
+
+    def _keep(self) -> None:
+        if self._cost < self._least:
+            self._least, self.best = self._cost, self._state[0][:, self._place].copy()
+            self._curve.append((time.perf_counter() - self._started, self._cost))
+
+    def _current_cost(self) -> int:
+        became, _, _, occurrences, price = self._state
+        return int((occurrences * price[became]).sum())
+
+    def _replace(self, move: Move, least: int) -> int:
+        from pdanon._kernels import cuts_search as kernels
+
+        task: Any = self._drop, *self._asked, self._state, self._rows, self._space
+        blocks, top, nodes = move
+        return kernels.replace(blocks, top, nodes.astype(np.int32), least, *task)
+
+    def _exchange(self, limit: float | None) -> int:
+        """Make the first move that gains with what has to give way to it, and with what follows."""
+        from pdanon._kernels import cuts_search as kernels
+
+        became, levels = self._state[0], (self._tree.parent, self._tree.size)
+        task: Any = self._drop, *self._asked, *levels, self._state, self._rows, self._space
+        for _, top, nodes in self._moves() if len(became) == 1 else ():
+            old = became.copy()
+            if not is_over(self._started, limit) and kernels.force(top, nodes.astype(np.int32), *task):
+                self._replace_all(limit)
+                gained = self._cost - self._current_cost()
+                if gained > 0:
+                    return gained
+            became[:] = old
+        return 0
+
+    def _moves(self) -> list[Move]:
+        """What may be replaced and would gain if it were safe: most gain first, then by node and block.
+
+        A node is replaced in one block, or in all that publish it.
+        """
+        became, first, last, occurrences, price = self._state
+        tree = self._tree
+
+        def below(values: NDArray[np.int64]) -> NDArray[np.int64]:
+            total = np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))
+            return total[:, last] - total[:, first]
+
+        loss, as_itself = below(occurrences * price[became]), below(occurrences) * price[:-1]
+        as_children = np.zeros_like(loss)
+        np.add.at(as_children.T, tree.parent[1:], as_itself.T[1:])
+        gains = np.where(self._published(), loss - as_children[:, self._lower], 0).T
+        found = []
+        for node in np.flatnonzero((gains > 0).any(axis=1)).tolist():
+            blocks = np.flatnonzero(gains[node] > 0)
+            children = tree.children(int(self._lower[node]))
+            if len(blocks) > 1:
+                found.append((int(gains[node].sum()), (blocks, node, children)))
+            found += [(int(gains[node, block]), (np.array([block]), node, children)) for block in blocks]
+        for block, node in np.argwhere(loss > as_itself) if self._drop else ():
+            gain = int(loss[block, node] - as_itself[block, node])
+            found.append((gain, (np.array([block]), int(node), np.array([node], np.int32))))
+        found.sort(key=lambda each: -each[0])
+        return [move for _, move in found]
+
+    def _published(self) -> NDArray[np.bool_]:
+        """Whether each block publishes each node."""
+        became = self._state[0]
+        published = np.zeros((len(became), self._tree.n_nodes + 1), np.bool_)
+        published[np.arange(len(became))[:, None], became] = True
+        return published[:, :-1]
+
+
+_ANY = -(2**62)

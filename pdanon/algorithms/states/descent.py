@@ -1,0 +1,238 @@
+"""Descent: a cut that goes down a hierarchy from its root, as long as what has to be suppressed is worth it.
+
+A threat of a cut is a set of its nodes that is in some, but fewer than k rows. Threats are not listed in
+advance: of all those of a hierarchy, a search meets few. The nodes to keep are guessed from the threats
+known so far, the guess is checked against the rows, and the threats that are found there make the next
+guess, until one has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.algorithms.progress import Report
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.codes import Codes, Offsets, canonical_rows
+from pdanon.itemsets.deadline import check_time
+from pdanon.itemsets.support import SupportIndex
+
+__all__ = ["Descent", "Mask", "Scenario", "mapped"]
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Scenario:
+    """A cut of a hierarchy, and what of it is kept; the rest is suppressed.
+
+    Parameters
+    ----------
+    cut, kept : ndarray of bool, shape (nodes,)
+        The nodes of the cut, and those of them that are kept.
+    cost : int
+        LM summed over all original occurrences, times the leaves of the hierarchy less one.
+    """
+
+    cut: Mask
+    kept: Mask
+    cost: int
+
+    def nodes_of(self, leaves: Codes) -> Codes:
+        """The node that each of some leaves is published as; -1 where it is suppressed."""
+        nodes = np.flatnonzero(self.cut)
+        above = nodes[np.searchsorted(nodes, leaves, side="right") - 1]
+        return np.where(self.kept[above], above, -1).astype(np.int32)
+
+
+class Descent:
+    """Cuts of a hierarchy, what has to be suppressed at each, and the greedy way down through them.
+
+    A node costs its loss (LM) for each original occurrence below it, and the full loss if it is suppressed.
+    The nodes of a cut are kept in the order of what suppressing them would add (then: occurrences, name,
+    place in the hierarchy), each unless it would complete a threat.
+
+    A node with one child says the same as that child: cuts only have the lower one.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        Rows of items.
+    hierarchy : Hierarchy
+        Over the items.
+    leaves : ndarray of int32, shape (items,)
+        The leaf of each item.
+    k : int
+        A support in (0, k) is rare.
+    m : int or None
+        Largest size of a threat; None: all nodes of a row.
+    floor : ndarray of bool, shape (nodes,), optional
+        The cut that no cut goes below. By default the leaves.
+
+    Notes
+    -----
+    Memory: 20 bytes an occurrence; the threats that were met, and the rows of one node at a time, with
+    ``m`` copies.
+    """
+
+    def __init__(
+        self,
+        index: SupportIndex,
+        hierarchy: Hierarchy,
+        leaves: Codes,
+        *,
+        k: int,
+        m: int | None,
+        floor: Mask | None = None,
+    ) -> None:
+        from pdanon._kernels import descent
+
+        self._hierarchy = hierarchy
+        self._k = k
+        self._floor = hierarchy.is_leaf if floor is None else floor
+        # Rows hold nodes of the floor, by number; those below a node are a range of numbers.
+        lowest = np.flatnonzero(self._floor)
+        nodes = np.arange(hierarchy.n_nodes)
+        ends = nodes + hierarchy.size
+        self._ranges = np.searchsorted(lowest, nodes), np.searchsorted(lowest, ends)
+        rows = mapped(index, np.searchsorted(lowest, leaves, side="right") - 1, len(lowest))
+        self.longest = rows.longest
+        self._m = rows.longest if m is None else min(m, rows.longest)
+        self._rows = (rows.codes, rows.offsets, rows.weights, *rows.transpose)
+        supports = descent.node_supports(*self._ranges, self._rows)
+        self._rare = (supports > 0) & (supports < k)
+        # LM times the leaves less one: an integer. What is rare is suppressed at any cut.
+        below = np.concatenate(([0], np.cumsum(np.bincount(leaves, index.singles, hierarchy.n_nodes))))
+        occurrences = (below[ends] - below[nodes]).astype(np.int64)
+        self._penalty = occurrences * (hierarchy.n_leaves - hierarchy.leaves.astype(np.int64))
+        self._loss = occurrences * (hierarchy.leaves.astype(np.int64) - 1) + self._rare * self._penalty
+        names = np.argsort(np.argsort(np.array(hierarchy.names, object), kind="stable"))
+        self._order = np.lexsort((names, -occurrences, -self._penalty))
+        self._rank = np.argsort(self._order)
+        # In pre-order the only child of a node comes right after it, with a subtree one node smaller.
+        lone = np.append(hierarchy.size[:-1] == hierarchy.size[1:] + 1, False) & ~self._floor
+        self._lower = np.minimum.accumulate(np.where(lone, len(nodes), nodes)[::-1])[::-1]
+        self._gain = self._loss.copy()
+        np.subtract.at(self._gain, hierarchy.parent[1:], self._loss[self._lower[1:]])
+        no_sets = np.empty(0, np.int32), np.zeros(1, np.int64)
+        self._threats = (*no_sets, np.full(len(nodes), -1), np.empty(0, np.int64))
+
+    def steps(self, report: Report) -> Iterator[Scenario]:
+        """Go down from the root, each time to the child cut of least cost, while that lowers the cost.
+
+        A child cut has the children of a node instead of the node. Of equal costs the first node's wins.
+
+        Parameters
+        ----------
+        report : callable
+            Is told the number of steps, one at a time.
+        """
+        cut = np.zeros(self._hierarchy.n_nodes, np.bool_)
+        cut[self._lower[0]] = True
+        scenario: Scenario | None = self.scenario(cut)
+        while scenario is not None:
+            yield scenario
+            scenario = self._next(scenario)
+            report(1)
+
+    def scenario(self, cut: Mask) -> Scenario:
+        """What is kept of a cut, and what that costs."""
+        kept, cost = self._suppress(cut, np.zeros(len(cut), np.bool_), np.iinfo(np.int64).max)
+        return Scenario(cut, kept, cost)
+
+    def around(self, nodes: Mask) -> Mask:
+        """The coarsest cut that has some nodes, none of which is above another or has a lone child."""
+        above = np.zeros(len(nodes), np.bool_)
+        at = np.flatnonzero(nodes)
+        while len(at := at[at > 0]):
+            at = np.unique(self._hierarchy.parent[at])
+            above[at] = True
+        cut = np.zeros(len(nodes), np.bool_)
+        uppermost = ~above & np.append(not above[0], above[self._hierarchy.parent[1:]])
+        cut[self._lower[uppermost]] = True
+        return cut
+
+    @property
+    def worth(self) -> NDArray[np.int64]:
+        """What keeping each node saves, as an integer like costs; 0 for nodes that no scenario keeps."""
+        lone = self._lower != np.arange(len(self._lower))
+        return np.where(lone | self._rare, 0, self._penalty)
+
+    def _next(self, current: Scenario) -> Scenario | None:
+        """The best child cut, if it costs less than the current cut."""
+        best, cost, first = None, current.cost, -1
+        loss = int(self._loss[current.cut].sum())
+        nodes = np.flatnonzero(current.cut & ~self._floor)
+        for node in nodes[np.argsort(-self._gain[nodes], kind="stable")].tolist():
+            check_time()
+            if loss - self._gain[node] > cost:  # nor do those that follow gain enough
+                break
+            cut = current.cut.copy()
+            cut[node] = False
+            cut[self._lower[self._hierarchy.children(node)]] = True
+            bound = cost + (node < first)
+            kept, reached = self._suppress(cut, current.kept, bound)
+            if reached < bound:
+                best, cost, first = Scenario(cut, kept, reached), reached, node
+        return best
+
+    def _suppress(self, cut: Mask, safe: Mask, bound: int) -> tuple[Mask, int]:
+        """Choose what is kept of a cut, until the cost reaches the bound; no threat is within ``safe``."""
+        from pdanon._kernels import descent
+
+        loss = int(self._loss[cut].sum())
+        proven = [safe] * (self._m + 1)
+        while True:
+            kept, cost = descent.keep(
+                self._order, cut, self._rare, safe, self._penalty, loss, bound, self._threats
+            )
+            if self._proves(kept, proven):
+                return kept, cost
+
+    def _proves(self, kept: Mask, proven: list[Mask]) -> bool:
+        """Tell whether no threat is kept; learn the threats that are found first, the smallest sizes.
+
+        ``proven[size]`` has no threats of up to ``size`` nodes: only others can make one.
+        """
+        from pdanon._kernels import descent
+
+        nodes = np.flatnonzero(kept)
+        done = None
+        for size in range(2, self._m + 1):
+            before, proven[size] = proven[size], kept
+            if before is done:
+                continue
+            check_time()
+            pivots = np.flatnonzero(~before[nodes])
+            codes, offsets, still, longest = descent.find_threats(
+                size, self._k, nodes, pivots, self._rank[nodes], *self._ranges, self._rows
+            )
+            if len(offsets) > 1:
+                proven[size] = kept.copy()
+                proven[size][nodes[~still]] = False
+                self._learn(nodes[codes], offsets)
+                return False
+            if longest <= size:  # no row holds a larger set that is not within what is proven
+                done = before
+        return True
+
+    def _learn(self, nodes: NDArray[np.int64], offsets: Offsets) -> None:
+        """Add threats, no two with the same last node in the order of keeping."""
+        codes, bounds, newest, earlier = self._threats
+        last = self._order[np.maximum.reduceat(self._rank[nodes], offsets[:-1])]
+        earlier = np.concatenate((earlier, newest[last]))
+        newest[last] = np.arange(len(bounds) - 1, len(earlier))
+        codes = np.concatenate((codes, nodes.astype(np.int32)))
+        self._threats = codes, np.concatenate((bounds, bounds[-1] + offsets[1:])), newest, earlier
+
+
+def mapped(index: SupportIndex, number_of: NDArray[np.integer[Any]], count: int) -> SupportIndex:
+    """The rows with another number for each item, equal rows collapsed."""
+    codes = number_of.astype(np.int32)[index.codes]
+    codes, lengths = canonical_rows(codes, np.diff(index.offsets), count)
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    return SupportIndex(codes, offsets, count, index.weights).distinct()

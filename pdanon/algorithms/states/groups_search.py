@@ -1,0 +1,181 @@
+"""Groups of rows that are published alike, and rows that move between them to lose less."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.algorithms.states.leaf_rows import LeafRows, node_counts
+from pdanon.errors import ParameterError
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.deadline import is_over
+
+__all__ = ["GroupRefinement"]
+
+
+_TRIED = 8  # groups that a row may move to
+
+
+_LOOKED_AT = 1000  # groups of which these have most in common with it
+
+
+_PARTNERS = 2  # rows of each group that it may swap with: those least like it
+
+
+_LARGE = 200  # rows of a group beyond which none leaves it
+
+
+_TURNS = 1000  # rows that take turns before the time is looked at
+
+
+_ENOUGH = 1000  # the search ends when a round gains less than this part of the loss
+
+
+class GroupRefinement:
+    """Groups of rows that are published alike, whose rows move and swap as long as that loses less.
+
+    Parameters
+    ----------
+    rows : LeafRows
+        All rows.
+    tree : Hierarchy
+        Over the items.
+    groups : ndarray of int, shape (rows,)
+        Any number shared by the rows of a group; -1 for rows that are published without items.
+    k : int
+        Least number of rows of a group.
+    bags : bool
+        Whether a group is published as the bag of nodes that its rows have in common; else as the lowest cut
+        at which they hold the same nodes.
+    base : int
+        0 for NCP, 1 for LM.
+    started : float
+        Since when seconds are counted; a value of ``time.perf_counter()``.
+
+    Raises
+    ------
+    ParameterError
+        If a group has fewer than k rows, or a row of it no items.
+    """
+
+    def __init__(
+        self,
+        rows: LeafRows,
+        tree: Hierarchy,
+        groups: NDArray[Any],
+        k: int,
+        bags: bool,
+        base: int,
+        started: float,
+    ) -> None:
+        from pdanon._kernels import groups_search as kernels
+
+        self._tree, self._bags, self._k, self._started = tree, bags, k, started
+        self._published = published = groups >= 0
+        self._rows = rows.take(np.flatnonzero(published))
+        _, first, group_of, sizes = np.unique(
+            groups[published], return_index=True, return_inverse=True, return_counts=True
+        )
+        n_silent = int(np.count_nonzero(~published))
+        if 0 < n_silent < k or (sizes < k).any() or not self._rows.lengths.all():
+            raise ParameterError(
+                "the groups of the result are not safe in this frame",
+                where="result",
+                hint="give the frame that the result was made from",
+            )
+        order, ends = np.argsort(group_of, kind="stable"), np.cumsum(sizes)
+        after = np.empty(len(order), np.int64)
+        after[order[:-1]] = order[1:]
+        after[order[ends - 1]] = order[ends - sizes]
+        leaves = tree.leaves.astype(np.int64)
+        self._most = max(tree.n_leaves - base, 1)
+        price = np.append(np.where(leaves == 1, 0, leaves - base), self._most)
+        self._counted = node_counts(self._rows, tree)
+        self._levels = tree.parent, tree.size, price
+        self._state = group_of, after, first, sizes, np.zeros(len(sizes), np.int64)
+        numbers_of_nodes = np.zeros((3, tree.n_nodes), np.int64)
+        self._space = (*numbers_of_nodes, np.zeros(tree.n_nodes, np.bool_))
+        kernels.costs(bags, self._counted, self._levels, self._state, self._space)
+        self._n_occurrences = len(rows.leaves)
+        self._silent = (len(rows.leaves) - len(self._rows.leaves)) * self._most
+        self._curve = [(time.perf_counter() - started, self.cost)]
+
+    @property
+    def cost(self) -> int:
+        """Loss of all occurrences, as an integer."""
+        return self._silent + int(self._state[4].sum())
+
+    @property
+    def group_of(self) -> NDArray[np.int64]:
+        """The group of each row, -1 for rows that are published without items."""
+        groups = np.full(len(self._published), -1, np.int64)
+        groups[self._published] = self._state[0]
+        return groups
+
+    @property
+    def nodes(self) -> Codes:
+        """The node of each occurrence of the column; -1 where it is suppressed."""
+        from pdanon._kernels import clump, groups_search
+
+        task = self._levels, self._state, self._space
+        starts, counted, counts = self._counted
+        if self._bags:
+            least = counts.copy()
+            groups_search.least_counts((starts, counted, counts), least, *task)
+            firsts = self._state[2]
+            rows = starts, counted, least, self._rows.lengths
+            groups = firsts, starts[firsts + 1], *np.zeros((3, len(firsts)), np.int64)
+            places = self._rows.offsets, self._rows.leaves, self._tree.parent
+            found = clump.assign(self._state[0], *places, rows, groups)
+        else:
+            found = groups_search.cut_nodes(self._rows.offsets, self._rows.leaves, self._counted, *task)
+        became = np.full(self._n_occurrences, -1, np.int32)
+        became[self._rows.order] = found
+        return became
+
+    def trace(self, before: Codes) -> pd.DataFrame:
+        """The least loss over time, ``seconds`` and ``loss``, beginning with that of some nodes."""
+        costs = [int(self._levels[2][before].sum()), *(cost for _, cost in self._curve)]
+        seconds = [self._curve[0][0], *(passed for passed, _ in self._curve)]
+        most = max(self._most * len(before), 1)
+        falls = [0, *(i for i in range(1, len(costs)) if costs[i] < costs[i - 1])]
+        curve = [(seconds[i], costs[i] / most) for i in falls]
+        return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
+
+    def descend(self, limit: float | None) -> None:
+        """Give rows their turns, round after round, until a round gains little or the time is over."""
+        from pdanon._kernels import groups_search
+
+        limits = _TRIED, _LOOKED_AT, _PARTNERS, max(_LARGE, 2 * self._k)
+        members = np.arange(len(self._state[0]))
+        gained = self.cost
+        while gained * _ENOUGH > self.cost:
+            gained, index = 0, self._groups_by_node()
+            for start in range(0, len(members), _TURNS):
+                if is_over(self._started, limit):
+                    return
+                turns = members[start : start + _TURNS]
+                task = self._counted, self._levels, self._state, self._space
+                gained += groups_search.move_rows(self._k, turns, limits, self._bags, index, *task)
+            self._curve.append((time.perf_counter() - self._started, self.cost))
+
+    def _groups_by_node(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The groups all of whose rows hold a node, for each node, as CSR."""
+        from pdanon._kernels import groups_search
+
+        starts, counted, counts = self._counted
+        least = counts.copy()
+        groups_search.least_counts(self._counted, least, self._levels, self._state, self._space)
+        firsts = self._state[2]
+        lengths = starts[firsts + 1] - starts[firsts]
+        ends = np.cumsum(lengths)
+        places = np.arange(lengths.sum()) + np.repeat(starts[firsts] - ends + lengths, lengths)
+        groups = np.repeat(np.arange(len(firsts)), lengths)[least[places] > 0]
+        nodes = counted[places][least[places] > 0]
+        order = np.argsort(nodes, kind="stable")
+        return np.searchsorted(nodes[order], np.arange(self._tree.n_nodes + 1)), groups[order]

@@ -1,0 +1,347 @@
+"""Sets of items that exchange items and part as long as less is lost and the guarantee is kept."""
+
+from __future__ import annotations
+
+import time
+from math import comb, log2
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.algorithms.progress import quietly
+from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.weights import item_weights
+from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees.parameters import constraint_table
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.deadline import is_over
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
+
+__all__ = ["KINDS", "Refinement", "check_refinable"]
+
+
+LOSSES = {"ncp": 0, "lm": 1, "ul": 2}
+
+
+KINDS = "the results of pcta, coat and upcta can be refined"
+
+
+_FIRST = 8  # items of the first stage
+
+
+_ENOUGH = 4_000  # a stage ends when a round gains less than this part of the loss
+
+
+_BATCH = 256  # items that take turns between two looks at the clock
+
+
+_BATCH_OF_SPLITS = 16
+
+
+_BATCH_OF_SWAPS = 64
+
+
+_MOST_IN_CUBE = 640  # clusters of which all triples are counted: 174 MB
+
+
+class Refinement:
+    """Clusters of items that move and part as long as less is lost, and the best that were found so far.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The original column.
+    labels : ndarray of int, shape (items,)
+        Cluster of each item, -1 if it is suppressed; they have the guarantee.
+    guarantee : KmAnonymity or PrivacyConstraints
+        What is to be kept.
+    blocks : ndarray of int64, shape (items,), optional
+        Only items of one block share a cluster.
+    loss : str or mapping
+        As the parameter of `pdanon.refine`.
+    started : float, optional
+        Since when seconds are counted; a value of ``time.perf_counter()``.
+
+    Raises
+    ------
+    ParameterError
+        If the guarantee cannot be refined, or the clusters do not have it.
+    """
+
+    def __init__(
+        self,
+        itemsets: Itemsets,
+        labels: NDArray[Any],
+        guarantee: Guarantee,
+        blocks: NDArray[np.int64] | None = None,
+        loss: Any = "ncp",
+        started: float | None = None,
+    ) -> None:
+        from pdanon._kernels import sets_state as kernels
+
+        self._guarantee = check_refinable(guarantee)
+        self._started = time.perf_counter() if started is None else started
+        self._index = index = SupportIndex.of(itemsets).distinct()
+        self._rows = kernels.Rows(index.codes, index.offsets, index.weights, *index.transpose[:2])
+        n, kept = index.n_items, np.flatnonzero(labels >= 0)
+        _, cluster = np.unique(np.where(labels < 0, -1, labels), return_inverse=True)
+        cluster = cluster - int(len(kept) < n)
+        n_clusters = int(cluster.max(initial=-1)) + 1
+        self._loss, worth = _priced(loss, itemsets, index.singles)
+        largest = _largest(self._guarantee, n_clusters)
+        slots = min(n, _MOST_IN_CUBE) if largest == 3 else n
+        table = _constraints(self._guarantee, itemsets)
+        blocks = np.zeros(n, np.int64) if blocks is None else blocks
+        home = np.zeros(slots, np.int64)
+        home[cluster[kept]] = blocks[kept]
+        words = (len(index.weights) + 63) // 64 if largest == 0 else 0
+        self._state = kernels.State(
+            asked=np.array([self._guarantee.k, largest, self._loss]),
+            label=cluster,
+            size=np.bincount(cluster[kept], minlength=slots),
+            held=_sums(cluster[kept], worth[kept], slots),
+            support=np.zeros(slots, np.int64),
+            co=np.zeros((slots, slots) if largest >= 2 else (0, 0), np.int32),
+            cube=np.zeros(comb(slots, 3) if largest == 3 else 0, np.int32),
+            singles=index.singles,
+            worth=worth,
+            block=blocks,
+            home=home,
+            top=np.array([n_clusters]),
+            asleep=np.zeros(n, np.bool_),
+            tried=np.zeros(slots, np.bool_),
+            short=np.zeros(1, np.int64),
+            itemsets=table.codes,
+            bounds=table.offsets,
+            met=np.zeros(len(table), np.int64),
+            bits=np.zeros((slots if words else 0, words), np.uint64),
+        )
+        self._space = _work_space(n, slots, largest, words)
+        kernels.count(self._state, self._rows, self._space)
+        if self._state.short[0]:
+            raise ParameterError(
+                "the clusters of the result are not safe in this frame",
+                where="result",
+                hint="give the frame that the result was made from",
+            )
+        m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
+        self._is_exact = largest == 0 or m == largest
+        self._order = np.argsort(worth, kind="stable")[::-1].copy()
+        self.best = cluster.copy()
+        self._least = self._cost()
+        self._curve = [(time.perf_counter() - self._started, self._least)]
+
+    @property
+    def trace(self) -> pd.DataFrame:
+        """The least loss over time: columns ``seconds`` and ``loss``."""
+        curve = [(seconds, self._share(cost)) for seconds, cost in self._curve]
+        return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
+
+    def descend(self, limit: float | None = None) -> None:
+        """Move items, part clusters and swap items until little is gained, or the limit is reached."""
+        n = self._index.n_items
+        stage, all_awake, is_done = min(_FIRST, n), False, False
+        while not is_done and not is_over(self._started, limit):
+            before = self._cost()
+            self._move(self._order[:stage], limit)
+            if self._gained_since(before):
+                all_awake = False
+            else:
+                settled = not self._split(limit) and stage == n
+                is_done = settled and all_awake and not self._swap(limit)
+                all_awake = settled
+                if all_awake:
+                    self._state.asleep[:] = False
+                    self._state.tried[:] = False
+                stage = min(stage + (stage + 1) // 2, n)
+            self._keep()
+        if not self._is_exact:
+            self._repair()
+
+    def restart(self, limit: float, rng: np.random.Generator) -> None:
+        """Merge clusters of the best at random and descend again, until the limit in seconds is reached."""
+        from pdanon._kernels import sets_state as kernels
+
+        while not is_over(self._started, limit):
+            labels = self.best.copy()
+            n_clusters = len(np.unique(labels[labels >= 0]))
+            if n_clusters < 2:
+                return
+            for _ in range(rng.integers(1, 2 + n_clusters // 4)):
+                one, other = rng.choice(np.flatnonzero(labels >= 0), 2)
+                if self._state.block[one] == self._state.block[other]:
+                    labels[labels == labels[other]] = labels[one]
+            kernels.relocate(labels, self._state, self._rows, self._space)
+            if not self._state.short[0]:  # a merge can bring the items of a constraint together
+                self.descend(limit)
+
+    def _move(self, order: NDArray[np.int64], limit: float | None) -> None:
+        """Give each item its best move."""
+        from pdanon._kernels import sets_moves as kernels
+
+        for first in range(0, len(order), _BATCH):
+            if is_over(self._started, limit):
+                break
+            batch = order[first : first + _BATCH]
+            kernels.descend(batch, self._state, self._rows, self._space)
+
+    def _split(self, limit: float | None) -> int:
+        """Part clusters, the dearest first, where that is safe and gains; return how many were.
+
+        With triples an attempt takes long: there it ends with the first batch in vain.
+        """
+        from pdanon._kernels import sets_splits as kernels
+
+        done, clusters = 0, np.argsort(-self._state.size * self._state.held, kind="stable")
+        clusters = clusters[(self._state.size[clusters] > 1) & ~self._state.tried[clusters]]
+        for first in range(0, len(clusters), _BATCH_OF_SPLITS):
+            if is_over(self._started, limit):
+                break
+            batch = clusters[first : first + _BATCH_OF_SPLITS]
+            parted = kernels.split_each(batch, self._order, self._state, self._rows, self._space)
+            done += parted
+            if not parted and self._state.asked[1] == 3:
+                break
+        return done
+
+    def _swap(self, limit: float | None) -> bool:
+        """Exchange items of different clusters, the dearest first; return whether that gained much."""
+        from pdanon._kernels import sets_swaps as kernels
+
+        before = self._cost()
+        for first in range(0, len(self._order), _BATCH_OF_SWAPS):
+            if is_over(self._started, limit):
+                break
+            batch = self._order[first : first + _BATCH_OF_SWAPS]
+            kernels.swap_each(batch, self._order, self._state, self._rows, self._space)
+        return self._gained_since(before, 1000)
+
+    def _gained_since(self, before: int, enough: int = _ENOUGH) -> bool:
+        """Whether the loss is lower than before by more than is worth another round."""
+        after = self._cost()
+        return (before - after) * enough > after
+
+    def _keep(self, *, repaired: bool = False) -> None:
+        """Keep the clusters, if they have the guarantee and lose less than all before."""
+        cost = self._cost()
+        if cost < self._least and (self._is_exact or repaired) and not self._state.short[0]:
+            self._least, self.best = cost, self._state.label.copy()
+            self._curve.append((time.perf_counter() - self._started, cost))
+
+    def _cost(self) -> int:
+        """The loss as an exact integer."""
+        state, n = self._state, self._index.n_items
+        gone = state.label < 0
+        if self._loss == LOSSES["ul"]:
+            sizes, where = np.unique(state.size, return_inverse=True)
+            supports = _sums(where, state.support, len(sizes))
+            pairs = [
+                (n, int(state.singles[gone].sum())),
+                *zip(sizes.tolist(), supports.tolist(), strict=True),
+            ]
+            return sum(((1 << size) - 1) * support for size, support in pairs)
+        each = np.where(state.size > 1, state.size - self._loss, 0)
+        return int(each @ state.held) + (n - self._loss) * int(state.worth[gone].sum())
+
+    def _share(self, cost: int) -> float:
+        """The loss as it is told, of the integer."""
+        n = self._index.n_items
+        if self._loss == LOSSES["ul"]:
+            return log2(cost) - log2((1 << n) - 1) - log2(self._index.n_rows) if cost else -np.inf
+        most = (n - self._loss) * int(self._state.worth.sum())
+        return cost / most if most else 0.0
+
+    def _repair(self) -> None:
+        """Merge what makes larger itemsets safe, and keep that, if it is possible and loses less."""
+        from pdanon._kernels import sets_state as kernels
+
+        index, labels, n = self._index, self._state.label, self._index.n_items
+        kept = np.flatnonzero(labels >= 0)
+        _, first, number = np.unique(labels[kept], return_index=True, return_inverse=True)
+        stands_in = np.full(n, -1)
+        stands_in[kept] = kept[first][number]
+        rows = index.relabelled(stands_in)
+        sizes = np.bincount(stands_in[kept], minlength=n)
+        clusters = Clusters(rows, None, self._state.block, sizes=sizes)
+        try:
+            clusters.satisfy_km(self._guarantee.k, self._guarantee.m, report=quietly)  # type: ignore[union-attr]
+        except InfeasibleError:
+            return
+        merged = np.full(n, -1)
+        merged[kept] = labels[clusters.labels[stands_in[kept]]]
+        kernels.relocate(merged, self._state, self._rows, self._space)
+        self._keep(repaired=True)
+
+
+def _sums(where: NDArray[Any], values: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Sums of integers by number, exact."""
+    total = np.zeros(n, np.int64)
+    np.add.at(total, where, values)
+    return total
+
+
+def _priced(loss: Any, itemsets: Itemsets, singles: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
+    """The number of a loss, and what each item is worth in it."""
+    if isinstance(loss, str):
+        return LOSSES[loss], singles
+    weights = item_weights(loss, itemsets)
+    return LOSSES["ncp"], singles if weights is None else singles * weights
+
+
+def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:
+    """The largest itemsets that are counted all the time; 0 for constraints."""
+    if isinstance(guarantee, PrivacyConstraints):
+        return 0
+    largest = 3 if guarantee.m is None else min(guarantee.m, 3)
+    return 2 if largest == 3 and n_clusters > _MOST_IN_CUBE else largest
+
+
+def _constraints(guarantee: KmAnonymity | PrivacyConstraints, itemsets: Itemsets) -> ItemsetTable:
+    if isinstance(guarantee, PrivacyConstraints):
+        return constraint_table(guarantee.constraints, itemsets)
+    return ItemsetTable(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int64))
+
+
+def _work_space(n: int, slots: int, largest: int, words: int) -> Any:
+    from pdanon._kernels.sets_state import Space
+
+    beside, alone, touched, place, stamp, near, few, broken = np.zeros((8, slots), np.int64)
+    brought, left = np.zeros((2, 2, words), np.uint64)
+    side = slots if largest == 3 else 0
+    joint, lone = np.zeros((2, side, side), np.int32)
+    pairs, few_pairs, broken_pairs = np.zeros((3, side * (side - 1) // 2, 2), np.int32)
+    return Space(
+        beside=beside,
+        alone=alone,
+        touched=touched,
+        place=place,
+        stamp=stamp,
+        near=near,
+        few=few,
+        broken=broken,
+        gains=np.zeros(slots),
+        token=np.zeros(1, np.int64),
+        joint=joint,
+        lone=lone,
+        pairs=pairs,
+        few_pairs=few_pairs,
+        broken_pairs=broken_pairs,
+        members=np.zeros(n, np.int64),
+        refused=np.zeros(slots, np.bool_),
+        brought=brought,
+        left=left,
+    )
+
+
+def check_refinable(guarantee: Guarantee) -> KmAnonymity | PrivacyConstraints:
+    """Check that a guarantee is one that refinement can keep."""
+    if not isinstance(guarantee, (KmAnonymity, PrivacyConstraints)):
+        got = type(guarantee).__name__
+        raise ParameterError(
+            "a release with this guarantee cannot be refined", where="result", got=got, hint=KINDS
+        )
+    return guarantee

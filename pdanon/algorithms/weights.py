@@ -1,0 +1,131 @@
+"""What items are worth: weights and losses by item, as integers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.values import is_number, shown
+
+__all__ = ["item_losses", "item_weights"]
+
+
+WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: this many steps from 0 to 1
+
+
+MOST_LOSS = 10**9
+
+
+def item_weights(weights: Any, itemsets: Itemsets) -> NDArray[np.int64] | None:
+    """Encode the importance of items, given in [0, 1], as integers.
+
+    Parameters
+    ----------
+    weights : Mapping, Series or None
+        Importance by item; items that are not named have 1.
+    itemsets : Itemsets
+        The data.
+
+    Returns
+    -------
+    ndarray of int64, shape (items,), or None
+        ``round(weight * 65535)``; None if no weights are given.
+
+    Raises
+    ------
+    ParameterError
+        If a weight is outside [0, 1], or an item does not occur in the data.
+    """
+    if weights is None:
+        return None
+    if not isinstance(weights, (Mapping, pd.Series)):
+        hint = "give a dict or a Series: item -> importance in [0, 1]"
+        raise ParameterError("weights must map items to numbers", got=type(weights).__name__, hint=hint)
+    values = np.array(
+        [_weight(value) for value in weights.values()]
+        if isinstance(weights, Mapping)
+        else [_weight(value) for value in weights]
+    )
+    codes = _item_codes(weights.keys(), itemsets, "weights")
+    steps = np.full(itemsets.n_items, WEIGHT_STEPS, np.int64)
+    steps[codes] = np.round(values * WEIGHT_STEPS).astype(np.int64)
+    return steps
+
+
+def _weight(value: Any) -> float:
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ParameterError("weights must be numbers in [0, 1]", where="weights", got=shown(value))
+    return float(value)
+
+
+def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> NDArray[np.int32]:
+    wanted = list(items)
+    problem = None
+    try:
+        codes = itemsets.lookup(wanted)
+    except ItemsetDtypeError:
+        problem = f"the {name} name items of another type than the data holds"
+    if problem is None and (codes < 0).any():
+        problem = f"{int((codes < 0).sum())} of {len(wanted)} {name} name items that do not occur in the data"
+    elif problem is None and len(np.unique(codes)) < len(codes):
+        problem = f"{len(codes) - len(np.unique(codes))} of {len(wanted)} {name} repeat an item"
+    if problem:
+        raise ParameterError(problem, where=name, hint="check spelling and type of the items")
+    return codes
+
+
+def item_losses(
+    loss: Any, itemsets: Itemsets, supports: NDArray[np.int64], public: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Encode what suppressing an item costs as integers.
+
+    Parameters
+    ----------
+    loss : {"support", "unit"}, Mapping or Series
+        The rows that hold the item, 1, or a number from 0 by item.
+    itemsets : Itemsets
+        The data; its items have the first numbers.
+    supports, public : ndarray
+        Rows that hold each item, and whether it can be suppressed, by item number.
+
+    Returns
+    -------
+    ndarray of int64
+        By item number, in whatever unit makes all of them whole.
+
+    Raises
+    ------
+    ParameterError
+        If the loss of a public item is missing, or a loss is out of range.
+    """
+    if isinstance(loss, str) and loss in ("support", "unit"):
+        return supports if loss == "support" else np.ones_like(supports)
+    if not isinstance(loss, (Mapping, pd.Series)):
+        hint = "give 'support', 'unit', or a dict or a Series: item -> loss"
+        raise ParameterError("loss has no such form", where="loss", got=type(loss).__name__, hint=hint)
+    given = [_loss(value) for value in (loss.values() if isinstance(loss, Mapping) else loss)]
+    unit = 1 if all(value.denominator == 1 for value in given) else 10**6
+    codes = _item_codes(loss.keys(), itemsets, "losses")
+    losses = np.zeros(len(supports), np.int64)
+    losses[codes] = [round(value * unit) for value in given]
+    missing = int(public.sum() - public[codes].sum())
+    if missing:
+        hint = "say for each public item what suppressing it costs"
+        raise ParameterError("loss lacks public items", where="loss", got=f"{missing} items", hint=hint)
+    return losses
+
+
+def _loss(value: Any) -> Fraction:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)) or not 0 <= value < MOST_LOSS:
+        what = f"a loss must be a number from 0 to below {MOST_LOSS:,}"
+        raise ParameterError(what, where="loss", got=shown(value))
+    return Fraction(value)

@@ -1,0 +1,477 @@
+"""The command line: anonymize a file, audit a release, measure a risk, run a policy.
+
+Exit codes: 0 done; 1 the guarantee cannot be had, or an audit finds that it does not hold; 2 wrong usage, a
+file that cannot be read or written, or any other failure; 130 interrupted; 141 nobody reads the output any
+more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from io import TextIOWrapper
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import pandas as pd
+
+from pdanon import stream
+from pdanon.algorithms import choice
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.algorithms.registry import parameters_of
+from pdanon.cli.options import (
+    CONSTRAINTS_HELP,
+    DEMANDS,
+    KNOWN_HELP,
+    WAYS,
+    Parser,
+    described,
+    flag,
+    is_table,
+    new,
+    new_page,
+    new_table,
+    of_algorithm,
+    of_guarantee,
+    table_file,
+)
+from pdanon.cli.policy import Policy
+from pdanon.cli.starting import INTERRUPTED, raise_interrupts
+from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
+from pdanon.evaluation.metrics.risk import risk
+from pdanon.evaluation.report.page import write_page
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees.parameters import DEFAULT_M, check_unsaid
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.io.tables import (
+    check_distinct,
+    is_csv,
+    read_columns,
+    read_constraints,
+    read_table,
+    read_weights,
+    write_plain,
+    write_table,
+    write_whole,
+)
+from pdanon.recoding.counts import changed_items, losses
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["main"]
+
+PATIENCE = 2.0  # seconds until a stage that is not done is named on stderr
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Its arguments. By default those of the process.
+
+    Returns
+    -------
+    int
+        The exit code.
+
+    Raises
+    ------
+    SystemExit
+        After ``--help`` and ``--version`` (0), and if the arguments cannot be parsed (2).
+
+    Examples
+    --------
+    >>> main(["risk", "nowhere.parquet", "-k", "5"])
+    2
+    """
+    try:
+        raise_interrupts()
+        with _output():
+            arguments = _parser().parse_args(argv)
+            if sys.stdout is None:
+                hint = "redirect it where it is not wanted: > /dev/null"
+                raise ParameterError("the standard output is closed", hint=hint)
+            if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+                sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be text
+            code: int = arguments.run(arguments)
+        return code
+    except (InfeasibleError, GuaranteeError) as error:
+        return _report(f"error: {error}", 1)
+    except PdanonError as error:
+        return _report(f"error: {error}", 2)
+    except BrokenPipeError:
+        return 141
+    except OSError as error:
+        where = "" if error.filename is None else f"\n  where: {error.filename}"
+        return _report(f"error: {cause_of(error)}{where}", 2)
+    except KeyboardInterrupt:
+        return _report("interrupted", INTERRUPTED)
+    except MemoryError:
+        return _report("error: not enough memory", 2)
+    except Exception:  # a defect, and no verdict: not 1
+        traceback.print_exc()
+        return 2
+
+
+@contextmanager
+def _output() -> Iterator[None]:
+    """Write what is printed within when the block ends, or fail: an exit code alone would mislead."""
+    try:
+        yield
+    finally:
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
+            raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+def _report(message: str, code: int) -> int:
+    if sys.stderr is not None:  # else it would be printed as a result
+        print(f"pdanon: {message}", file=sys.stderr)
+    return code
+
+
+# --- Commands
+
+
+def _anonymize(arguments: argparse.Namespace) -> int:
+    if arguments.stream:
+        return _anonymize_files(arguments)
+    _check_tables(arguments)
+    name = arguments.algorithm
+    options = of_guarantee(arguments) if name is None else _algorithm_options(arguments)
+    _check_files(arguments)
+    _read_options(options, arguments)
+    frame = _read(arguments.source, arguments)
+    bar = bool(options.get("progress"))
+    with _stage(f"running {name or 'the algorithms'}", announced=not bar):
+        run = _least_lossy if name is None else ALGORITHMS[name]
+        result = run(frame, arguments.column, **options)
+    with _stage(f"writing {arguments.target}"):
+        _write_release(result, arguments, frame)
+    if result.tried is not None:
+        print(result.tried.to_string(index=False, na_rep="", float_format="{:.4g}".format))
+    print(result)
+    print(f"  written    {arguments.target}")
+    if arguments.mapping:
+        print(f"  mapping    {arguments.mapping}")
+    if arguments.report:
+        print(f"  report     {arguments.report}")
+    return 0
+
+
+def _least_lossy(
+    frame: pd.DataFrame,
+    column: str | None,
+    *,
+    k: int,
+    m: int | None = DEFAULT_M,
+    constraints: Any = None,
+    **options: Any,
+) -> Anonymized:
+    """What `pdanon.anonymize` finds for the guarantee that is asked for."""
+    if constraints is not None:
+        check_unsaid(m)
+    guarantee = KmAnonymity(k, m) if constraints is None else PrivacyConstraints(constraints, k)
+    return choice.anonymize(frame, guarantee, column, **options)
+
+
+def _anonymize_files(arguments: argparse.Namespace) -> int:
+    """Anonymize Parquet files row group by row group."""
+    _check_stream(arguments)
+    options = _algorithm_options(arguments)
+    _check_files(arguments)
+    _read_options(options, arguments)
+    asked: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
+    with _stage(f"running {arguments.algorithm}", announced=not options.get("progress")):
+        result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **asked)
+    print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
+    print(f"  guarantee  {result.guarantee!r}, audited")
+    counted = ", counted in each group" if result.mapping["group"].any() else ""
+    print(f"  items      {changed_items(result.mapping)}{counted}")
+    print(f"  loss       {losses(result.loss)}")
+    print(f"  written    {arguments.target}, {len(result.paths)} files")
+    if arguments.mapping:
+        print(f"  mapping    {arguments.mapping}")
+    return 0
+
+
+def _audit(arguments: argparse.Namespace) -> int:
+    if (arguments.mapping is None) != (arguments.constraints is None):
+        hint = "constraints name original items, and the mapping says what became of them"
+        raise ParameterError("--constraints and --mapping go together", hint=hint)
+    _check_files(arguments)
+    guarantee = _guarantee(arguments)
+    frame = _read(arguments.source, arguments)
+    with _stage("auditing"):
+        audit = guarantee.audit(frame, arguments.column)
+    print(f"Audit: {len(frame)} rows")
+    print(f"  guarantee  {guarantee!r}")
+    print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
+    print(f"  at risk    {audit.rows_at_risk} rows")
+    if arguments.threats:
+        with _stage("listing threats"):
+            write_table(audit.threats, arguments.threats, "itemset", arguments.separator)
+        print(f"  threats    {len(audit.threats)}, written to {arguments.threats}")
+    return 0 if audit.holds else 1
+
+
+def _risk(arguments: argparse.Namespace) -> int:
+    _check_files(arguments)
+    frame = _read(arguments.source, arguments)
+    with _stage("counting"):
+        table = risk(frame, arguments.column, k=arguments.k, m=arguments.m)
+    table["items"] = table["items"].astype("string").fillna("all")
+    print(table.to_string(index=False, float_format="{:.4g}".format))
+    return 0
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    policy = Policy.from_toml(arguments.policy)
+    if "release" not in policy.outputs:
+        where = f"{arguments.policy}, [outputs]"
+        raise ParameterError("the policy names no release", where=where, hint='release = "released.parquet"')
+    with _stage(f"running {arguments.policy}"):
+        result = policy.run()
+    with _stage("writing"):
+        policy.write(result)
+    print(result)
+    for name in ("release", "mapping", "loss", "report"):
+        if name in policy.outputs:
+            print(f"  {name:10} {policy.outputs[name]}")
+    return 0
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    policy = Policy.from_toml(arguments.policy)
+    with _stage(f"running {arguments.policy}"):
+        table = policy.compare(progress=_bar())
+    policy.write_comparison(table)
+    shown = table.dropna(axis=1, how="all")
+    print(shown.to_string(index=False, na_rep="", float_format="{:.4g}".format))
+    return 0
+
+
+def _algorithms(arguments: argparse.Namespace) -> int:
+    print("\n\n".join(described(name, algorithm) for name, algorithm in ALGORITHMS.items()))
+    return 0
+
+
+def _guarantee(arguments: argparse.Namespace) -> Guarantee:
+    if arguments.constraints is None:
+        return KmAnonymity(arguments.k, arguments.m)
+    check_unsaid(arguments.m)
+    constraints = read_constraints(arguments.constraints, arguments.column, arguments.separator)
+    mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
+    return PrivacyConstraints(constraints, arguments.k, mapping)
+
+
+def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """What the algorithm that was named is called with."""
+    asked = of_algorithm(arguments)
+    if "progress" in parameters_of(ALGORITHMS[arguments.algorithm]):
+        asked["progress"] = _bar()
+    return asked
+
+
+def _bar() -> bool:
+    """Whether a progress bar can be shown."""
+    return sys.stderr is not None and sys.stderr.isatty() and find_spec("tqdm") is not None
+
+
+# --- Files
+
+
+def _check_files(arguments: argparse.Namespace) -> None:
+    """Check what can be checked of files before any is read."""
+    files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
+    check_distinct(files.values(), "arguments")
+    listed = [name for name in ("source", "target", "constraints", "threats") if name in files]
+    csv = [files[name] for name in listed if is_csv(files[name])]
+    if csv and arguments.separator is None:
+        hint = "say what stands between two items, such as --separator ' '; it is never guessed"
+        raise ParameterError("a CSV file needs --separator", where=str(csv[0]), hint=hint)
+    named = [path for path in csv if path not in (files.get("target"), files.get("threats"))]
+    if named and arguments.column is None:
+        hint = "say which column has the items, such as --column items"
+        raise ParameterError("a CSV file needs --column", where=str(named[0]), hint=hint)
+
+
+def _check_tables(arguments: argparse.Namespace) -> None:
+    """Check that what is read and written are single tables, as it is without --stream."""
+    for name, path in (("IN", arguments.source), ("OUT", arguments.target)):
+        if not is_table(path):
+            hint = "with --stream, Parquet files in directories are read and written"
+            raise ParameterError(f"'{path}' must end in .parquet or .csv", where=name, hint=hint)
+    arguments.source = Path(arguments.source)
+
+
+def _check_stream(arguments: argparse.Namespace) -> None:
+    """Check that nothing is asked for that needs all rows at once."""
+    if arguments.algorithm is None:
+        hint = "try them on a sample of the rows, and name the one that loses least"
+        raise ParameterError("--stream needs --algorithm", hint=hint)
+    csv = [path for path in (arguments.source, arguments.target) if is_csv(Path(path))]
+    if csv:
+        hint = "only Parquet can be read in parts; pdanon.read_csv and pdanon.to_parquet convert a file"
+        raise ParameterError("--stream takes no CSV", where=str(csv[0]), hint=hint)
+    if arguments.report:
+        hint = "a table that fits into memory has one without --stream"
+        raise ParameterError("--stream writes no report, which needs all rows at once", hint=hint)
+    if arguments.source and "://" not in arguments.source:
+        arguments.source = Path(arguments.source)
+
+
+def _read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:
+    """Read the files among the options of an algorithm."""
+    if "constraints" in options:
+        options["constraints"] = read_constraints(
+            arguments.constraints, arguments.column, arguments.separator
+        )
+    if "weights" in options:
+        options["weights"] = read_weights(arguments.weights)
+
+
+def _read(path: Path, arguments: argparse.Namespace) -> pd.DataFrame:
+    with _stage(f"reading {path}"):
+        return read_table(path, arguments.column, arguments.separator)
+
+
+def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:
+    """Write the release and what was asked for of the report and the mapping: all or none, it last."""
+    files: dict[Path, Callable[[Path], object]] = {}
+    if arguments.mapping:
+        files[arguments.mapping] = partial(write_plain, result.mapping)
+    if arguments.report:
+        files[arguments.report] = partial(write_page, result, original=original)
+    files[arguments.target] = partial(
+        write_table, result.frame, column=arguments.column, separator=arguments.separator
+    )
+    write_whole(files)
+
+
+@contextmanager
+def _stage(what: str, *, announced: bool = True) -> Iterator[None]:
+    """Say on stderr what is going on, if it takes long."""
+    timer = Timer(PATIENCE, _report, [f"{what} ...", 0])
+    timer.daemon = True
+    if announced:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+# --- Usage
+
+
+def _parser() -> argparse.ArgumentParser:
+    options: dict[str, Any] = {
+        "formatter_class": argparse.RawDescriptionHelpFormatter,
+        "allow_abbrev": False,
+    }
+    parser = Parser(
+        prog="pdanon",
+        description="Anonymize tables with a column of item lists, audit releases and measure risk.",
+        epilog="example:\n  pdanon anonymize baskets.parquet release.parquet -k 5 -m 2",
+        **options,
+    )
+    parser.add_argument("--version", action="version", version=f"pdanon {version('pdanon')}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def command(name: str, run: Callable[[argparse.Namespace], int], text: str, example: str) -> Any:
+        description, epilog = f"{text.capitalize()}.", f"example:\n  pdanon {name} {example}".rstrip()
+        added = commands.add_parser(name, help=text, description=description, epilog=epilog, **options)
+        added.set_defaults(run=run)
+        return added
+
+    anonymize = command(
+        "anonymize",
+        _anonymize,
+        "write a release of a table, audited, with the guarantee that is asked for",
+        "baskets.parquet release.parquet -k 5 -m 2 --mapping mapping.parquet",
+    )
+    anonymize.add_argument("source", metavar="IN", help="the data: .parquet or .csv")
+    anonymize.add_argument("target", metavar="OUT", type=new, help="the release: .parquet or .csv")
+    anonymize.add_argument(
+        "--stream",
+        action="store_true",
+        help="read and write Parquet in parts, as it does not fit into memory: IN is a file, a directory, "
+        "a path with wildcards or a URI, and OUT does not exist yet",
+    )
+    anonymize.add_argument(
+        "--algorithm",
+        choices=ALGORITHMS,
+        metavar="NAME",
+        help="see 'pdanon algorithms' for what each does (default: several are tried, and the release that "
+        "loses least is written)",
+    )
+    for title, parameters in (("what must hold", DEMANDS), ("how it is reached", WAYS)):
+        group = anonymize.add_argument_group(title)
+        for parameter, known in parameters.items():
+            group.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
+    _add_format(anonymize)
+    anonymize.add_argument(
+        "--mapping", metavar="FILE", type=new_table, help="write what each item became: .parquet or .csv"
+    )
+    anonymize.add_argument(
+        "--report", metavar="FILE", type=new_page, help="write a page that shows the release to others: .html"
+    )
+
+    audit = command(
+        "audit",
+        _audit,
+        "recount whether a release has a guarantee; exit code 1 if it has not",
+        "release.parquet -k 5 -m 2 --threats threats.parquet",
+    )
+    audit.add_argument("source", metavar="RELEASED", type=table_file, help="the release: .parquet or .csv")
+    audit.add_argument("-k", required=True, **DEMANDS["k"])
+    audit.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
+    _add_format(audit)
+    audit.add_argument(
+        "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (not with -m)"
+    )
+    audit.add_argument(
+        "--mapping", metavar="FILE", type=table_file, help="the mapping of the release, to audit constraints"
+    )
+    audit.add_argument(
+        "--threats", metavar="FILE", type=new_table, help="write the minimal itemsets that break it"
+    )
+
+    measure = command(
+        "risk", _risk, "show the share of rows that a few known items single out", "baskets.parquet -k 5 -m 2"
+    )
+    measure.add_argument("source", metavar="IN", type=table_file, help="a table: .parquet or .csv")
+    measure.add_argument("-k", required=True, **DEMANDS["k"])
+    measure.add_argument("-m", default=2, type=int, help="most items that the attacker knows (default: 2)")
+    _add_format(measure)
+
+    run = command(
+        "run", _run, "write what a policy file asks for: release, mapping and losses, or none", "policy.toml"
+    )
+    run.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file")
+
+    compare = command(
+        "compare", _compare, "run the algorithms of a policy file, and show what is lost", "policy.toml"
+    )
+    compare.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
+
+    command("algorithms", _algorithms, "list the algorithms: guarantee, what it does, parameters", "")
+    return parser
+
+
+def _add_format(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
+    parser.add_argument("--separator", metavar="TEXT", help="what stands between two items in CSV files")

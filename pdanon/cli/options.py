@@ -1,0 +1,213 @@
+"""Options of the command line: which there are, what each may be, and which an algorithm takes.
+
+What an algorithm takes is read from its signature: a new one appears here without a line of code, as
+long as its parameters are among ``PARAMETERS``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.algorithms.registry import parameters_of
+from pdanon.errors import ParameterError
+from pdanon.recoding.result import Anonymized
+
+__all__ = [
+    "CONSTRAINTS_HELP",
+    "DEMANDS",
+    "KNOWN_HELP",
+    "PARAMETERS",
+    "WAYS",
+    "Parser",
+    "described",
+    "flag",
+    "is_table",
+    "new",
+    "new_page",
+    "new_table",
+    "of_algorithm",
+    "of_guarantee",
+    "table_file",
+]
+
+
+# --- What each may be
+
+
+def items_known(text: str) -> int | None:
+    """A number of known items, or all of them."""
+    if text != "all" and not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'all'")
+    return None if text == "all" else int(text)
+
+
+def fanout_or_file(text: str) -> int | Path:
+    """A hierarchy: the fan-out of a balanced one, or its file."""
+    return int(text) if text.isdecimal() else Path(text)
+
+
+def is_table(text: str | Path) -> bool:
+    """Tell whether a file can be a single table, by its suffix."""
+    return Path(text).suffix.lower() in (".parquet", ".csv")
+
+
+def table_file(text: str) -> Path:
+    """A table to read."""
+    if not is_table(text):
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv")
+    return Path(text)
+
+
+def new(text: str) -> Path:
+    """A file or a directory to write."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        problem = "is a directory" if path.is_dir() else "is in a directory that does not exist"
+        raise argparse.ArgumentTypeError(f"{text!r} {problem}")
+    return path
+
+
+def new_table(text: str) -> Path:
+    """A table to write."""
+    table_file(text)
+    return new(text)
+
+
+def new_page(text: str) -> Path:
+    """A page to write."""
+    if Path(text).suffix.lower() != ".html":
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
+    return new(text)
+
+
+# --- The parameters of algorithms that are options, spelled as in the library
+
+KNOWN_HELP = "most items that the attacker knows; 'all': every item of a row"
+CONSTRAINTS_HELP = "protect these itemsets only: .parquet with a list column, or .csv like the data"
+
+DEMANDS: dict[str, dict[str, Any]] = {
+    "k": {"type": int, "help": "least number of rows that an attacker's knowledge must match"},
+    "m": {"type": items_known, "help": f"{KNOWN_HELP} (default: 2; of hghs and mhghs: all)"},
+    "constraints": {"type": table_file, "metavar": "FILE", "help": CONSTRAINTS_HELP},
+    "sensitive": {
+        "nargs": "+",
+        "metavar": "ITEM",
+        "help": "items that nobody is to learn, which are published as they are; goes with -l",
+    },
+    "l": {"type": int, "help": "of the rows that match, a sensitive item is in at most 1/l"},
+    "private": {"metavar": "NAME", "help": "a second list column, whose items are private"},
+    "h": {"type": float, "help": "largest share of matching rows in which a private item may be, 0 to 1"},
+    "p": {"type": int, "help": "most public items that the attacker knows"},
+}
+WAYS: dict[str, dict[str, Any]] = {
+    "hierarchy": {
+        "type": fanout_or_file,
+        "metavar": "FILE|FANOUT",
+        "help": "taxonomy of the items, a CSV file of rows leaf;parent;...;root, or the fan-out of a "
+        "balanced one over the items in order",
+    },
+    "weights": {
+        "type": table_file,
+        "metavar": "FILE",
+        "help": "importance of items, 0 to 1: .csv or .parquet with columns item,weight",
+    },
+    "refine": {"action": "store_true", "help": "move items between the sets afterwards, to lose less"},
+    "suppress": {"action": "store_true", "help": "suppress nodes of the hierarchy where that loses less"},
+    "time_limit": {
+        "type": float,
+        "metavar": "SECONDS",
+        "help": "when to end the search (default: 60)",
+    },
+    "parts": {"type": int, "metavar": "N", "help": "in how many parts the work is done"},
+    "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "which item to suppress next"},
+    "loss": {"choices": ("support", "unit"), "help": "what suppressing an item costs"},
+    "r": {"type": int, "help": "how many groups are examined for each row"},
+    "score": {"choices": ["increase", "total"], "help": "which distortion of a group is to be least"},
+    "lookahead": {
+        "type": int,
+        "metavar": "N",
+        "help": "how many of the following rows are compared for a place in a group",
+    },
+}
+PARAMETERS = DEMANDS | WAYS
+
+
+def flag(parameter: str) -> str:
+    """How a parameter is spelled as an option."""
+    # -h asks for help.
+    if len(parameter) == 1 and parameter != "h":
+        return f"-{parameter}"
+    return f"--{parameter.replace('_', '-')}"
+
+
+# --- What was given
+
+
+def of_guarantee(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that were given, if they say what must hold and not how."""
+    given = _given(arguments)
+    for option in given:
+        if option not in ("k", "m", "constraints", "hierarchy", "time_limit"):
+            raise ParameterError(f"{flag(option)} needs --algorithm", hint=_having(option))
+    if "k" not in given:
+        raise ParameterError("-k is needed", hint="such as -k 5 -m 2; or name an --algorithm")
+    return given
+
+
+def of_algorithm(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that were given, if they are the algorithm's and none is lacking."""
+    name, given = arguments.algorithm, _given(arguments)
+    accepted, required = parameters_of(ALGORITHMS[name]), _required(ALGORITHMS[name])
+    for option in [option for option in given if option not in accepted]:
+        raise ParameterError(f"{name} does not take {flag(option)}", hint=_having(option))
+    if required - PARAMETERS.keys():
+        only = ", ".join(sorted(required - PARAMETERS.keys()))
+        hint = f"call pdanon.{name} from Python"
+        raise ParameterError(f"{name} needs {only}, which is no option of the command line", hint=hint)
+    if required - given.keys():
+        flags = ", ".join(flag(option) for option in PARAMETERS if option in required - given.keys())
+        raise ParameterError(f"{name} needs {flags}", hint="'pdanon algorithms' lists what each one takes")
+    return given
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+    return {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
+
+
+def _required(algorithm: Callable[..., Anonymized]) -> set[str]:
+    accepted = parameters_of(algorithm)
+    return {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
+
+
+def _having(option: str) -> str:
+    having = [name for name, function in ALGORITHMS.items() if option in parameters_of(function)]
+    return f"algorithms that do: {', '.join(having) or 'none'}"
+
+
+def described(name: str, algorithm: Callable[..., Anonymized]) -> str:
+    """An algorithm in a few lines: what it does, its guarantee (as its docstring has it) and its options."""
+    text = inspect.getdoc(algorithm) or ""
+    guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
+    required = _required(algorithm)
+    options = " ".join(
+        flag(option) if option in required else f"[{flag(option)}]"
+        for option in parameters_of(algorithm)
+        if option in PARAMETERS
+    )
+    if required - PARAMETERS.keys():
+        options = f"none: it needs {', '.join(sorted(required - PARAMETERS.keys()))}, from Python"
+    does, _, _ = text.partition("\n")
+    return "\n".join([name, f"  does       {does}", f"  guarantee  {guarantee}", f"  options    {options}"])
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that reports wrong usage as the library reports wrong parameters."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, in place of a page of usage."""
+        self.exit(2, f"pdanon: error: {message}\n  hint:  {self.prog} --help\n")

@@ -1,0 +1,483 @@
+"""Policies: a release as a file that can be read, approved and run again.
+
+A policy says in TOML which table is read, what its columns are, how it is anonymized and what is written.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from os import PathLike, path
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
+from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
+from pdanon.evaluation.comparison import compare
+from pdanon.evaluation.report.page import write_page
+from pdanon.evaluation.tasks import list_tasks
+from pdanon.io.tables import (
+    check_distinct,
+    is_csv,
+    read_columns,
+    read_constraints,
+    read_table,
+    read_weights,
+    write_plain,
+    write_table,
+    write_whole,
+)
+from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.values import check_frame, check_kind, check_known, check_path, check_text, is_integer
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["Policy"]
+
+# The keys of each table of the file, and of what type each is.
+_KEYS: dict[str, dict[str, type]] = {
+    "": {
+        "algorithm": str,
+        "input": str,
+        "separator": str,
+        "parameters": dict,
+        "columns": dict,
+        "hierarchies": dict,
+        "outputs": dict,
+        "compare": dict,
+    },
+    "columns": {"items": str, "quasi": list, "sensitive": list, "drop": list},
+    "outputs": {"release": str, "mapping": str, "loss": str, "report": str, "comparison": str},
+    "compare": {"algorithms": dict, "vary": dict, "measures": list, "n_jobs": int, "resume": str},
+}
+_TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
+_BY_ROLE = {"column": "columns", "quasi": "columns", "hierarchy": "hierarchies", "hierarchies": "hierarchies"}
+_ROLES = (
+    "name them in [columns] as quasi, as sensitive (published as they are) or as drop; None is an index "
+    "without a name: name it, or reset it before the table is written"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Policy:
+    """What is read, how it is anonymized, and what is written. Read one with `from_toml`.
+
+    Parameters
+    ----------
+    input : pathlib.Path
+        The data, ``.parquet`` or ``.csv``.
+    algorithm : str, optional
+        Name of the algorithm. Not needed for a comparison.
+    parameters : dict
+        Its parameters, except those that say what a column is.
+    items : str, optional
+        The list column. By default the only one.
+    quasi, sensitive, drop : list of str
+        Columns that an attacker may know, that are published as they are, and that are not published.
+    hierarchies : dict
+        By column, the path of a hierarchy, or the fan-out of a balanced one.
+    separator : str, optional
+        What stands between two items in CSV files.
+    outputs : dict
+        Paths of ``release``, ``mapping``, ``loss``, ``report`` and ``comparison``; what is not named is not
+        written.
+    comparison : dict
+        What `compare` runs: ``algorithms, vary, measures, n_jobs, resume``.
+    source : pathlib.Path, optional
+        The file of the policy.
+
+    Notes
+    -----
+    Each column has a role, and so has an index that has a name: a column that nobody thought of is refused,
+    not published.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pandas as pd, pdanon
+    >>> rows = [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]
+    >>> df = pd.DataFrame({"name": list("abcd"), "items": rows})
+    >>> text = '''
+    ... input = "baskets.parquet"
+    ... algorithm = "pcta"
+    ... [parameters]
+    ... k = 2
+    ... [columns]
+    ... drop = ["name"]
+    ... '''
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     pdanon.to_parquet(df, pathlib.Path(directory) / "baskets.parquet")
+    ...     path = pathlib.Path(directory) / "policy.toml"
+    ...     _ = path.write_text(text)
+    ...     pdanon.Policy.from_toml(path).run().frame
+                       items
+    0  ['(rice,salt)' 'tea']
+    1        ['(rice,salt)']
+    2  ['(rice,salt)' 'tea']
+    3                ['tea']
+    """
+
+    input: Path
+    algorithm: str | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    items: str | None = None
+    quasi: list[str] = field(default_factory=list)
+    sensitive: list[str] = field(default_factory=list)
+    drop: list[str] = field(default_factory=list)
+    hierarchies: dict[str, Any] = field(default_factory=dict)
+    separator: str | None = None
+    outputs: dict[str, Path] = field(default_factory=dict)
+    comparison: dict[str, Any] = field(default_factory=dict)
+    source: Path | None = None
+
+    @classmethod
+    def from_toml(cls, file: str | PathLike[str]) -> Policy:
+        """Read a policy, and check it without reading any data.
+
+        Parameters
+        ----------
+        file : path
+            A TOML file. Paths in it are relative to its directory.
+
+        Returns
+        -------
+        Policy
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be read, or is not TOML.
+        ParameterError
+            If a key is not known or of the wrong type, the algorithm, a parameter or a role is not
+            possible, or two names are those of one file.
+        """
+        source = Path(check_path(file, "file"))
+        tables = _load(source)
+        here = partial(_beside, source)
+        return cls(
+            here(tables["input"]),
+            tables.get("algorithm"),
+            _values(source, tables.get("parameters", {})),
+            **tables.get("columns", {}),
+            hierarchies={name: here(value) for name, value in tables.get("hierarchies", {}).items()},
+            separator=tables.get("separator"),
+            outputs={name: here(value) for name, value in tables.get("outputs", {}).items()},
+            comparison=_comparison(source, tables.get("compare", {})),
+            source=source,
+        )
+
+    def run(self) -> Anonymized:
+        """Read the table and anonymize it; nothing is written.
+
+        Returns
+        -------
+        Anonymized
+            Audited, as every result.
+
+        Raises
+        ------
+        PdanonError
+            If the table cannot be read, a column has no role, or whatever the algorithm raises.
+        """
+        if self.algorithm is None:
+            raise ParameterError("the policy names no algorithm", where=self._place())
+        function = algorithm(self.algorithm)
+        options = self._of_roles(self.algorithm) | self._read_all(self.parameters)
+        place = {"column": self.items} if self._of_lists() else {}
+        return function(self.read(), **place, **options)
+
+    def compare(self, *, progress: bool = False) -> pd.DataFrame:
+        """Run what the policy compares, as `pdanon.compare`; nothing is written but the file of ``resume``.
+
+        Parameters
+        ----------
+        progress : bool
+            Show a progress bar.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a configuration.
+        """
+        if not self.comparison.get("algorithms"):
+            hint = "give each algorithm a table, which may be empty: [compare.algorithms.pcta]"
+            raise ParameterError("the policy compares nothing", where=self._place("compare"), hint=hint)
+        configurations = {label: self._read_all(given) for label, given in self._configurations().items()}
+        varied = self.comparison.get("vary", {}).items()
+        vary = {key: _each(values, partial(self._read, key)) for key, values in varied}
+        options = {
+            name: value for name, value in self.comparison.items() if name not in ("algorithms", "vary")
+        }
+        return compare(
+            self.read(), configurations, vary=vary, column=self.items, progress=progress, **options
+        )
+
+    def read(self) -> pd.DataFrame:
+        """Read the table without the columns that are dropped.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        ColumnError
+            If a column of the policy is not there, or one that is there has no role.
+        """
+        frame = read_table(self.input, self.items, self.separator)
+        there = [*frame.columns, *frame.index.names]
+        absent = [name for name in self._named() if name not in there]
+        if absent:
+            raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
+        frame = frame.reset_index([name for name in frame.index.names if name in self.drop], drop=True)
+        frame = frame.drop(columns=[name for name in frame.columns if name in self.drop])
+        lists = [name for i, name in enumerate(frame.columns) if is_list_column(frame.iloc[:, i])]
+        known = self._named()
+        if self.items is None and len(lists) == 1 and self._of_lists():
+            known += lists
+        strange = [name for name in (*frame.columns, *frame.index.names) if name not in known]
+        if isinstance(frame.index, pd.RangeIndex):
+            strange = [name for name in strange if name is not None]
+        if strange:
+            raise ColumnError("columns have no role", where=self._place("columns"), got=strange, hint=_ROLES)
+        return frame
+
+    def write(self, result: Anonymized) -> None:
+        """Write what the policy says of a result: all of it or nothing, and the release last.
+
+        Parameters
+        ----------
+        result : Anonymized
+            What `run` returned.
+        """
+        check_kind(result, Anonymized, "result", "a result, such as run() returns")
+        loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
+        release = partial(write_table, result.frame, column=self.items, separator=self.separator)
+        writers: dict[str, Callable[[Path], object]] = {
+            "loss": partial(write_plain, loss),
+            "mapping": partial(write_plain, result.mapping),
+            "report": partial(write_page, result),
+            "release": release,
+        }
+        write_whole({self.outputs[name]: write for name, write in writers.items() if name in self.outputs})
+
+    def write_comparison(self, table: pd.DataFrame) -> None:
+        """Write the table of `compare`, if the policy names a file for it.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame
+            What `compare` returned.
+        """
+        check_frame(table, "table")
+        if "comparison" in self.outputs:
+            write_plain(table, self.outputs["comparison"])
+
+    # --- Checks
+
+    def __post_init__(self) -> None:
+        self._check_types()
+        named = self._named()
+        if not all(isinstance(name, str) for name in named):
+            raise ParameterError("a role is a list of column names", where=self._place("columns"))
+        if len(set(named)) < len(named):
+            twice = sorted({name for name in named if named.count(name) > 1})
+            raise ParameterError("a column has two roles", where=self._place("columns"), got=twice)
+        for name in self.hierarchies:
+            known = [*([] if self.items is None else [self.items]), *self.quasi]
+            check_known(name, known, "column with a hierarchy", where=self._place("hierarchies"))
+        self._check_files()
+        if self.algorithm is not None:
+            self._check_algorithm(self.algorithm)
+        if self.comparison.get("algorithms"):
+            list_tasks(self._configurations(), self.comparison.get("vary", {}))
+
+    def _check_types(self) -> None:
+        """Check what each part is; paths may be given as text."""
+        object.__setattr__(self, "input", Path(check_path(self.input, "input")))
+        if self.source is not None:
+            check_path(self.source, "source")
+        for name in ("parameters", "hierarchies", "outputs", "comparison"):
+            check_kind(getattr(self, name), dict, name, "a dict")
+        for name in ("quasi", "sensitive", "drop"):
+            check_kind(getattr(self, name), list, name, "a list of column names")
+        for name in ("algorithm", "items", "separator"):
+            if getattr(self, name) is not None:
+                check_text(getattr(self, name), name)
+        for column, tree in self.hierarchies.items():
+            if not is_integer(tree):
+                check_path(tree, f"the hierarchy of {column!r}")
+        for name in self.outputs:
+            check_known(name, _KEYS["outputs"], "output of a policy", where=self._place("outputs"))
+        _check_comparison(self.comparison, self._place("compare"))
+        outputs = {name: Path(check_path(file, name)) for name, file in self.outputs.items()}
+        object.__setattr__(self, "outputs", outputs)
+
+    def _check_algorithm(self, name: str) -> None:
+        accepted = parameters_of(algorithm(name))
+        for key in self.parameters.keys() & _BY_ROLE.keys():
+            hint = f"say it in [{_BY_ROLE[key]}]"
+            raise ParameterError("this is said by the role of a column", where=f"parameter {key}", hint=hint)
+        if self.items is not None and not self._of_lists():
+            hint = "choose an algorithm for lists, or give the column another role"
+            raise ParameterError(f"{name} does not protect a list column", where=self._place(), hint=hint)
+        if self.quasi and "quasi" not in accepted:
+            hint = "choose an algorithm that takes quasi, or give the columns another role"
+            raise ParameterError(f"{name} does not protect quasi-identifiers", where=self._place(), hint=hint)
+        list_tasks({name: self.parameters | self._of_roles(name)}, {})
+        if "random_state" in accepted and not isinstance(self.parameters.get("random_state"), int):
+            hint = "random_state = 1, or any integer: the same policy gives the same release"
+            raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
+
+    def _check_files(self) -> None:
+        for name, file in {"input": self.input, **self.outputs}.items():
+            allowed = (".html",) if name == "report" else (".parquet", ".csv")
+            if file.suffix.lower() not in allowed:
+                problem = f"{name} must end in {' or '.join(allowed)}"
+                raise ParameterError(problem, where=self._place(), got=str(file))
+        for file in self.outputs.values():
+            if file.is_dir() or not file.parent.is_dir():
+                problem = "is a directory" if file.is_dir() else "is in a directory that does not exist"
+                raise ParameterError(f"an output {problem}", where=self._place("outputs"), got=str(file))
+        varied = self.comparison.get("vary", {}).values()
+        settings = [self.parameters, *self.comparison.get("algorithms", {}).values()]
+        settings += [values for values in varied if isinstance(values, Mapping)]
+        read = [self.input, self.source, *self.hierarchies.values(), self.comparison.get("resume")]
+        read += [value for given in settings for value in given.values()]
+        inputs = {path.realpath(check_path(file)): file for file in read if isinstance(file, Path)}
+        for file in inputs.values():
+            check_distinct([*self.outputs.values(), file], "entries of the policy")
+        joined = [file for file in (self.input, self.outputs.get("release")) if file and is_csv(file)]
+        if joined and self.separator is None:
+            hint = "say what stands between two items, such as separator = ' '; it is never guessed"
+            raise ParameterError("a CSV file needs a separator", where=str(joined[0]), hint=hint)
+        if is_csv(self.input) and self.items is None:
+            hint = "say which column has the items: items = ... in [columns]"
+            raise ParameterError("a CSV file needs a column", where=str(self.input), hint=hint)
+
+    def _of_lists(self) -> bool:
+        """Whether what runs works on a list column; a comparison may."""
+        return self.algorithm is None or of_lists(algorithm(self.algorithm))
+
+    def _named(self) -> list[str]:
+        """The columns that have a role."""
+        return [*([] if self.items is None else [self.items]), *self.quasi, *self.sensitive, *self.drop]
+
+    def _place(self, table: str = "") -> str:
+        return f"{self.source or 'policy'}{f', [{table}]' if table else ''}"
+
+    # --- What an algorithm is given
+
+    def _of_roles(self, name: Any) -> dict[str, Any]:
+        """What the roles of the columns say, as far as an algorithm takes it."""
+        accepted = parameters_of(algorithm(name))
+        relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
+        said = {
+            "quasi": self.quasi,
+            "hierarchies": relational,
+            "hierarchy": self.hierarchies.get(self.items or ""),
+        }
+        return {key: value for key, value in said.items() if key in accepted and value}
+
+    def _configurations(self) -> dict[str, dict[str, Any]]:
+        """What is compared: the tables of the file, and what the roles of the columns say."""
+        vary = self.comparison.get("vary", {})
+        asked = {}
+        for label, given in self.comparison["algorithms"].items():
+            roles = self._of_roles(given.get("algorithm", label))
+            asked[label] = {name: value for name, value in roles.items() if name not in vary} | given
+        return asked
+
+    def _read(self, key: str, value: Any) -> Any:
+        """What the file of a parameter holds, where the algorithms do not read it themselves."""
+        if not isinstance(value, Path) or key not in ("constraints", "utility", "weights"):
+            return value
+        if key == "constraints":
+            return read_constraints(value, self.items, self.separator)
+        return read_weights(value) if key == "weights" else read_columns(value, ["item", "block"])
+
+    def _read_all(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: self._read(key, value) for key, value in given.items()}
+
+
+def _beside(source: Path, value: Any) -> Any:
+    """A path that is relative to the directory of the policy."""
+    return source.parent / value if isinstance(value, str) else value
+
+
+def _values(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with paths where files are meant, and None for all items of a row."""
+    return {key: _value(source, key, value) for key, value in given.items()}
+
+
+def _value(source: Path, key: str, value: Any) -> Any:
+    if key in ("constraints", "hierarchy", "utility", "weights"):
+        return _beside(source, value)
+    return None if (key, value) == ("m", "all") else value
+
+
+def _comparison(source: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+    comparison = dict(table)
+    if "resume" in table:
+        comparison["resume"] = _beside(source, table["resume"])
+    algorithms, vary = table.get("algorithms", {}), table.get("vary", {})
+    comparison["algorithms"] = {label: _values(source, given) for label, given in algorithms.items()}
+    comparison["vary"] = {key: _each(values, partial(_value, source, key)) for key, values in vary.items()}
+    return comparison
+
+
+def _each(values: Any, change: Callable[[Any], Any]) -> Any:
+    """The values of a varied parameter, listed or by name, each changed."""
+    if isinstance(values, list):
+        return [change(value) for value in values]
+    return {name: change(value) for name, value in values.items()}
+
+
+def _load(source: Path) -> dict[str, Any]:
+    """Read the tables of a file, with no keys but those that are known, of the types they have."""
+    tables = None
+    try:
+        with source.open("rb") as file:
+            tables = tomllib.load(file)
+    except (OSError, ValueError) as error:
+        place = re.search(r"at line \d+, column \d+", str(error))
+        problem = f"{cause_of(error)}{f' {place[0]}' if place else ''}"
+    if tables is None:  # raised outside the handler: the parser's own message may show an item
+        raise FormatError("the file cannot be read as TOML", where=str(source), got=problem)
+    _check_keys(tables, "", source)
+    if "input" not in tables:
+        raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')
+    for name in ("columns", "outputs", "compare"):
+        _check_keys(tables.get(name, {}), name, source)
+    _check_comparison(tables.get("compare", {}), f"{source}, [compare]")
+    return tables
+
+
+def _check_comparison(table: Mapping[str, Any], place: str) -> None:
+    """Check the types within what is compared."""
+    place = place.removesuffix("]")
+    for name in ("algorithms", "vary"):
+        check_kind(table.get(name, {}), Mapping, name, "a table")  # type: ignore[type-abstract]
+    for label, given in table.get("algorithms", {}).items():
+        if not isinstance(given, dict):
+            where = f"{place}.algorithms]"
+            raise ParameterError("an algorithm to compare is a table", where=where, got=label)
+    for key, values in table.get("vary", {}).items():
+        if not isinstance(values, (list, dict)):
+            where = f"{place}.vary]"
+            raise ParameterError(
+                "a varied parameter needs a list of values, or a table", where=where, got=key
+            )
+
+
+def _check_keys(table: Mapping[str, Any], name: str, source: Path) -> None:
+    known = _KEYS[name]
+    where = f"{source}, [{name}]" if name else str(source)
+    for key, value in table.items():
+        check_known(key, known, "key of a policy", where=where)
+        if not isinstance(value, known[key]) or isinstance(value, bool):
+            got = type(value).__name__
+            raise ParameterError(f"{key} must be {_TYPES[known[key]]}", where=where, got=got)

@@ -1,0 +1,10 @@
+"""A finished release: measured, attacked, compared, explained, drawn and reported."""
+
+from pdanon.evaluation.explain import explain
+from pdanon.evaluation.plotting import Plots
+from pdanon.evaluation.report.page import write_report
+from pdanon.recoding.result import add_views
+
+__all__ = ["Plots", "explain", "write_report"]
+
+add_views(plot=Plots, report=write_report, explain=explain)

@@ -1,0 +1,194 @@
+"""Attack: play the adversary, and count among how many released rows a person hides."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.evaluation.metrics.cover import Release, codes_of, read_mapping
+from pdanon.evaluation.metrics.draws import draw_subsets
+from pdanon.guarantees.parameters import check_m
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["Attack", "attack"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Attack:
+    """What an adversary achieved who knew some items of some people.
+
+    Parameters
+    ----------
+    cases : pandas.DataFrame
+        One row a case: ``row`` (number of the row attacked), ``known`` (number of items known of it),
+        ``before`` and ``after`` (rows that match, in the original and in the release).
+    m : int or None
+        Most items that were known.
+    """
+
+    cases: pd.DataFrame
+    m: int | None
+
+    @property
+    def rate(self) -> float:
+        """Share of the cases in which a guess among the matching released rows is right, on average."""
+        return float((1 / self.cases["after"]).mean())
+
+    @property
+    def rate_before(self) -> float:
+        """The same in the original."""
+        return float((1 / self.cases["before"]).mean())
+
+    @property
+    def fewest(self) -> int:
+        """Fewest released rows that match in a case: the worst one."""
+        return int(self.cases["after"].min())
+
+    @property
+    def fewest_before(self) -> int:
+        """The same in the original."""
+        return int(self.cases["before"].min())
+
+    def __repr__(self) -> str:
+        known = "all items" if self.m is None else f"up to {self.m} items"
+        return "\n".join(
+            [
+                f"Attack: {len(self.cases)} cases, {known} known",
+                f"  original   {self.rate_before:.2%} re-identified; "
+                f"in the worst case {self.fewest_before} row(s) match",
+                f"  release    {self.rate:.2%} re-identified; in the worst case {self.fewest} row(s) match",
+            ]
+        )
+
+
+def attack(
+    original: pd.DataFrame,
+    result: Anonymized,
+    column: Hashable | None = None,
+    *,
+    m: int | None = 2,
+    n: int = 1000,
+    random_state: int | np.random.Generator | None = None,
+) -> Attack:
+    """Play the adversary against a release.
+
+    Parameters
+    ----------
+    original : pandas.DataFrame
+        The frame that was anonymized.
+    result : Anonymized
+        What it became.
+    column : hashable, optional
+        The list column. By default the only one.
+    m : int or None
+        Items that the adversary knows of a person, or all if there are fewer; at least 1. None: all items.
+    n : int
+        Number of cases.
+    random_state : int, Generator or None
+        Seed, or source of randomness.
+
+    Returns
+    -------
+    Attack
+        ``rate``, ``fewest``, the same before the release, and the ``cases``; numbers only.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, the parts do not belong to each other, no row holds an item, or an
+        item became several things in one group.
+
+    Notes
+    -----
+    A row that holds an item is drawn for each case, all alike, and then the known items, all subsets of
+    their number alike. The adversary is given the mapping, and in a local recoding even the group of
+    the row: he knows which labels the items became, drops what was suppressed, and counts the released
+    rows that hold all of these labels. The right row is one of them; he can only guess which.
+
+    He knows nothing but items: neither values of other columns, nor items that a person does not have.
+
+    This shows a promise, and proves none: cases are a sample, and other attacks are possible. The audit
+    of a release checks every itemset. Of the models, k^m-anonymity promises that ``fewest`` is at
+    least k; others promise something else.
+
+    Cost: the rows of the rarest label of each case.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> from pdanon.io.datasets import make_baskets
+    >>> df = make_baskets(500, 50, random_state=1)
+    >>> result = df.txanon.pcta(k=5, m=2)
+    >>> pdanon.attack(df, result, m=2, n=200, random_state=1).fewest >= 5
+    True
+    """
+    most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)
+    if not isinstance(result, Anonymized):
+        hint = "give what an algorithm returned: the groups and the mapping are needed"
+        raise ParameterError("there is no result", where="result", got=type(result).__name__, hint=hint)
+    release = Release.of(original, result, None, None, column)
+    release.check_rows()
+    able = np.flatnonzero(release.items.lengths > 0)
+    if not len(able):
+        raise ParameterError("no row holds an item", where="original", got=f"{len(original)} rows")
+    rng = random_generator(random_state)
+    rows = rng.choice(able, n)
+    codes, offsets = draw_subsets(release.items, rows, most, rng)
+    known = np.diff(offsets)
+    labels, label_offsets = _translated(release, result, np.repeat(rows, known), codes, offsets)
+    cases = pd.DataFrame(
+        {
+            "row": rows,
+            "known": known,
+            "before": SupportIndex.of(release.items).distinct().supports(codes, offsets),
+            "after": SupportIndex.of(release.published).distinct().supports(labels, label_offsets),
+        }
+    )
+    return Attack(cases, most)
+
+
+def _translated(
+    release: Release, result: Anonymized, rows: NDArray[np.int64], codes: Codes, offsets: Offsets
+) -> tuple[Codes, Offsets]:
+    """What the known items became in their rows: labels, ascending and distinct in each case."""
+    published = release.published
+    if len(result.mapping) == 0:
+        became = codes_of(release.items.texts(), published.texts())[codes]
+    else:
+        became = _became(release.items, published, result, rows, codes)
+    kept = became >= 0
+    cases = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[kept]
+    lengths = np.bincount(cases, minlength=len(offsets) - 1)
+    labels, lengths = canonical_rows(became[kept].astype(np.int32), lengths, published.n_items)
+    return labels, np.concatenate(([0], np.cumsum(lengths)))
+
+
+def _became(
+    items: Itemsets, published: Itemsets, result: Anonymized, rows: NDArray[np.int64], codes: Codes
+) -> NDArray[np.int64]:
+    """Label of each item in the group of a row; -1 where suppressed."""
+    mapped, labels, texts = read_mapping(result.mapping, items)
+    groups = np.zeros(len(result.frame), np.int64) if result.groups is None else result.groups.to_numpy()
+    entries = result.mapping["group"].to_numpy(np.int64) * items.n_items + mapped
+    order = np.argsort(entries)
+    if (np.diff(entries[order]) == 0).any():
+        raise ParameterError(
+            "an item became several things in one group, and which of them in a row is not known",
+            where="result",
+            got=f"{int((np.diff(entries[order]) == 0).sum())} of {len(entries)} rows of the mapping",
+        )
+    wanted = groups[rows].astype(np.int64) * items.n_items + codes
+    place = np.minimum(np.searchsorted(entries, wanted, sorter=order), len(order) - 1)
+    found = order[place]
+    if (entries[found] != wanted).any():
+        raise ParameterError("the mapping of the result lacks items of the original", where="original")
+    published_as = np.append(codes_of(texts, published.texts()), -1)
+    return published_as[labels[found]]

@@ -1,0 +1,79 @@
+"""Estimates: expected numbers of rows that hold itemsets, from what a release says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.evaluation.metrics.conditions import Factors
+from pdanon.evaluation.metrics.cover import Cover
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
+
+__all__ = ["Mode", "expected_counts"]
+
+Mode: TypeAlias = Literal["subset", "uniform", "optimistic", "none"]
+
+_CELLS = 2**22  # of the matrix of queries by values that is held at a time
+
+
+def expected_counts(
+    queries: ItemsetTable, published: Itemsets, cover: Cover, mode: Mode, factors: Sequence[Factors]
+) -> NDArray[np.float64]:
+    """Sum over the rows of the likelihood that they held the items of each query and fulfil its conditions.
+
+    Parameters
+    ----------
+    queries : ItemsetTable
+        Itemsets of original items.
+    published : Itemsets
+        The released column.
+    cover : Cover
+        Which of its labels stand for which items.
+    mode : str
+        How a label is read, as in `Workload.are`.
+    factors : sequence of Factors
+        The conditions, column by column.
+    """
+    from pdanon._kernels.estimates import estimates
+
+    index = SupportIndex.of(published)
+    if not factors:  # then equal rows count alike, and releases have many
+        index = index.distinct()
+    starts, tids, _ = index.transpose
+    rows = (index.codes, index.offsets, starts, tids)
+    odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
+    values, classes = _classes(factors, len(index.weights))
+    step = max(_CELLS // max(values.shape[1], *(each.n_values for each in factors), 1), 1)
+    totals = []
+    for first in range(0, len(queries), step):
+        block = slice(first, min(first + step, len(queries)))
+        part = queries.take(np.arange(block.start, block.stop))
+        shares = np.ones((len(part), values.shape[1]))
+        for factor, chosen in zip(factors, values, strict=True):
+            shares *= factor.shares(block)[:, chosen]
+        labels = (cover.labels, cover.offsets)
+        totals.append(estimates(part.codes, part.offsets, labels, odds, rows, index.weights, classes, shares))
+    return np.concatenate(totals)
+
+
+def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The combinations of values that rows have, column by column, and the one of each row."""
+    if not factors:
+        return np.empty((0, 1), np.int64), np.zeros(n_rows, np.int64)
+    rows = np.stack([each.values for each in factors])
+    values, classes = np.unique(rows, axis=1, return_inverse=True)
+    return values, classes.ravel().astype(np.int64)
+
+
+def _odds(members: NDArray[np.int64], most: int, mode: Mode) -> NDArray[np.float64]:
+    """Odds that a label with so many members means 0, 1, ... up to ``most`` given ones of them."""
+    size, wanted = members[:, None].astype(np.float64), np.arange(most + 1)
+    if mode == "subset":
+        return np.exp2(-wanted) / (1 - np.exp2(-size))  # 2**(s - j) / (2**s - 1), without the large powers
+    if mode == "uniform":
+        return size**-wanted
+    return np.ones((len(members), most + 1)) * ((size == 1) | (mode == "optimistic"))

@@ -1,0 +1,516 @@
+"""Query answering: how well counts over the original can be estimated from a release.
+
+LeFevre, DeWitt, Ramakrishnan, "Workload-aware Anonymization", KDD 2006, for the relative error;
+Gkoulalas-Divanis, Loukides, TDP 5, 2012, and Poulis et al., ECML PKDD 2013, for the workloads.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.evaluation.metrics.conditions import Condition, draw_conditions
+from pdanon.evaluation.metrics.cover import Cover, Release
+from pdanon.evaluation.metrics.draws import draw_subsets
+from pdanon.evaluation.metrics.estimates import Mode, expected_counts
+from pdanon.guarantees.parameters import check_share
+from pdanon.hierarchy import HierarchyLike
+from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column, find_quasi, is_list_column
+from pdanon.itemsets.support import ItemsetTable
+from pdanon.itemsets.values import MOST_DRAWN, check_count, check_frame, check_known, listed, random_generator
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["Answers", "Workload"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Answers:
+    """Answers to a workload, and how far they are off. ``are, table = answers`` unpacks the first two.
+
+    Parameters
+    ----------
+    are : float
+        Average relative error over the queries that have one; NaN if none has.
+    table : pandas.DataFrame
+        One row a query, in the order of the workload: ``actual`` (count in the original), ``estimate``
+        (from the release) and ``error``; NaN where that is left out because nothing matches in the original.
+    mode : str
+        How a label was read.
+    """
+
+    are: float
+    table: pd.DataFrame
+    mode: Mode
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.are, self.table))
+
+    def __repr__(self) -> str:
+        left_out = int(self.table["error"].isna().sum())
+        return (
+            f"Answers(are={self.are:.4g}, queries={len(self.table)}, left_out={left_out}, mode={self.mode!r})"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Workload:
+    """COUNT queries: how many rows hold these items, and have these values.
+
+    Make one with `itemsets`, `frequent`, `rt` or `from_frame`, which check it.
+
+    Parameters
+    ----------
+    queries : pandas.DataFrame
+        One row a query. The list column has the items that a row must hold. Any other column has the
+        condition on the column of that name: an interval closed on both sides, or a value; missing where
+        there is none.
+    column : hashable
+        Label of the list column, in the queries as in the data.
+
+    Notes
+    -----
+    The queries are about original items and values: a workload is not part of a release.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["a", "b"], ["a"], ["b", "c"], ["c"]]})
+    >>> workload = pdanon.Workload.from_frame(pd.DataFrame({"items": [["a"], ["b", "c"]]}))
+    >>> result = df.txanon.pcta(k=2, m=2)
+    >>> workload.are(df, result)
+    Answers(are=0.1429, queries=2, left_out=0, mode='subset')
+    """
+
+    queries: pd.DataFrame
+    column: Hashable
+
+    @classmethod
+    def from_frame(cls, queries: pd.DataFrame, column: Hashable | None = None) -> Workload:
+        """Read queries from a frame.
+
+        Parameters
+        ----------
+        queries : pandas.DataFrame
+            As the parameter of the class.
+        column : hashable, optional
+            Its list column. By default the only one.
+
+        Returns
+        -------
+        Workload
+
+        Raises
+        ------
+        ParameterError
+            If there is no query, one asks for nothing, or a condition is of another kind.
+        ColumnError, ItemsetDtypeError
+            If there is no list column, or it does not hold sets of items.
+        """
+        position = find_column(queries, column)
+        asked = Itemsets.from_series(queries.iloc[:, position]).lengths > 0
+        for i, label in enumerate(queries.columns):
+            if i == position:
+                continue
+            _check_condition(queries.iloc[:, i], label)
+            asked |= queries.iloc[:, i].notna().to_numpy(np.bool_)
+        if not len(queries) or not asked.all():
+            raise ParameterError(
+                "a query must ask for an item or a value, and there must be one",
+                where="queries",
+                got=f"{int((~asked).sum())} empty of {len(queries)} queries",
+            )
+        return cls(queries.reset_index(drop=True), queries.columns[position])
+
+    @classmethod
+    def itemsets(
+        cls,
+        frame: pd.DataFrame,
+        n: int = 1000,
+        size: int = 5,
+        *,
+        column: Hashable | None = None,
+        items: Iterable[Any] | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Workload:
+        """Draw itemsets of one size, as the experiments of [1]_ do.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The original.
+        n : int
+            Number of queries.
+        size : int
+            Items of each.
+        column : hashable, optional
+            The list column. By default the only one.
+        items : iterable, optional
+            Draw from these items only, such as those that a release generalized. By default from all.
+        random_state : int, Generator or None
+            Seed, or source of randomness.
+
+        Returns
+        -------
+        Workload
+
+        Raises
+        ------
+        ParameterError
+            If n or size is below 1, an item does not occur, or no row holds so many of the items.
+
+        Notes
+        -----
+        A row is drawn among those with at least ``size`` of the items, all alike, and then that many of its
+        items, all subsets alike. So every query has an answer above 0, which the relative error needs;
+        itemsets of many rows are drawn more often. [1]_ does not say how it draws.
+
+        References
+        ----------
+        .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
+           Anonymization", Transactions on Data Privacy 5, 2012.
+
+        Examples
+        --------
+        >>> import pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["a", "b"], ["a", "b"], ["b"]]})
+        >>> pdanon.Workload.itemsets(df, n=2, size=2, random_state=1).queries
+                 items
+        0  ['a' 'b']
+        1  ['a' 'b']
+        """
+        n, size = check_count(n, "n", least=1, most=MOST_DRAWN), check_count(size, "size", least=1)
+        position = find_column(frame, column)
+        sets = Itemsets.from_series(frame.iloc[:, position])
+        if items is not None:
+            sets = _only(sets, listed(items, "items"))
+        rng = random_generator(random_state)
+        rows = _draw_rows(np.flatnonzero(sets.lengths >= size), n, rng, f"rows with {size} items")
+        return cls.from_frame(_query_frame(frame.columns[position], sets, rows, size, rng))
+
+    @classmethod
+    def frequent(
+        cls,
+        frame: pd.DataFrame,
+        n: int = 1000,
+        min_support: float = 0.05,
+        *,
+        column: Hashable | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Workload:
+        """Draw frequent itemsets, as the experiments of [1]_ on medical data do.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The original.
+        n : int
+            Number of queries; all frequent itemsets if there are fewer.
+        min_support : float
+            Least share of the rows that hold an itemset, in (0, 1].
+        column : hashable, optional
+            The list column. By default the only one.
+        random_state : int, Generator or None
+            Seed, or source of randomness.
+
+        Returns
+        -------
+        Workload
+            Frequent itemsets of any size, none twice; by size, then by items.
+
+        Raises
+        ------
+        ParameterError
+            If n is below 1, min_support is outside (0, 1], no itemset is frequent or more than 1,000,000
+            are, or mlxtend is missing: ``pip install 'pdanon[patterns]'``.
+
+        Notes
+        -----
+        All frequent itemsets are listed, and n of them drawn, all alike. Where rows are long and alike there
+        are too many; a larger ``min_support``, or `itemsets`, which lists nothing, is for these.
+
+        References
+        ----------
+        .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
+           Anonymization", Transactions on Data Privacy 5, 2012.
+        """
+        from pdanon.evaluation.metrics.mining import frequent_itemsets
+
+        n = check_count(n, "n", least=1, most=MOST_DRAWN)
+        position = find_column(frame, column)
+        found = frequent_itemsets(frame, column, min_support=min_support)
+        if not len(found):
+            raise ParameterError(
+                "no itemset is frequent", where="min_support", got=f"{min_support}, {len(frame)} rows"
+            )
+        rng = random_generator(random_state)
+        chosen = np.sort(rng.permutation(len(found))[:n])
+        return cls.from_frame(pd.DataFrame({frame.columns[position]: found["itemset"].iloc[chosen]}))
+
+    @classmethod
+    def rt(
+        cls,
+        frame: pd.DataFrame,
+        quasi: Sequence[Hashable],
+        n: int = 100,
+        relational: int = 1,
+        items: int = 2,
+        *,
+        width: float = 0.0,
+        column: Hashable | None = None,
+        random_state: int | np.random.Generator | None = None,
+    ) -> Workload:
+        """Draw queries about values and items together, as the experiments of [1]_ do.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The original.
+        quasi : sequence of hashable
+            Labels of the columns that conditions may be on.
+        n : int
+            Number of queries.
+        relational : int
+            Conditions of each query, on as many of the columns.
+        items : int
+            Items of each query.
+        width : float
+            Width of the ranges asked of numbers and times, as a share of the column's range, in [0, 1].
+            0 asks for one value, as all other columns do.
+        column : hashable, optional
+            The list column. By default the only one.
+        random_state : int, Generator or None
+            Seed, or source of randomness.
+
+        Returns
+        -------
+        Workload
+
+        Raises
+        ------
+        ParameterError
+            If a number is out of range, or no row has so many items and all values.
+        ColumnError
+            If a column does not exist.
+
+        Notes
+        -----
+        A row is drawn among those with at least so many items and no missing value in the columns; then
+        its items and columns. The conditions are its values, or ranges around them. So every query has an
+        answer above 0.
+
+        References
+        ----------
+        .. [1] G. Poulis, G. Loukides, A. Gkoulalas-Divanis, S. Skiadopoulos, "Anonymizing Data with
+           Relational and Transaction Attributes", ECML PKDD 2013.
+        """
+        n, items = check_count(n, "n", least=1, most=MOST_DRAWN), check_count(items, "items", least=0)
+        relational, share = check_count(relational, "relational", least=0), float(check_share(width, "width"))
+        positions = find_quasi(frame, quasi)
+        if relational > len(positions):
+            got = f"{relational} conditions on {len(positions)} columns"
+            raise ParameterError("each condition is on a column of its own", where="relational", got=got)
+        position = find_column(frame, column)
+        sets = Itemsets.from_series(frame.iloc[:, position])
+        complete = frame.iloc[:, positions].notna().all(axis=1).to_numpy(np.bool_)
+        able = np.flatnonzero(complete & (sets.lengths >= items))
+        rng = random_generator(random_state)
+        rows = _draw_rows(able, n, rng, f"rows with {items} items and all of {len(positions)} values")
+        queries = _query_frame(frame.columns[position], sets, rows, items, rng)
+        asked = rng.random((n, len(positions))).argsort(axis=1).argsort(axis=1) < relational
+        for place, mask in zip(positions, asked.T, strict=True):
+            queries[frame.columns[place]] = draw_conditions(frame.iloc[:, place], rows, mask, share)
+        return cls.from_frame(queries, frame.columns[position])
+
+    @classmethod
+    def read_parquet(cls, path: str | os.PathLike[str], column: Hashable | None = None) -> Workload:
+        """Read what `to_parquet` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        column : hashable, optional
+            Its list column. By default the only one.
+
+        Raises
+        ------
+        FormatError, ColumnError, ParameterError
+            If the file cannot be read, or does not hold queries.
+        """
+        return cls.from_frame(read_parquet(path), column)
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write the queries to a Parquet file, to ask the same of several releases.
+
+        Parameters
+        ----------
+        path : path
+            The file, which appears whole or not at all.
+        """
+        to_parquet(self.queries, path)
+
+    def are(
+        self,
+        original: pd.DataFrame,
+        released: Anonymized | pd.DataFrame,
+        mapping: pd.DataFrame | None = None,
+        *,
+        hierarchy: HierarchyLike | None = None,
+        mode: Mode = "subset",
+        sanity: int | None = None,
+    ) -> Answers:
+        """Average relative error of the answers that a release gives.
+
+        Parameters
+        ----------
+        original : pandas.DataFrame
+            The frame that was anonymized.
+        released : Anonymized or DataFrame
+            A result, or only its frame.
+        mapping : pandas.DataFrame, optional
+            What the items became, if ``released`` is a frame. Without it and a hierarchy, labels are items.
+        hierarchy : Hierarchy, or what describes one, optional
+            Labels stand for the leaves of its nodes. By default they stand for the items that became them,
+            which are fewer if there are leaves that do not occur.
+        mode : {"subset", "uniform", "optimistic", "none"}
+            How likely a label that stands for s items means certain j of them: ``"subset"``: every
+            non-empty set of the s items is equally likely; ``"uniform"``: ``(1 / s) ** j``;
+            ``"optimistic"``: 1, an upper bound; ``"none"``: 0 unless s is 1, a lower bound.
+        sanity : int, optional
+            Relate errors to this number if the actual count is less. By default a query whose actual
+            count is 0 has no error, and is left out of the average.
+
+        Returns
+        -------
+        Answers
+            ``are``, and the ``table`` with ``actual, estimate, error`` of each query.
+
+        Raises
+        ------
+        ParameterError
+            If a query asks for what does not occur in the original, the parts do not belong to each
+            other, the release holds bags, the mode is unknown, or there are conditions and the frames
+            differ in their index.
+        ColumnError
+            If the original or the release lacks a column that is asked about.
+
+        See Also
+        --------
+        Workload : An example.
+
+        Notes
+        -----
+        The relative error is ``abs(actual - estimate) / actual``. The estimate is the sum over the released
+        rows of the likelihood that the original one matches: the product over the labels it needs and over
+        its conditions. A released interval is taken to be evenly filled, by whole numbers if the original
+        has only those; any other released value stands equally for the values that were released as it.
+        For this, a workload with conditions needs both frames in the same order.
+
+        Local recodings: a label stands for the items that became it in any group, since the groups are not
+        part of the release. A row that holds several labels of an item is read by the most specific one.
+        A suppressed item is in no row.
+
+        Cost: for each query the rows that hold its rarest item's labels.
+
+        References
+        ----------
+        .. [1] K. LeFevre, D. DeWitt, R. Ramakrishnan, "Workload-aware Anonymization", KDD 2006.
+        """
+        check_known(mode, get_args(Mode), "mode", where="mode")
+        least = 0 if sanity is None else check_count(sanity, "sanity", least=1, most=MOST_DRAWN)
+        self._check_columns(original, "original")
+        release = Release.of(original, released, mapping, hierarchy, self.column)
+        self._check_columns(release.frame, "release")
+        wanted = self._encoded(release.items)
+        conditions = [
+            Condition.of(self.queries[label], original[label], release.frame[label])
+            for label in self.queries.columns
+            if label != self.column
+        ]
+        if conditions:
+            release.check_rows()
+        itself = Cover.of_itself(release.items, release.items)
+        before, after = [each.before() for each in conditions], [each.after() for each in conditions]
+        actual = expected_counts(wanted, release.items, itself, "none", before)
+        estimate = expected_counts(wanted, release.published, release.cover, mode, after)
+        base = np.maximum(actual, least)
+        error = np.divide(np.abs(actual - estimate), base, out=np.full(len(base), np.nan), where=base > 0)
+        table = pd.DataFrame({"actual": actual.astype(np.int64), "estimate": estimate, "error": error})
+        return Answers(float(table["error"].mean()), table, mode)
+
+    def _check_columns(self, frame: pd.DataFrame, name: str) -> None:
+        check_frame(frame, name)
+        for label in self.queries.columns:
+            found = int((frame.columns == label).sum())
+            if found != 1:
+                raise ColumnError(
+                    f"the workload asks about a column that the {name} {'repeats' if found else 'lacks'}",
+                    where=f"column {label!r}",
+                    got=f"columns {list(frame.columns)}",
+                )
+
+    def _encoded(self, items: Itemsets) -> ItemsetTable:
+        """The itemsets of the queries in codes of the original."""
+        asked = Itemsets.from_series(self.queries[self.column])
+        code_of = items.lookup(asked.vocabulary)
+        unknown = code_of[asked.codes] < 0
+        if unknown.any():
+            raise ParameterError(
+                "a query asks for an item that does not occur in the original",
+                got=f"{len(np.unique(asked.rows[unknown]))} of {asked.n_rows} queries with "
+                f"{int((code_of < 0).sum())} unknown items",
+                hint="check the spelling and type of the items",
+            )
+        return ItemsetTable(code_of[asked.codes], asked.offsets, np.zeros(asked.n_rows, np.int64))
+
+    def __repr__(self) -> str:
+        conditions = [label for label in self.queries.columns if label != self.column]
+        return f"Workload(queries={len(self.queries)}, column={self.column!r}, conditions={conditions})"
+
+
+def _draw_rows(able: NDArray[Any], n: int, rng: np.random.Generator, what: str) -> NDArray[Any]:
+    if not len(able):
+        raise ParameterError("there is nothing to draw queries from", got=f"no {what}")
+    return rng.choice(able, n)
+
+
+def _query_frame(
+    label: Hashable, sets: Itemsets, rows: NDArray[Any], size: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    codes, offsets = draw_subsets(sets, rows, size, rng)
+    drawn = Itemsets(codes, offsets, sets.vocabulary, np.zeros(len(rows), np.bool_))
+    return pd.DataFrame({label: drawn.to_pandas()})
+
+
+def _only(sets: Itemsets, items: list[Any]) -> Itemsets:
+    """The same rows with some of their items only."""
+    codes = sets.lookup(items)
+    if not len(codes) or (codes < 0).any():
+        raise ParameterError(
+            "queries can be drawn from items that occur only",
+            where="items",
+            got=f"{int((codes < 0).sum())} unknown of {len(codes)} items",
+        )
+    targets = np.full(sets.n_items, -1, np.int32)
+    targets[codes] = codes
+    return sets.recode(targets, sets.vocabulary)
+
+
+def _check_condition(wanted: pd.Series[Any], label: Hashable) -> None:
+    """Check that the conditions on a column are intervals or values."""
+    if is_list_column(wanted):
+        problem = "a condition is an interval or a value, not a list"
+    elif isinstance(wanted.dtype, pd.IntervalDtype) and wanted.dtype.closed != "both":
+        problem = "an interval of a condition must be closed on both sides"
+    else:
+        return
+    raise ParameterError(problem, where=f"column {label!r}")

@@ -1,0 +1,166 @@
+"""How exposed are these people: the share of rows that a few known items single out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.values import check_frame
+from pdanon.recoding.counts import _of_all_rows
+from pdanon.recoding.result import Anonymized, recoded_lists
+
+__all__ = ["exposure", "risk"]
+
+
+def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:
+    """Measure what an attacker who knows a few items of a row can do.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default the only one.
+    k : int
+        Rows that match fewer than k are reported as exposed; at least 2.
+    m : int
+        Most items that the attacker knows; at least 1. More than the longest row has are not counted.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row for each number of known items, first for the whole table, then by the number of items in
+        the row. Columns:
+
+        ``known``
+            The attacker knows up to so many items, whichever serve him best.
+        ``items``
+            Number of items in the row (labels, if the frame is a release); NA for all rows.
+        ``rows``
+            Number of rows.
+        ``singled_out``
+            Share of them that some such knowledge matches with no other row.
+        ``below_k``
+            Share of them that some such knowledge matches with fewer than k rows in all.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or a parameter is not what it should be.
+
+    Notes
+    -----
+    Exact: the worst case over what the attacker may know, not an average.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
+    >>> df.txanon.risk(k=3, m=2)
+       known  items  rows  singled_out  below_k
+    0      1   <NA>     3     0.333333      1.0
+    1      2   <NA>     3     0.333333      1.0
+    2      1      2     3     0.333333      1.0
+    3      2      2     3     0.333333      1.0
+    """
+    k = check_k(k)
+    most = check_m(m, unbounded=False)
+    if most is None:
+        raise ParameterError("m must be an integer of at least 1")
+    _, itemsets = encoded(frame, column)
+    index = SupportIndex.of(itemsets)
+    most = max(min(most, index.longest), 1)
+    unique, exposed = index.exposure(2, most), index.exposure(k, most)
+    overall = _shares(np.zeros(itemsets.n_rows, np.int64), index.weights, unique, exposed, most)
+    by_length = _shares(itemsets.lengths, index.weights, unique, exposed, most)
+    table = pd.concat([overall, by_length], ignore_index=True).astype({"items": "Int64"})
+    table.loc[: most - 1, "items"] = pd.NA
+    return table[["known", "items", "rows", "singled_out", "below_k"]]
+
+
+def _shares(
+    groups: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    unique: NDArray[np.int32],
+    exposed: NDArray[np.int32],
+    m: int,
+) -> pd.DataFrame:
+    """Share of rows exposed by itemsets of up to 1..m items."""
+    lengths, group = np.unique(groups, return_inverse=True)
+    rows = np.bincount(group, weights, minlength=len(lengths)).astype(np.int64)
+    known = np.arange(1, m + 1)
+
+    def share(sizes: NDArray[np.int32]) -> NDArray[np.float64]:
+        counts = np.zeros((len(lengths), m + 1), np.int64)
+        np.add.at(counts, (group, sizes), weights)
+        return (np.cumsum(counts[:, 1:], axis=1) / rows[:, None]).ravel()
+
+    return pd.DataFrame(
+        {
+            "known": np.tile(known, len(lengths)),
+            "items": np.repeat(lengths, m),
+            "rows": np.repeat(rows, m),
+            "singled_out": share(unique),
+            "below_k": share(exposed),
+        }
+    )
+
+
+def exposure(
+    result: Anonymized,
+    original: pd.DataFrame | None = None,
+    column: Hashable | None = None,
+    *,
+    k: int | None = None,
+    m: int | None = None,
+) -> dict[str, pd.DataFrame]:
+    """Measure the risk of all rows before and after.
+
+    Parameters
+    ----------
+    result : Anonymized
+        The release.
+    original : pandas.DataFrame, optional
+        What it was made from. Without it there is no ``before``.
+    column : hashable, optional
+        The list column. By default the only one that was recoded.
+    k, m : int, optional
+        As for `risk`. By default those of the guarantee; m is 2 if it has none.
+
+    Returns
+    -------
+    dict of DataFrame
+        ``before`` and ``after``: the rows of `risk` for the whole table, as many of both: who knows more
+        than the longest row has knows no more than that.
+
+    Raises
+    ------
+    ParameterError
+        If there is no k, or the original does not have the rows of the release.
+    """
+    k = k if k is not None else getattr(result.guarantee, "k", None)
+    m = m if m is not None else getattr(result.guarantee, "m", None) or 2
+    if k is None:
+        hint = "say how many rows are enough: k=5"
+        raise ParameterError("the guarantee has no k", got=repr(result.guarantee), hint=hint)
+    if column is None:
+        lists = recoded_lists(result)
+        column = lists[0] if len(lists) == 1 else None
+    frames = {"after": result.frame}
+    if original is not None:
+        check_frame(original, "original")
+        if not original.index.equals(result.frame.index):
+            got = f"{len(original)} rows, and {len(result.frame)} in the release, or another index"
+            hint = "give the frame that the release was made from"
+            raise ParameterError("these are not the same rows", where="original", got=got, hint=hint)
+        frames = {"before": original, **frames}
+    tables = {name: _of_all_rows(risk(frame, column, k=k, m=m)) for name, frame in frames.items()}
+    known = pd.RangeIndex(1, max(map(len, tables.values())) + 1, name="known")
+    return {name: table.reindex(known, method="ffill").reset_index() for name, table in tables.items()}

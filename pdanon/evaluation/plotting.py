@@ -1,0 +1,412 @@
+"""Pictures of a release, and of algorithms side by side. Needs matplotlib, which is imported to draw.
+
+Each function draws on the axes it is given, or on new ones, and returns them. What is drawn can be told apart
+without colours: by hatches, line styles and labels at the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.evaluation.metrics.risk import exposure
+from pdanon.itemsets.values import check_count, check_frame, check_text
+from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+    from pdanon.recoding.result import Anonymized
+
+__all__ = ["Plots", "comparison", "frontier"]
+
+SHARES = ("NCP", "LM", "GGD", "suppressed", "S/N", "NCP_relational")  # losses that are shares of a whole
+
+_UNITS = {
+    "k": "k (rows)",
+    "m": "m (known items)",
+    "NCP": "NCP (0 to 1)",
+    "LM": "LM (0 to 1)",
+    "NCP_relational": "NCP of quasi-identifiers (0 to 1)",
+    "suppressed": "suppressed (share of occurrences)",
+    "UL": "utility loss UL (log2)",
+    "seconds": "time (s)",
+    "singled_out": "rows singled out (share)",
+    "below_k": "rows below k (share)",
+}
+_LINES = ("-", "--", "-.", ":")
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_MOST_BARS = 16
+_LONGEST_LABEL = 42
+
+
+class Plots:
+    """The pictures of a result: ``result.plot.loss()`` and others.
+
+    Parameters
+    ----------
+    result : Anonymized
+        What to draw.
+
+    Notes
+    -----
+    Each method takes ``ax``, the matplotlib axes to draw on, by default those of a new figure, and returns
+    them. They raise `ParameterError` if matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+    >>> ax = df.txanon.pcta(k=2, m=2).plot.risk(df)
+    >>> [text.get_text() for text in ax.texts]
+    ['25', '25', '0', '0']
+    """
+
+    def __init__(self, result: Anonymized) -> None:
+        self._result = result
+
+    def __repr__(self) -> str:
+        return "Plots: loss(), risk(original), sizes(), mapping()"
+
+    def loss(self, ax: Axes | None = None) -> Axes:
+        """Draw the measures of loss that are shares, in percent. UL, which has another unit, is left out.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ParameterError
+            If none of the measures is a share.
+        """
+        shares = self._result.loss[[name for name in SHARES if name in self._result.loss]]
+        if shares.empty:
+            raise ParameterError("no measure of loss is a share", got=list(self._result.loss.index))
+        ax = _axes(ax)
+        percents = 100 * shares.to_numpy()
+        _horizontal(ax, list(shares.index), percents, [f"{value:.3g} %" for value in percents])
+        ax.set_xlabel("information lost (%)")
+        ax.set_title("Information loss")
+        return ax
+
+    def risk(
+        self,
+        original: pd.DataFrame,
+        column: Hashable | None = None,
+        *,
+        k: int | None = None,
+        m: int | None = None,
+        ax: Axes | None = None,
+    ) -> Axes:
+        """Draw how many rows an attacker can narrow down to fewer than k, before and after.
+
+        Parameters
+        ----------
+        original : pandas.DataFrame
+            What the release was made from; a result does not keep it.
+        column : hashable, optional
+            The list column. By default the only one that was recoded.
+        k, m : int, optional
+            As for `risk`. By default those of the guarantee; m is 2 if it has none.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ParameterError
+            If the original does not have the rows of the release, or k is unknown.
+        """
+        k = k if k is not None else getattr(self._result.guarantee, "k", None)
+        return draw_risk(exposure(self._result, original, column, k=k, m=m), k, ax)
+
+    def sizes(self, ax: Axes | None = None) -> Axes:
+        """Draw how many items each published label stands for, or how many rows each class has.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Notes
+        -----
+        Classes are drawn if the result has them. Many different sizes are put together, each bar with twice
+        as many of them as the one before.
+        """
+        if self._result.classes is not None:
+            sizes: NDArray[Any] = class_sizes(self._result.classes)
+            what, of, title = "classes", "rows in a class", "Class sizes"
+        else:
+            sizes = label_sizes(self._result.mapping).to_numpy(np.int64)
+            what, of, title = "published labels", "items that a label stands for", "What labels stand for"
+        ax = _axes(ax)
+        names, counts = binned(sizes)
+        bars = ax.bar(np.arange(len(names)), counts, color="C0")
+        ax.bar_label(bars, [f"{count:,}" for count in counts], padding=2)
+        ax.set_xticks(np.arange(len(names)), names)
+        ax.set(xlabel=of, ylabel=f"{what} (number)", title=title, ylim=(0, _room(counts)))
+        _whole_numbers(ax.yaxis)
+        _plain(ax)
+        return ax
+
+    def mapping(self, most: int = 15, ax: Axes | None = None) -> Axes:
+        """Draw the labels that stand for most items; the label of a set names its members.
+
+        Parameters
+        ----------
+        most : int
+            How many labels to draw.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        mapping = self._result.mapping
+        sizes = label_sizes(mapping[~is_kept(mapping)])
+        shown = sizes.head(check_count(most, "most", least=1))
+        ax = _axes(ax)
+        _horizontal(ax, [_short(label) for label in shown.index], shown.to_numpy(), map(str, shown))
+        ax.set_xlabel("items that the label stands for (number)")
+        _whole_numbers(ax.xaxis)
+        some = f"the {len(shown)} largest of {len(sizes)}" if len(shown) < len(sizes) else f"all {len(sizes)}"
+        ax.set_title(f"Generalized items, {some}" if len(sizes) else "No item is generalized")
+        return ax
+
+
+def draw_risk(tables: dict[str, pd.DataFrame], k: int | None, ax: Axes | None = None) -> Axes:
+    """Draw the risk before and after, as `pdanon.summary.exposure` gives it."""
+    ax = _axes(ax)
+    width = 0.8 / len(tables)
+    styles = {"before": ("none", "///"), "after": ("C0", "")}
+    for number, (name, table) in enumerate(tables.items()):
+        fill, hatch = styles[name]
+        percents = 100 * table["below_k"].to_numpy(np.float64)
+        places = table["known"].to_numpy() + (number - (len(tables) - 1) / 2) * width
+        bars = ax.bar(places, percents, width, facecolor=fill, edgecolor="C0", hatch=hatch, label=name)
+        ax.bar_label(bars, [f"{value:.3g}" for value in percents], padding=2)
+    ax.set_xticks(next(iter(tables.values()))["known"])
+    ax.set(xlabel="items that an attacker knows (up to)", ylabel=f"rows matched by fewer than {k} (%)")
+    ax.set_title("Risk before and after" if len(tables) > 1 else "Risk of the release")
+    ax.set_ylim(0, _room(100 * pd.concat(tables)["below_k"].to_numpy(np.float64)))
+    _plain(ax)
+    if len(tables) > 1:
+        ax.legend(frameon=False, loc="upper left")
+    return ax
+
+
+def comparison(
+    table: pd.DataFrame, *, x: str = "k", y: str = "NCP", by: str = "algorithm", ax: Axes | None = None
+) -> Axes:
+    """Draw one line for each algorithm of a comparison.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row for each algorithm and value of ``x``.
+    x, y : str
+        Columns of numbers. Rows without a value of ``y`` are left out.
+    by : str
+        The column that says which line a row belongs to.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If a column is missing, or a line has several rows for one value of ``x``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pdanon.evaluation.plotting import comparison
+    >>> table = pd.DataFrame({"algorithm": ["pcta", "pcta"], "k": [2, 5], "NCP": [0.01, 0.03]})
+    >>> ax = comparison(table)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('k (rows)', 'NCP (0 to 1)')
+    """
+    _check_columns(table, [by, x, y], numbers=[x, y])
+    drawn = table[table[y].notna()]
+    repeated = int(drawn.duplicated([by, x]).sum())
+    if repeated:
+        hint = f"select rows so that each {by} has one for each {x}, or average them"
+        raise ParameterError(f"several rows have the same {by} and {x}", got=f"{repeated} more", hint=hint)
+    ax = _axes(ax)
+    ends = []
+    for number, (name, line) in enumerate(drawn.groupby(by, sort=False)):
+        line = line.sort_values(x)
+        style, marker = _LINES[number % len(_LINES)], _MARKERS[number % len(_MARKERS)]
+        ax.plot(line[x], line[y], linestyle=style, marker=marker, markersize=5, label=str(name))
+        ends.append((float(line[x].iloc[-1]), float(line[y].iloc[-1]), str(name)))
+    ax.set(xlabel=_UNITS.get(x, x), ylabel=_UNITS.get(y, y))
+    _plain(ax)
+    _label_ends(ax, ends)
+    return ax
+
+
+def frontier(
+    table: pd.DataFrame, *, risk: str, loss: str = "NCP", by: str = "algorithm", ax: Axes | None = None
+) -> Axes:
+    """Draw risk against loss, and join the releases that no other beats in both.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One row a release.
+    risk, loss : str
+        Columns of numbers, of which less is better. Rows without one of them are left out.
+    by : str
+        The column that names a release, together with ``k`` if there is such a column.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ParameterError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pdanon.evaluation.plotting import frontier
+    >>> losses, risks = [0.1, 0.2, 0.3], [0.4, 0.5, 0.1]
+    >>> table = pd.DataFrame({"algorithm": ["a", "b", "c"], "NCP": losses, "below_k": risks})
+    >>> ax = frontier(table, risk="below_k")
+    >>> [text.get_text() for text in ax.texts]
+    ['a', 'c']
+    """
+    _check_columns(table, [by, risk, loss], numbers=[risk, loss])
+    drawn = table.dropna(subset=[risk, loss]).sort_values([loss, risk], kind="stable")
+    best = drawn[risk].astype("float64").cummin().shift(fill_value=np.inf) > drawn[risk]
+    ax = _axes(ax)
+    ax.plot(drawn.loc[best, loss], drawn.loc[best, risk], "-", color="0.6", drawstyle="steps-post", zorder=1)
+    for number, (name, points) in enumerate(drawn.groupby(by, sort=False)):
+        marker = _MARKERS[number % len(_MARKERS)]
+        ax.scatter(points[loss], points[risk], marker=marker, s=36, label=str(name), zorder=2)
+    for _, point in drawn[best].iterrows():
+        text = f"{point[by]}, k={point['k']}" if "k" in drawn else str(point[by])
+        place = (point[loss], point[risk])
+        ax.annotate(text, place, xytext=(6, 4), textcoords="offset points", fontsize=8, parse_math=False)
+    ax.set(xlabel=_UNITS.get(loss, loss), ylabel=_UNITS.get(risk, risk))
+    ax.legend(frameon=False, loc="upper right")
+    _plain(ax)
+    ax.margins(x=0.15, y=0.1)
+    return ax
+
+
+def binned(sizes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+    """Count sizes: one by one if few differ, else 1, 2, 3 to 4, 5 to 8 and so on."""
+    exact, counts = np.unique(sizes.astype(np.int64), return_counts=True)
+    if len(exact) <= _MOST_BARS:
+        return [f"{size:,}" for size in exact], counts
+    doublings = np.array([(int(size) - 1).bit_length() for size in exact])
+    lowest, highest = doublings.min(), doublings.max()
+    totals = np.bincount(doublings - lowest, weights=counts).astype(np.int64)
+    ends = [(2**place // 2 + 1 if place else 1, 2**place) for place in range(lowest, highest + 1)]
+    return [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in ends], totals
+
+
+def _axes(ax: Axes | None) -> Axes:
+    if ax is not None:
+        if not callable(getattr(ax, "get_xaxis", None)):
+            raise ParameterError("these are no axes of matplotlib", where="ax", got=type(ax).__name__)
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        hint = "pip install 'pdanon[plot]'"
+        raise ParameterError("pictures need the package matplotlib", hint=hint) from None
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def _horizontal(ax: Axes, names: Sequence[str], values: NDArray[Any], texts: Iterable[str]) -> None:
+    """Horizontal bars with the names at their left and the values at their right, the first at the top."""
+    places = np.arange(len(names))
+    bars = ax.barh(places, values, 0.6, color="C0")
+    ax.bar_label(bars, list(texts), padding=3)
+    ax.set_yticks(places, names, parse_math=False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(max(len(names), 3) - 0.5, -0.5)
+    ax.set_xlim(0, _room(values))
+    _plain(ax)
+
+
+def _room(values: NDArray[Any]) -> float:
+    """End of an axis that leaves room for the numbers at the bars."""
+    return 1.18 * float(values.max(initial=0)) or 1.0
+
+
+def _plain(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _whole_numbers(axis: Axis) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator("auto", integer=True))
+
+
+def _label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]]) -> None:
+    """Write the name of each line beside its end; names that would cover each other are moved apart."""
+    low, high = ax.get_ylim()
+    least = -np.inf
+    for x, y, name in sorted(ends, key=lambda end: (end[1], end[2])):
+        least = max(y, least + (high - low) / 20)
+        ax.annotate(
+            name,
+            (x, y),
+            xytext=(1.03, least),
+            textcoords=ax.get_yaxis_transform(),
+            va="center",
+            fontsize=9,
+            parse_math=False,
+            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "0.6"},
+        )
+
+
+def _short(label: str) -> str:
+    line = "".join(character if character.isprintable() else " " for character in label)
+    return line if len(line) <= _LONGEST_LABEL else line[: _LONGEST_LABEL - 1] + "…"
+
+
+def _check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence[str]) -> None:
+    check_frame(table, "the table")
+    labels = list(table.columns)
+    for name in columns:
+        check_text(name, "the name of a column")
+    missing = [name for name in columns if labels.count(name) != 1]
+    if missing:
+        raise ParameterError(
+            "the table lacks columns, or has them twice", got=missing, hint=f"it has {labels}"
+        )
+    texts = [name for name in numbers if not pd.api.types.is_numeric_dtype(table[name])]
+    if texts:
+        raise ParameterError("what is drawn must be numbers", where="table", got=texts)

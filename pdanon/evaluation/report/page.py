@@ -1,0 +1,300 @@
+"""A page that shows a release to others: what was promised, how it was checked, what was lost.
+
+The page holds counts and the labels that are published; no row, and no item that was removed.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import inspect
+import os
+from collections.abc import Hashable, Iterator, Sized
+from functools import partial
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.errors import FormatError, cause_of
+from pdanon.evaluation.metrics.risk import exposure
+from pdanon.evaluation.plotting import SHARES, draw_risk
+from pdanon.evaluation.report.drawing import svg
+from pdanon.evaluation.report.pieces import Cell, count, figure, paragraph, percent, section, table
+from pdanon.guarantees.verdict import facts
+from pdanon.hierarchy import Hierarchy
+from pdanon.io.files import replacing
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.support import SupportIndex
+from pdanon.recoding.counts import changes, class_sizes, label_sizes
+from pdanon.recoding.result import Anonymized, headline, recoded_lists
+
+__all__ = ["asked", "render", "write_page", "write_report"]
+
+MOST_LABELS = 100
+
+_MEANINGS = {
+    "NCP": "Average over the occurrences of items: 0 % if kept, 100 % if suppressed, in between the share of "
+    "all items that the published label stands for.",
+    "LM": "As NCP, not counting one item of each label.",
+    "GGD": "As LM; an occurrence that collapses into a label that its row has already costs 100 %.",
+    "UL": "Utility loss as a power of two; every step of 1 doubles it.",
+    "suppressed": "Share of the occurrences of items that were removed.",
+    "S/N": "Share of the occurrences of items that were removed, public and private columns together.",
+    "NCP_relational": "Average over the quasi-identifiers: the share of the range of values that the "
+    "published one stands for.",
+    "gap": "How far the loss may be above the least possible, as a share of it.",
+}
+
+_OTHER_PROMISES = (
+    "Rows are left at risk because the guarantee promises something else. Here an attacker may know any "
+    "items together, also private or sensitive ones, and whether or not a privacy constraint has them."
+)
+
+
+def write_report(
+    result: Anonymized, path: str | os.PathLike[str], original: pd.DataFrame | None = None
+) -> None:
+    """Write the report of a release, whole or not at all: see `Anonymized.report`."""
+    try:
+        with replacing(path) as draft:
+            write_page(result, draft, original)
+    except OSError as error:
+        problem = cause_of(error)
+        raise FormatError("the report cannot be written", where=os.fspath(path), got=problem) from None
+
+
+def write_page(result: Anonymized, path: Path, original: pd.DataFrame | None = None) -> None:
+    """Write the page to a file that is nobody's yet, such as a draft."""
+    path.write_bytes(render(result, original).encode("utf-8", "xmlcharrefreplace"))
+
+
+def render(result: Anonymized, original: pd.DataFrame | None = None) -> str:
+    """The page as text."""
+    script, style = _resource("report.js"), _resource("report.css")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return Template(_resource("report.html")).substitute(
+        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
+        style=style,
+        script=script,
+        version=version("pdanon"),
+        content="\n".join(_content(result, original)),
+    )
+
+
+def _resource(name: str) -> str:
+    return files("pdanon.evaluation.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _content(result: Anonymized, original: pd.DataFrame | None) -> Iterator[str]:
+    yield _verdict(result)
+    algorithm = result.parameters.get("algorithm", "an unknown algorithm")
+    yield facts(f"{len(result.frame):,} rows, by {algorithm}", headline(result))
+    yield _asked(result)
+    yield _guarantee(result)
+    columns = recoded_lists(result)
+    if getattr(result.guarantee, "k", None) is not None:
+        for column in columns:
+            yield _risk(result, original, column)
+    yield _loss(result)
+    if result.classes is not None:
+        yield _classes(result)
+    if columns:
+        yield _items(result)
+    for column in columns:
+        yield _labels(result, column)
+    yield _passed_through(result)
+
+
+def _verdict(result: Anonymized) -> str:
+    if result.holds:
+        return paragraph("✓ The release has its guarantee.", "verdict holds")
+    return paragraph("✗ The release does NOT have its guarantee. Do not publish it.", "verdict broken")
+
+
+def _asked(result: Anonymized) -> str:
+    rows = [(Cell(name), Cell(text)) for name, text in asked(result).items()]
+    return section("What was asked", table("Parameters", ["parameter", "value"], rows))
+
+
+def _guarantee(result: Anonymized) -> str:
+    model = result.guarantee
+    meaning = (inspect.getdoc(type(model)) or "").partition("\n\n")[0].replace("`", "")
+    checked = (
+        "When the release was made it was counted again from scratch, from the released rows alone, by code "
+        "that is no part of the algorithm; "
+    )
+    checked += "the guarantee was found to hold." if result.holds else "the guarantee was found not to hold."
+    limits = (
+        "Nothing is promised about attackers who know more than that, about what the other columns tell, or "
+        "about this release together with another one of the same people."
+    )
+    return section(
+        "The guarantee",
+        paragraph(repr(model), "model"),
+        paragraph(" ".join(meaning.split())),
+        paragraph(checked),
+        paragraph(limits) if result.holds else "",
+    )
+
+
+def _risk(result: Anonymized, original: pd.DataFrame | None, column: Hashable) -> str:
+    k = result.guarantee.k  # type: ignore[attr-defined]
+    tables = exposure(result, original, column)
+    header = ["items known (up to)"]
+    for name in tables:
+        header += [f"singled out, {name}", f"fewer than {k}, {name}"]
+    known = tables["after"]["known"]
+    columns = [shares[measure] for shares in tables.values() for measure in ("singled_out", "below_k")]
+    rows = [
+        (count(number), *(percent(share) for share in shares))
+        for number, *shares in zip(known, *columns, strict=True)
+    ]
+    title = "Risk before and after" if original is not None else "Risk of the release"
+    what = (
+        f"An attacker knows some items of one row, in the column {column}, whichever serve him best. For "
+        f"this share of the {len(result.frame):,} rows, what he knows matches no other row (singled out), or "
+        f"fewer than {k} in all."
+    )
+    picture = svg(partial(draw_risk, tables, k), f"{title}, column {column}")
+    return section(
+        title,
+        paragraph(what),
+        figure(picture, f"Rows that fewer than {k} rows match, by the number of known items."),
+        table("Share of rows at risk", header, rows),
+        paragraph(_OTHER_PROMISES) if tables["after"]["below_k"].any() else "",
+    )
+
+
+def _loss(result: Anonymized) -> str:
+    shares = {*SHARES, "gap"}
+    rows = [
+        (
+            Cell(str(name)),
+            percent(value) if name in shares else Cell(f"{value:.4g}", value),
+            Cell(_MEANINGS.get(str(name), "")),
+        )
+        for name, value in result.loss.items()
+    ]
+    picture = ""
+    if set(SHARES) & set(result.loss.index):
+        picture = svg(result.plot.loss, "Information loss in percent, by measure")
+    return section(
+        "What was lost",
+        figure(picture, "Measures of loss that are shares of a whole."),
+        table("Information loss", ["measure", "value", "meaning"], rows),
+    )
+
+
+def _classes(result: Anonymized) -> str:
+    sizes = class_sizes(result.classes)
+    pairs = {"classes": len(sizes), "rows": int(sizes.sum())}
+    if len(sizes):
+        pairs |= {"smallest": int(sizes.min()), "largest": int(sizes.max())}
+    rows = [(Cell(name), count(number)) for name, number in pairs.items()]
+    picture = svg(result.plot.sizes, "Number of classes by their size")
+    return section(
+        "Classes of rows that are alike",
+        figure(picture, "How many classes have how many rows."),
+        table("Classes", ["", "number"], rows),
+    )
+
+
+def _items(result: Anonymized) -> str:
+    counts = changes(result.mapping)
+    rows = [
+        (Cell(str(kind)), count(int(items)), count(int(occurrences)))
+        for kind, items, occurrences in counts.itertuples()
+    ]
+    picture = ""
+    if result.classes is None:
+        picture = svg(result.plot.sizes, "Number of published labels by how many items they stand for")
+    local = (
+        "An item counts once for each group of rows and each label that it became there."
+        if result.groups is not None
+        else ""
+    )
+    return section(
+        "What became of the items",
+        paragraph(local) if local else "",
+        figure(picture, "How many labels stand for how many items."),
+        table("Items", ["", "items", "occurrences"], rows),
+    )
+
+
+def _labels(result: Anonymized, column: Hashable) -> str:
+    """The labels of the released column, which everybody who has the release can read."""
+    released = Itemsets.from_series(list_column(result.frame, column))
+    supports, sizes = SupportIndex.of(released).singles, label_sizes(result.mapping)
+    stands_for = sizes.reindex(released.texts()).fillna(1).to_numpy(np.int64)
+    order = np.lexsort((-supports, -stands_for))[:MOST_LABELS]
+    texts = released.texts()
+    rows = [(Cell(texts[i]), count(int(stands_for[i])), count(int(supports[i]))) for i in order]
+    some = f"the {len(order):,} largest of {len(texts):,}" if len(order) < len(texts) else f"{len(texts):,}"
+    caption = f"Labels in the column {column} ({some})"
+    header = ["label", "items it stands for", "rows"]
+    return section("What is published", table(caption, header, rows, sortable=True))
+
+
+def _passed_through(result: Anonymized) -> str:
+    frame = result.frame
+    rows = [
+        (Cell(str(label)), Cell(str(frame.dtypes.iloc[position])))
+        for position, label in enumerate(frame.columns)
+        if label in result.passed_through
+    ]
+    names = [str(name) for name in frame.index.names if name is not None]
+    rows += [(Cell(name), Cell("index")) for name in names]
+    what = "These columns are released as they were. The guarantee says nothing about them."
+    if not rows:
+        return section("What passed through unprotected", paragraph("No other column."))
+    return section(
+        "What passed through unprotected",
+        paragraph(what),
+        table("Columns", ["column", "type"], rows),
+    )
+
+
+# Parameters whose texts name a way to do it.
+_NAMES = (
+    "algorithm",
+    "criterion",
+    "loss",
+    "refine_loss",
+    "merge",
+    "order",
+    "score",
+    "tum",
+    "cluster",
+    "transaction",
+)
+
+
+def asked(result: Anonymized) -> dict[str, str]:
+    """What was asked, by parameter; sizes in place of whatever may hold the text of an item."""
+    given = {name: value for name, value in result.parameters.items() if value is not None or name == "m"}
+    return {name: _described(name, value, result.frame) for name, value in given.items()}
+
+
+def _described(name: str, value: Any, frame: pd.DataFrame) -> str:
+    if value is None:
+        return "all items of a row"
+    if isinstance(value, (bool, int, float, np.number)) or (name in _NAMES and isinstance(value, str)):
+        return str(value)
+    if isinstance(value, Hierarchy):
+        return f"{value.n_leaves:,} leaves, height {value.height}"
+    names = [value] if isinstance(value, str) else value
+    if isinstance(names, (list, tuple)) and names and all(_is_column(each, frame) for each in names):
+        return ", ".join(str(each) for each in names)
+    if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
+        return f"{len(value):,} given"
+    return "given"
+
+
+def _is_column(label: Any, frame: pd.DataFrame) -> bool:
+    return isinstance(label, Hashable) and label in frame.columns

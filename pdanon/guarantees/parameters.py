@@ -1,0 +1,199 @@
+"""What the shared parameters may be: one check for each, used by every algorithm and guarantee."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from math import inf
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.errors import (
+    FormatError,
+    ItemsetDtypeError,
+    ParameterError,
+    cause_of,
+)
+from pdanon.io.parquet import read_parquet
+from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.support import MOST_ROWS, ItemsetTable
+from pdanon.itemsets.values import check_path, is_integer, is_number, shown
+
+__all__ = [
+    "DEFAULT_M",
+    "Unsaid",
+    "check_k",
+    "check_m",
+    "check_seconds",
+    "check_share",
+    "check_unsaid",
+    "constraint_list",
+    "constraint_table",
+    "lasting",
+]
+
+
+class Unsaid(int):
+    """A default that can be told from the same number said by the caller, which may contradict the rest."""
+
+
+DEFAULT_M = Unsaid(2)
+_LONGEST_TIME = 10**9  # seconds: more is no limit
+
+
+def check_k(k: Any) -> int:
+    """Check a number of indistinguishable rows: an integer of at least 2."""
+    hint = "k is the least number of rows that an attacker's knowledge must match"
+    if not is_integer(k) or k < 2:
+        raise ParameterError("k must be an integer of at least 2", got=shown(k), hint=hint)
+    if int(k) >= MOST_ROWS:
+        raise ParameterError(f"k must be below {MOST_ROWS}, as the number of rows", got=shown(k), hint=hint)
+    return int(k)
+
+
+def check_m(m: Any, *, unbounded: bool = True) -> int | None:
+    """Check a number of known items: an integer of at least 1, or None for all items of a row."""
+    if m is None and unbounded:
+        return None
+    if not is_integer(m) or m < 1:
+        hint = "m is the largest number of items that an attacker knows" + (
+            "; None stands for all items of a row" if unbounded else ""
+        )
+        raise ParameterError("m must be an integer of at least 1", got=shown(m), hint=hint)
+    return int(m)
+
+
+def check_unsaid(m: int | None) -> None:
+    """Check that m is not given where constraints are: they say what the attacker knows."""
+    if not isinstance(m, Unsaid):
+        hint = "leave m out, as the constraints say what is protected; or leave them out"
+        raise ParameterError("m is not used with constraints", where="m", got=shown(m), hint=hint)
+
+
+def check_share(value: Any, name: str) -> Fraction:
+    """Check a share, a number in [0, 1], and read it as the fraction that it was written as.
+
+    A float is read as the nearest fraction with a denominator of up to 10**9: so 0.15 of 100 items are 15,
+    and 1/3 of 3 items is 1, though both floats are a little below.
+    """
+    if not is_number(value) or not 0 <= value <= 1:
+        raise ParameterError(f"{name} must be a number in [0, 1]", got=shown(value))
+    return Fraction(float(value)).limit_denominator(10**9)
+
+
+def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
+    """Check a time limit: a number of seconds above 0, or from 0 on."""
+    if not is_number(value) or not (value >= 0 if zero else value > 0):
+        least = "from 0 on" if zero else "above 0"
+        raise ParameterError(f"{name} must be a number of seconds {least}", where=name, got=shown(value))
+    return float(value) if value < _LONGEST_TIME else inf
+
+
+def lasting(given: Any) -> Any:
+    """What was given so that it can be read again: an iterator as a list, as it is used and recorded."""
+    return list(given) if isinstance(given, Iterator) else given
+
+
+def constraint_list(constraints: Any) -> pd.Series[Any]:
+    """Read privacy constraints, itemsets of original items, once: they may come from an iterator.
+
+    Parameters
+    ----------
+    constraints : Series, iterable of list-likes, or path
+        One itemset each. A path is that of a ``.parquet`` file with one list column, or of a ``.csv`` file
+        without a header, with an itemset a line and an item a field.
+
+    Returns
+    -------
+    pandas.Series
+        The same as sets, in the order given.
+
+    Raises
+    ------
+    ParameterError
+        If there is no constraint, or one is missing or empty.
+    ItemsetDtypeError
+        If one is not list-like, or the items are of several types.
+    FormatError, ColumnError
+        If the file cannot be read, or has no list column or several.
+    """
+    path = check_path(constraints, "constraints") if isinstance(constraints, (str, os.PathLike)) else ""
+    if path.endswith(".parquet"):
+        table = read_parquet(path)
+        constraints = list_column(table)
+    elif path.endswith(".csv"):
+        constraints = _lines(path)
+    if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
+        raise ParameterError(
+            "constraints must be itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
+        )
+    if isinstance(constraints, (list, tuple, set)) and any(isinstance(each, str) for each in constraints):
+        raise ItemsetDtypeError("a constraint is an item", where="constraints", hint=_ITEMSETS_HINT)
+    wanted = as_itemsets(constraints)
+    empty = int((Itemsets.from_series(wanted).lengths == 0).sum())
+    if empty or not len(wanted):
+        raise ParameterError(
+            "a constraint must be a non-empty itemset",
+            where="constraints",
+            got=f"{empty} empty of {len(wanted)}",
+            hint=_ITEMSETS_HINT,
+        )
+    return wanted
+
+
+def _lines(path: str) -> list[list[str]]:
+    """The fields of each line of a CSV file that is not blank."""
+    try:
+        with open(path, newline="", encoding="utf-8") as file:
+            return [line for line in csv.reader(file, strict=True) if line]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        problem = cause_of(error)
+    # Raised outside the handler: the reader's own message may show a line of the file.
+    raise FormatError("the constraints cannot be read as CSV", where=path, got=problem)
+
+
+def constraint_table(constraints: pd.Series[Any], itemsets: Itemsets) -> ItemsetTable:
+    """Encode privacy constraints by the vocabulary of the data.
+
+    Parameters
+    ----------
+    constraints : Series
+        What `constraint_list` returned; items of the type of the data.
+    itemsets : Itemsets
+        The data.
+
+    Returns
+    -------
+    ItemsetTable
+        In the order given; supports are 0.
+
+    Raises
+    ------
+    ParameterError
+        If a constraint names an item that does not occur.
+    """
+    wanted = Itemsets.from_series(constraints)
+    code_of = itemsets.lookup(wanted.vocabulary)
+    unknown = code_of[wanted.codes] < 0
+    if unknown.any():
+        rows = np.unique(wanted.rows[unknown])
+        raise ParameterError(
+            "a constraint names an item that does not occur in the data",
+            where=f"constraint {rows[0]}",
+            got=f"{len(rows)} of {wanted.n_rows} constraints with {int((code_of < 0).sum())} unknown items",
+            hint="an item that does not occur needs no protection; check its spelling and type",
+        )
+    known = wanted.recode(code_of, itemsets.vocabulary)
+    codes = itemsets.lookup(known.vocabulary)[known.codes]
+    return ItemsetTable(codes, known.offsets, np.zeros(known.n_rows, np.int64))
+
+
+_ITEMSETS_HINT = (
+    "give a list of lists of items, a Series of lists, the path of a .parquet file with one list column, or "
+    "of a .csv file with an itemset a line and an item a field"
+)

@@ -1,0 +1,144 @@
+"""Privacy constraints: certain itemsets, and no others, must not single out fewer than k rows.
+
+Gkoulalas-Divanis, Loukides, "Utility-guided Clustering-based Transaction Data Anonymization",
+Transactions on Data Privacy 5, 2012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pdanon.errors import ParameterError
+from pdanon.guarantees.km import threat_table
+from pdanon.guarantees.parameters import check_k, constraint_list, constraint_table
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.codes import Itemsets, canonical_rows
+from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.mapping import global_mapping
+from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
+
+__all__ = ["PrivacyConstraints"]
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyConstraints:
+    """What each given itemset has become occurs in no row or in at least k rows.
+
+    If all of its items are suppressed, that is the empty itemset, which is in all rows that are not missing:
+    there are at least k of these, or none.
+
+    Parameters
+    ----------
+    constraints : Series or iterable of list-likes
+        Itemsets of original items.
+    k : int
+        Least number of rows; at least 2.
+    mapping : pandas.DataFrame, optional
+        What the original items became in the frame that is audited: the mapping table of its release.
+        Without it, the frame must hold the original items.
+
+    Raises
+    ------
+    ParameterError
+        If k is out of range, or there is no constraint, or one is missing or empty.
+    ItemsetDtypeError
+        If a constraint is not list-like, or the items are of several types.
+
+    Notes
+    -----
+    A constraint does not protect its subsets, nor an itemset that is not listed.
+
+    References
+    ----------
+    .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
+       Anonymization", Transactions on Data Privacy 5, 2012.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
+    >>> df.txanon.audit(pdanon.PrivacyConstraints([["rice", "tea"]], k=2)).holds
+    True
+    >>> df.txanon.audit(pdanon.PrivacyConstraints([["rice", "salt"]], k=2)).threats
+                itemset  support         why
+    0  ['rice' 'salt']        1  constraint
+    """
+
+    constraints: Any
+    k: int
+    mapping: pd.DataFrame | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "constraints", constraint_list(self.constraints))
+
+    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
+        """Recount a frame from scratch.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            A released frame, with ``mapping`` given, or an original one.
+        column : hashable, optional
+            Its list column. By default the only one.
+
+        Returns
+        -------
+        Audit
+            ``threats`` are the images of the violated constraints, each once; or the empty itemset alone.
+
+        Raises
+        ------
+        ParameterError
+            If a constraint names an item that neither the mapping nor, without one, the frame knows:
+            that it has support 0 would prove nothing.
+        """
+        _, published = encoded(frame, column)
+        # One more item than is published: it is in no row, and stands for labels that no row has.
+        index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
+        all_images = self._images(published)
+        if 0 < (few := published.n_present) < self.k:
+            return Audit(self, few, lambda: threat_table(published, empty_itemset(few), "constraint"))
+        images = SupportIndex(all_images.codes, all_images.offsets, index.n_items).distinct()
+        supports = index.supports(images.codes, images.offsets)
+        rare = (supports > 0) & (supports < self.k) & (np.diff(images.offsets) > 0)
+        threats = ItemsetTable(images.codes, images.offsets, supports).take(rare)
+        return Audit(
+            self,
+            index.rows_holding(threats),
+            lambda: threat_table(published, threats.ordered(), "constraint"),
+        )
+
+    def _images(self, published: Itemsets) -> ItemsetTable:
+        """The constraints in published codes, in the order given; suppressed items are left out."""
+        if self.mapping is None:
+            return constraint_table(self.constraints, published)
+        items, labels = global_mapping(self.mapping)
+        known = published.lookup(labels)
+        if len(np.unique(known[known >= 0])) < published.n_items:
+            hint = "give the mapping that belongs to this release"
+            raise ParameterError("the frame holds labels that the mapping lacks", where="mapping", hint=hint)
+        targets = np.where(known < 0, published.n_items, known)
+        targets[labels.is_null().to_numpy(zero_copy_only=False)] = -1
+        table = constraint_table(self.constraints, items)
+        by_item = np.empty(len(targets), np.int32)
+        by_item[items.codes] = targets  # row i of the mapping holds item code items.codes[i]
+        images = by_item[table.codes]
+        kept = images >= 0
+        sets = np.repeat(np.arange(len(table)), np.diff(table.offsets))[kept]
+        codes, lengths = canonical_rows(
+            images[kept], np.bincount(sets, minlength=len(table)), published.n_items + 1
+        )
+        return ItemsetTable(codes, np.concatenate(([0], np.cumsum(lengths))), table.supports)
+
+    def with_mapping(self, mapping: pd.DataFrame) -> PrivacyConstraints:
+        """The same constraints on a frame whose items became what the mapping says."""
+        return replace(self, mapping=mapping)
+
+    def __repr__(self) -> str:
+        return f"PrivacyConstraints(constraints={len(self.constraints)}, k={self.k})"

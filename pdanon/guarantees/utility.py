@@ -1,0 +1,237 @@
+"""Utility constraints: a partition of the items into blocks; only items of one block are published as one.
+
+Loukides, Gkoulalas-Divanis, Malin, "COAT: COnstraint-based Anonymization of Transactions", Knowledge and
+Information Systems 28, 2011.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.errors import GuaranteeError, ParameterError
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.mapping import global_mapping
+from pdanon.itemsets.values import check_count, listed
+
+__all__ = ["by_level", "by_size", "check_release", "item_blocks", "partition"]
+
+_HINT = "give a DataFrame with columns item and block, a dict of block -> items, or a list of lists of items"
+
+
+def by_level(hierarchy: HierarchyLike, level: int) -> pd.DataFrame:
+    """Make a block of the leaves below each node on one level of a hierarchy.
+
+    Parameters
+    ----------
+    hierarchy : Hierarchy, path, DataFrame or dict
+        Over the items.
+    level : int
+        Number of edges from the root: on level 0 all items are one block, on level 1 each child of the
+        root has its own. A leaf that is nearer to the root is a block by itself.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``item`` (str) and ``block`` (int, from 0), by leaf.
+
+    Raises
+    ------
+    HierarchyError, FormatError
+        If there is no such hierarchy.
+    ParameterError
+        If the level is below 0.
+
+    Examples
+    --------
+    >>> from pdanon.guarantees import utility
+    >>> utility.by_level({"*": {"drink": ["tea", "milk"], "food": ["rice"]}}, level=1)
+       item  block
+    0   tea      0
+    1  milk      0
+    2  rice      1
+    """
+    check_count(level, "level", least=0)
+    tree = Hierarchy.of(hierarchy)
+    level = min(level, tree.height)
+    leaves = np.flatnonzero(tree.is_leaf)
+    starts = (tree.depth == level) | (tree.is_leaf & (tree.depth < level))
+    blocks = np.cumsum(starts) - 1  # in pre-order, a node comes before what is below it
+    return pd.DataFrame({"item": [tree.names[leaf] for leaf in leaves], "block": blocks[leaves]})
+
+
+def by_size(items: Iterable[Any], size: int) -> pd.DataFrame:
+    """Make blocks of so many consecutive items.
+
+    Parameters
+    ----------
+    items : iterable
+        The items in the order to group them, such as the leaves of a hierarchy or
+        ``df["items"].itemset.items``. An item that comes again is ignored.
+    size : int
+        Items of a block, at least 1. The last block may be smaller.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``item`` and ``block`` (int, from 0).
+
+    Raises
+    ------
+    ParameterError
+        If the size is below 1.
+
+    Notes
+    -----
+    The utility policies UR1 to UR5 of [1]_ are 25, 50, 125, 250 and 500 consecutive leaves.
+
+    References
+    ----------
+    .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
+       Anonymization", Transactions on Data Privacy 5, 2012.
+
+    Examples
+    --------
+    >>> from pdanon.guarantees import utility
+    >>> utility.by_size(["milk", "rice", "tea"], 2)
+       item  block
+    0  milk      0
+    1  rice      0
+    2   tea      1
+    """
+    check_count(size, "size", least=1)
+    known = list(items) if isinstance(items, str) else listed(items, "items")
+    as_itemsets([known])  # which checks that all are of one type
+    distinct = pd.Series(list(dict.fromkeys(known)), name="item")
+    return pd.DataFrame({"item": distinct, "block": np.arange(len(distinct)) // min(size, len(distinct) + 1)})
+
+
+def partition(utility: Any) -> pd.DataFrame:
+    """Read utility constraints, in whatever form, once.
+
+    Parameters
+    ----------
+    utility : DataFrame, mapping or iterable
+        Columns ``item`` and ``block``; items by block; or one list of items a block.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``item`` and ``block``: the blocks' labels where these are integers, else their numbers in
+        the order given.
+
+    Raises
+    ------
+    ParameterError
+        If it is none of these, or items are in several blocks.
+    ItemsetDtypeError
+        If a block is not a list of items of one type.
+    """
+    names, lists = _named_lists(utility)
+    blocks = Itemsets.from_series(as_itemsets(lists))
+    repeated = int((np.bincount(blocks.codes, minlength=blocks.n_items) > 1).sum())
+    if repeated:
+        got = f"{repeated} of {blocks.n_items} items are in several blocks"
+        raise ParameterError("blocks must be disjoint", where="utility", got=got)
+    numbers = _numbers(names)[blocks.rows]
+    vocabulary = pd.Series(pd.array(blocks.vocabulary, dtype=pd.ArrowDtype(blocks.vocabulary.type)))
+    return pd.DataFrame({"item": vocabulary[blocks.codes].array, "block": numbers})
+
+
+def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.int64]:
+    """Find the block of each item of the data.
+
+    Parameters
+    ----------
+    blocks : pandas.DataFrame or None
+        What `partition` returned; items that do not occur in the data are ignored. None: all in block 0.
+    itemsets : Itemsets
+        The data.
+
+    Returns
+    -------
+    ndarray of int64, shape (items,)
+
+    Raises
+    ------
+    ParameterError
+        If items are in no block.
+    """
+    if blocks is None:
+        return np.zeros(itemsets.n_items, np.int64)
+    codes = itemsets.lookup(pa.chunked_array(blocks["item"]))
+    known = codes >= 0
+    times = np.bincount(codes[known], minlength=itemsets.n_items)
+    if (times != 1).any():
+        raise ParameterError(
+            "every item of the data must be in one block",
+            where="utility",
+            got=f"{int((times == 0).sum())} of {itemsets.n_items} items are in none, "
+            f"{int((times > 1).sum())} in several",
+            hint="check spelling and type of the items; an item may be a block by itself",
+        )
+    by_item = np.empty(itemsets.n_items, np.int64)
+    by_item[codes[known]] = blocks["block"].to_numpy()[known]
+    return by_item
+
+
+def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: int) -> None:
+    """Recount from its mapping table alone that a release keeps the utility constraints.
+
+    Parameters
+    ----------
+    mapping : pandas.DataFrame
+        The mapping table of the release.
+    blocks : pandas.DataFrame or None
+        What `partition` returned; None: all items are in one block.
+    allowed : int
+        How many items may be suppressed.
+
+    Raises
+    ------
+    GuaranteeError
+        If a published item stands for items of several blocks, or more items are suppressed.
+    """
+    items, _ = global_mapping(mapping)
+    block = pd.Series(item_blocks(blocks, items)[items.codes])
+    straddling = int((block.groupby(mapping["generalized"].to_numpy(object)).nunique() > 1).sum())
+    suppressed = int(mapping["generalized"].isna().sum())
+    if straddling or suppressed > allowed:
+        raise GuaranteeError(
+            "the release does not keep the utility constraints and is withheld",
+            got=f"{straddling} published items across blocks, {suppressed} items suppressed of {allowed}",
+            hint="this is a defect of pdanon; please report it with the parameters that were used",
+        )
+
+
+def _named_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
+    """Labels and items of the blocks."""
+    if isinstance(utility, pd.DataFrame):
+        if [list(utility.columns).count(name) for name in ("item", "block")] != [1, 1]:
+            raise ParameterError("the table of blocks needs both columns once", where="utility", hint=_HINT)
+        if utility["block"].isna().any():
+            missing = int(utility["block"].isna().sum())
+            raise ParameterError("a block is missing", where="utility", got=f"{missing} rows without one")
+        groups = list(utility.groupby("block", sort=False)["item"])
+        return [label for label, _ in groups], [list(group) for _, group in groups]
+    if isinstance(utility, Mapping):
+        return list(utility), list(utility.values())
+    if isinstance(utility, str) or not isinstance(utility, Iterable):
+        raise ParameterError("utility must be blocks of items", got=type(utility).__name__, hint=_HINT)
+    lists = listed(utility, "utility", _HINT)
+    return list(range(len(lists))), lists
+
+
+def _numbers(names: list[Hashable]) -> NDArray[np.int64]:
+    """The labels of blocks where these are integers, else numbers: a label may be the text of an item."""
+    own = all(
+        isinstance(name, Integral) and not isinstance(name, bool) and abs(name) < 2**63 for name in names
+    )
+    return np.array(names if own else range(len(names)), np.int64)

@@ -1,0 +1,235 @@
+"""CSV files in which one column joins the items of a row."""
+
+from __future__ import annotations
+
+import csv
+import mmap
+import os
+import warnings
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pdanon.errors import ColumnError, FormatError, ParameterError, readable
+from pdanon.io.files import replacing
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column, is_list_column
+from pdanon.itemsets.values import can_be_written, check_text, quoted
+
+__all__ = ["read_csv", "to_csv"]
+
+
+def read_csv(
+    path: str | os.PathLike[str], *, column: str, separator: str, field_separator: str = ","
+) -> pd.DataFrame:
+    r"""Read a CSV file in which one column joins the items of a row by a separator.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file with a header line.
+    column : str
+        The column of joined items.
+    separator : str
+        What stands between two items. It is never guessed, and nothing around it is stripped.
+    field_separator : str
+        The one character between two fields.
+
+    Returns
+    -------
+    DataFrame
+        The column has dtype ``ArrowDtype(list<string>)``, rows sorted and distinct; the others are what
+        ``pandas.read_csv`` makes of them. An empty field is an empty row; no text means a missing one, and
+        ``NA`` is an item. In a file of one column an empty line is an empty row.
+
+    Raises
+    ------
+    FormatError
+        If the file is missing, cannot be read, has lines with more fields than the header, or an item is
+        empty (two separators in a row).
+    ColumnError
+        If there is no such column.
+    ParameterError
+        If a separator is empty or holds a control character that ends a line or field, or
+        ``field_separator`` is not one ASCII character, or a quotation mark or the end of a line.
+
+    See Also
+    --------
+    to_csv : The inverse.
+
+    Notes
+    -----
+    The file is parsed twice, once for the items and once for everything else.
+
+    Examples
+    --------
+    >>> import pdanon, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "baskets.csv"
+    ...     _ = path.write_text("store,items\nnorth,tea|rice\nsouth,\n")
+    ...     pdanon.read_csv(path, column="items", separator="|")
+       store           items
+    0  north  ['rice' 'tea']
+    1  south              []
+    """
+    _check_separators(separator, field_separator)
+    check_text(column, "column")
+
+    def read() -> tuple[pd.DataFrame, pd.Series[Any]]:
+        options: dict[str, Any] = {"sep": field_separator, "index_col": False, "dtype": {column: str}}
+        with warnings.catch_warnings():
+            # pandas only warns when it drops the fields that a line has too many.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            header = pd.read_csv(path, nrows=0, **options)
+            options["skip_blank_lines"] = header.shape[1] > 1
+            _check_header(header, column, path)
+            return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
+
+    frame, text = readable(read, path, "CSV")
+    joined = pa.array(text, pa.large_string())
+    split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
+    itemsets = Itemsets.from_arrow(split)
+    empty = itemsets.rows[itemsets.codes == itemsets.lookup([""])[0]]
+    if len(empty):
+        raise FormatError(
+            "an item is empty",
+            where=f"{os.fspath(path)}, row {empty[0]}",
+            got=f"{len(empty)} rows with empty items",
+            hint="remove separators at the ends and repeated ones",
+        )
+    vocabulary, nulls = itemsets.vocabulary.cast(pa.string()), np.zeros(len(frame), np.bool_)
+    frame[column] = replace(itemsets, vocabulary=vocabulary, nulls=nulls).to_pandas()
+    return frame
+
+
+def to_csv(
+    frame: pd.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    separator: str,
+    column: Hashable | None = None,
+    field_separator: str = ",",
+) -> None:
+    """Write a frame with one list column to a CSV file, whole or not at all.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The frame. Its index is not written.
+    path : path
+        The file. If it exists it is replaced when the new one is complete.
+    separator : str
+        What to put between two items. No item may contain it, or end with a beginning of it that makes it
+        appear too early: ``a:`` before ``::``.
+    column : hashable, optional
+        Label of the list column. By default the only list-valued column.
+    field_separator : str
+        The one character between two fields.
+
+    Raises
+    ------
+    ParameterError
+        If an item could not be read back, since it is the empty text, contains a carriage return or a null
+        character, or does not end where the separator begins; or a separator is one that `read_csv` refuses.
+    ColumnError
+        If there is not exactly one list column, or its label could not be read back.
+    ItemsetDtypeError
+        If the column does not hold sets of items.
+    FormatError
+        If the file cannot be written.
+
+    See Also
+    --------
+    read_csv : The inverse, up to the types of the items (text) and missing rows.
+    to_parquet : Keeps both, and the index.
+
+    Notes
+    -----
+    CSV has no way to tell a missing row from an empty one: both are written as an empty field. There are
+    quotes around what needs them; around all text, if some holds a carriage return.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon, pathlib, tempfile
+    >>> frame = pd.DataFrame({"store": ["north", "south"], "items": [{"tea", "rice"}, set()]})
+    >>> with tempfile.TemporaryDirectory() as directory:
+    ...     path = pathlib.Path(directory) / "baskets.csv"
+    ...     pdanon.to_csv(frame, path, separator="|")
+    ...     print(path.read_text())
+    store,items
+    north,rice|tea
+    south,
+    """
+    _check_separators(separator, field_separator)
+    position = find_column(frame, column)
+    lists = [label for i, label in enumerate(frame) if i != position and is_list_column(frame.iloc[:, i])]
+    if lists:
+        raise ColumnError("a CSV file holds one list column", got=f"more: {lists}", hint="write Parquet")
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    texts = itemsets.texts()
+    # The separator must be found after an item, and no sooner: splitting finds the first one that there is.
+    unreadable = [
+        not text or any(mark in text for mark in "\r\0") or (text + separator).find(separator) < len(text)
+        for text in texts
+    ]
+    if any(unreadable):
+        raise ParameterError(
+            "an item that is empty or contains the separator, ends with its beginning, or contains a control "
+            "character could not be read back",
+            where="separator",
+            got=f"{sum(unreadable)} of {itemsets.n_items} items",
+            hint="choose a separator that no item contains or ends with the beginning of, or write Parquet",
+        )
+    as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
+    joined = pc.binary_join(as_text.to_arrow(), separator).fill_null("")
+    written = frame.copy(deep=False)
+    written.isetitem(position, pd.array(joined, dtype="str"))
+    unwritable = False
+    with replacing(path) as temporary:
+        try:
+            _write_csv(written, temporary, field_separator)
+        except UnicodeEncodeError:
+            unwritable = True
+        if unwritable:  # raised outside the handler: the error of Python carries the text along
+            raise FormatError("a text holds half of a surrogate pair", where="another column")
+        header = pd.read_csv(temporary, sep=field_separator, index_col=False, nrows=0).columns
+        if header[position] != str(frame.columns[position]):
+            hint = "give it a name of its own, which is text"
+            raise ColumnError("the label of the list column could not be read back", hint=hint)
+
+
+def _write_csv(frame: pd.DataFrame, path: Path, field_separator: str) -> None:
+    """Write a CSV file in which a line ends only at the end of a row."""
+    options: dict[str, Any] = {"sep": field_separator, "index": False, "lineterminator": "\n"}
+    frame.to_csv(path, **options)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        returns = content.find(b"\r") >= 0
+    if returns:  # it ends a line for those who read, but pandas puts no quotes around it on its own
+        frame.to_csv(path, quoting=csv.QUOTE_NONNUMERIC, **options)
+
+
+def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str]) -> None:
+    """Check that a CSV file has a column, without a word of a first line that may be one of the data."""
+    if column not in header.columns:
+        hint = "the first line of the file must name its columns"
+        got = f"{header.shape[1]} columns"
+        raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
+
+
+def _check_separators(separator: str, field_separator: str) -> None:
+    unfit = not isinstance(separator, str) or any(mark in separator for mark in "\r\0")
+    if unfit or not separator or not can_be_written(separator):
+        hint = "such as '|' or '; ', without a carriage return or a null character"
+        raise ParameterError("some text is needed", where="separator", got=quoted(separator), hint=hint)
+    # Quotation marks and ends of lines have a meaning of their own, and the parser knows ASCII only.
+    one = isinstance(field_separator, str) and len(field_separator) == 1 and field_separator.isascii()
+    if not one or field_separator in '"\r\n\0':
+        hint = "such as ',', ';' or a tab; no quotation mark and no end of a line"
+        got = quoted(field_separator)
+        raise ParameterError("one ASCII character is needed", where="field_separator", got=got, hint=hint)

@@ -1,0 +1,185 @@
+"""Made-up baskets, in any number: transactions from overlapping patterns, for examples and measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
+from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator, shown
+
+__all__ = ["make_baskets"]
+
+_STORES = ["centre", "east", "north", "south", "west"]
+_MEAN_PATTERN = 4  # items
+_SLOTS = 2**16  # incomplete copies of the patterns, in proportion to their weights
+
+
+def make_baskets(
+    rows: int,
+    items: int | Sequence[str] = 1000,
+    *,
+    mean_length: float = 6.0,
+    patterns: int = 1000,
+    random_state: int | np.random.Generator | None = None,
+) -> pd.DataFrame:
+    """Make a frame of baskets in which some items go together and few items are popular.
+
+    Parameters
+    ----------
+    rows : int
+        Number of baskets.
+    items : int or sequence of str
+        Number of items, which are then called ``p0001`` and so on, or their names. Which of them are
+        popular is drawn.
+    mean_length : float
+        Expected number of items of a basket, from 1 to half the items.
+    patterns : int
+        Number of patterns: itemsets that tend to be bought together.
+    random_state : int, Generator or None
+        Seed, or source of randomness. The same seed makes the same frame.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``store`` (str, five values) and ``items`` (Arrow lists; no row is missing or empty).
+
+    Raises
+    ------
+    ParameterError
+        If a number is outside its range, or names are there twice.
+
+    Notes
+    -----
+    Follows the idea of the generator of [1]_. Patterns have 4 items on average, share some with the one
+    before, and prefer popular items, whose popularity falls as ``rank ** -0.8``. Each pattern has a weight,
+    exponentially distributed, and loses each of its items with a probability of its own, normal around one
+    half. A basket's length is Poisson distributed above 1. Baskets are cut one after the other from a stream
+    of incomplete patterns, so that a pattern may run over into the next basket; an item that a basket already
+    has is replaced by one drawn evenly from all items.
+
+    Takes about half a second and 0.3 GB for a million baskets of 6 out of 2,000 items.
+
+    References
+    ----------
+    .. [1] R. Agrawal and R. Srikant, "Fast Algorithms for Mining Association Rules", VLDB 1994.
+
+    Examples
+    --------
+    >>> from pdanon.io.datasets import make_baskets
+    >>> baskets = make_baskets(1000, 50, random_state=0)
+    >>> baskets.dtypes
+    store                             str
+    items    list<item: string>[pyarrow]
+    dtype: object
+    >>> baskets.equals(make_baskets(1000, 50, random_state=0))
+    True
+    """
+    check_count(rows, "rows", least=0, most=MOST_DRAWN)
+    check_count(patterns, "patterns", least=1, most=MOST_DRAWN)
+    vocabulary = _vocabulary(items)
+    _check_mean(mean_length, len(vocabulary))
+    rng = random_generator(random_state)
+    lengths = np.minimum(1 + rng.poisson(mean_length - 1, rows), len(vocabulary))
+    offsets = np.append(0, np.cumsum(lengths))
+    copies = _incomplete(*_patterns(patterns, len(vocabulary), rng), len(vocabulary), rng)
+    stream = _stream(*copies, int(offsets[-1]), rng)
+    codes = _distinct(stream, offsets, len(vocabulary), rng)
+    baskets = Itemsets(codes, offsets, vocabulary, np.zeros(rows, np.bool_))
+    stores = pa.array(_STORES).take(pa.array(rng.integers(len(_STORES), size=rows)))
+    return pd.DataFrame({"store": pd.array(stores, dtype="str"), "items": baskets.to_pandas()})
+
+
+def _vocabulary(items: int | Sequence[str]) -> pa.Array:
+    if isinstance(items, (int, np.integer)):
+        check_count(items, "items", least=1, most=MOST_DRAWN)
+        numbers = pa.array(np.arange(1, items + 1)).cast(pa.string())
+        return pc.binary_join_element_wise("p", pc.utf8_lpad(numbers, max(4, len(str(items))), "0"), "")
+    vocabulary = Itemsets.from_series(as_itemsets([items])).vocabulary
+    if not 0 < len(vocabulary) == len(items):
+        raise ParameterError(
+            "at least one name is needed, and none twice",
+            where="items",
+            got=f"{len(items)} names, {len(vocabulary)} distinct",
+        )
+    return vocabulary
+
+
+def _patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.int64]]:
+    """Items of each pattern, pattern after pattern, and their number; an item may be there twice."""
+    from pdanon._kernels.rows import gather
+
+    popularity = rng.permutation(np.arange(1.0, n_items + 1) ** -0.8)
+    sizes = 1 + rng.poisson(_MEAN_PATTERN - 1, count)
+    # Patterns are windows on one sequence of items; what two windows share, the patterns have in common.
+    shared = (sizes * np.minimum(rng.exponential(0.5, count), 1)).astype(np.int64)
+    starts = np.concatenate(([0], np.cumsum(sizes[:-1] - np.minimum(shared[1:], sizes[:-1]))))
+    sequence = rng.choice(n_items, int((starts + sizes).max()), p=popularity / popularity.sum())
+    return gather(sequence.astype(np.int32), starts, sizes), sizes
+
+
+def _incomplete(
+    codes: Codes, sizes: NDArray[np.int64], n_items: int, rng: np.random.Generator
+) -> tuple[Codes, NDArray[np.int64]]:
+    """Copies of the patterns in proportion to their weights, each with some of its items lost."""
+    from pdanon._kernels.rows import gather
+
+    weights = rng.exponential(size=len(sizes))
+    loss = np.clip(rng.normal(0.5, 0.1**0.5, len(sizes)), 0, 0.9)
+    slots = (np.arange(_SLOTS) + 0.5) / _SLOTS
+    pattern = np.searchsorted(np.cumsum(weights) / weights.sum(), slots)
+    starts = np.cumsum(sizes) - sizes
+    items = gather(codes, starts[pattern], sizes[pattern])
+    copy = np.repeat(np.arange(_SLOTS), sizes[pattern])
+    kept = rng.random(len(items)) >= loss[pattern[copy]]
+    lengths = np.bincount(copy[kept], minlength=_SLOTS)
+    return canonical_rows(items[kept], lengths, n_items)
+
+
+def _stream(codes: Codes, lengths: NDArray[np.int64], total: int, rng: np.random.Generator) -> Codes:
+    """Copies drawn one after the other, as many items as asked for."""
+    from pdanon._kernels.rows import gather
+
+    starts = np.cumsum(lengths) - lengths
+    parts: list[Codes] = []
+    while total > 0:
+        drawn = rng.integers(len(lengths), size=int(total / lengths.mean()) + 1)
+        parts.append(gather(codes, starts[drawn], lengths[drawn])[:total])
+        total -= len(parts[-1])
+    return np.concatenate([np.empty(0, np.int32), *parts])
+
+
+def _distinct(codes: Codes, offsets: Offsets, n_items: int, rng: np.random.Generator) -> Codes:
+    """Sort each row, in place, after drawing other items in place of those that it has already."""
+    from pdanon._kernels.rows import sort_rows
+
+    starts, lengths = offsets[:-1], np.diff(offsets)
+    while len(starts):
+        again = sort_rows(codes, starts, lengths)
+        codes[again] = rng.integers(n_items, size=len(again))
+        unsorted = np.flatnonzero(np.bincount(np.searchsorted(offsets, again, side="right") - 1))
+        starts, lengths = offsets[unsorted], offsets[unsorted + 1] - offsets[unsorted]
+    return codes
+
+
+def _check_mean(mean_length: Any, n_items: int) -> None:
+    most = (n_items + 1) // 2
+    if (
+        isinstance(mean_length, bool)
+        or not isinstance(mean_length, Real)
+        or not 1 <= float(mean_length) <= most
+    ):
+        raise ParameterError(
+            "a basket must have from one item to half of all items on average",
+            where="mean_length",
+            got=shown(mean_length),
+            hint=f"with {n_items} items, at most {most}",
+        )

@@ -1,0 +1,242 @@
+"""What a source names: each file once, and nothing is left out but what is hidden.
+
+Rows that are reached in two ways would count twice, and rows that are passed over would be missed by nobody:
+both are refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+
+from pyarrow import fs
+
+from pdanon.errors import FormatError
+from pdanon.io.parquet import readable
+
+__all__ = ["Entry", "Listing", "entry_of", "is_local", "levels", "resolve"]
+
+_SUFFIX = ".parquet"
+_MAGIC = "*?["
+_LOST = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # the ways in which a link leads nowhere
+_TWICE = "files or directories that another path leads to"
+_EMPTY = f"directories that end in {_SUFFIX} and hold no such file"
+_NAME = "names that are not UTF-8"
+_UNREAD = {
+    fs.FileType.File: f"files that do not end in {_SUFFIX}",
+    fs.FileType.Directory: "directories where the pattern ends",
+    fs.FileType.NotFound: "links that lead nowhere",
+    fs.FileType.Unknown: "things that are neither files nor directories",
+}
+
+
+class Entry(NamedTuple):
+    """What a path leads to.
+
+    Parameters
+    ----------
+    name : str
+        The last part of the path.
+    kind : pyarrow.fs.FileType
+        What is there, links followed; ``NotFound`` if nothing is.
+    identity : hashable
+        The same for all paths that lead there: device and inode, or else the path.
+    """
+
+    name: str
+    kind: fs.FileType
+    identity: Hashable
+
+
+@dataclass(eq=False, slots=True)
+class Listing:
+    """The files of a directory and of those below it, or those that match patterns.
+
+    Parameters
+    ----------
+    filesystem : pyarrow.fs.FileSystem
+        Where they are.
+    root : str
+        The directory.
+    patterns : tuple of str
+        What their names match, level by level. With none, all files are meant.
+
+    Attributes
+    ----------
+    names : list of str
+        The paths of the files, relative to the root, in order.
+    directories : set of str
+        The real paths of the local directories in which another file would be one of them.
+
+    Raises
+    ------
+    FormatError
+        If there are none, a directory cannot be read, or something is reached in two ways or would be left
+        out: the message tells what, and how many of each kind.
+    """
+
+    filesystem: fs.FileSystem
+    root: str
+    patterns: tuple[str, ...] = ()
+    names: list[str] = field(default_factory=list, init=False)
+    directories: set[str] = field(default_factory=set, init=False)
+    _known: set[Hashable] = field(default_factory=set, init=False)
+    _refused: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
+
+    def __post_init__(self) -> None:
+        if is_local(self.filesystem):  # so that a link that leads back up is known as soon as it is met
+            above = os.path.realpath(self.root)
+            while above not in self._known:
+                self._known |= {above, _local_entry(above).identity}
+                above = os.path.dirname(above)
+        waiting = looked_into = [""]
+        while waiting:
+            waiting = [name for below in waiting for name in self._look_into(below)]
+            looked_into = looked_into + waiting
+        self.names.sort()
+        within = {str(above) for name in self.names for above in PurePosixPath(name).parents}
+        for name in looked_into:
+            if _is_parquet(name) and name not in within and not self.patterns:
+                self._refused[_EMPTY].append(name)
+        self._check()
+
+    def _look_into(self, below: str) -> Iterator[str]:
+        """Take the files of a directory; what comes are the directories to look into next."""
+        directory = f"{self.root}/{below}".rstrip("/")
+        depth = len(PurePosixPath(below).parts)
+        last = not self.patterns or depth + 1 == len(self.patterns)
+        if last and is_local(self.filesystem):
+            self.directories.add(os.path.realpath(directory or "/"))
+
+        def is_meant(name: str) -> bool:
+            matches = not self.patterns or fnmatchcase(name, self.patterns[depth])
+            return matches and not name.startswith((".", "_"))
+
+        for found in readable(lambda: self._entries(directory, is_meant), directory, "Parquet"):
+            name = f"{below}/{found.name}".lstrip("/")
+            deeper = found.kind == fs.FileType.Directory and not (self.patterns and last)
+            if not last and found.kind in (fs.FileType.File, fs.FileType.Unknown):
+                continue  # the pattern goes on
+            if problem := self._problem(found, deeper=deeper):
+                self._refused[problem].append(name)
+            elif deeper:
+                yield name
+            else:
+                self.names.append(name)
+
+    def _entries(self, directory: str, is_meant: Callable[[str], bool]) -> list[Entry]:
+        """What is in a directory, as far as it is meant."""
+        if is_local(self.filesystem):
+            names = sorted(filter(is_meant, os.listdir(directory or "/")))
+            return [_local_entry(f"{directory}/{name}") for name in names]
+        infos = self.filesystem.get_file_info(fs.FileSelector(directory))
+        return [_remote_entry(info) for info in infos if is_meant(info.base_name)]
+
+    def _problem(self, found: Entry, *, deeper: bool) -> str | None:
+        """Why something cannot be taken, or looked into."""
+        if not _is_utf8(found.name):
+            return _NAME
+        if not deeper and (found.kind != fs.FileType.File or not _is_parquet(found.name)):
+            return _UNREAD[found.kind]
+        if found.identity in self._known:
+            return _TWICE
+        self._known.add(found.identity)
+        return None
+
+    def _check(self) -> None:
+        """Refuse what would be counted twice or left out."""
+        counts = [f"{len(names)} {kind}, such as {min(names)}" for kind, names in self._refused.items()]
+        if _TWICE in self._refused:
+            problem = "the same rows would be read twice"
+            hint = "remove links, so that one path leads to each file"
+        elif not self.names:
+            problem = "there is no Parquet file"
+            hint = f"files end in {_SUFFIX}; those that begin with '.' or '_' are left out"
+        else:
+            problem = "not everything in the source can be read"
+            hint = f"name the files by a pattern that fits nothing else, such as 'baskets/*{_SUFFIX}'"
+        if counts or not self.names:
+            where = "/".join((self.root, *self.patterns))
+            raise FormatError(problem, where=where, got="; ".join(counts) or "no files", hint=hint)
+
+
+def is_local(filesystem: fs.FileSystem) -> bool:
+    """Tell whether files are those of this machine."""
+    return isinstance(filesystem, fs.LocalFileSystem)
+
+
+def entry_of(filesystem: fs.FileSystem, path: str) -> Entry:
+    """What a path leads to."""
+    return _local_entry(path) if is_local(filesystem) else _remote_entry(filesystem.get_file_info(path))
+
+
+def _local_entry(path: str) -> Entry:
+    name = os.path.basename(path)
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        if error.errno not in _LOST:
+            raise
+        return Entry(name, fs.FileType.NotFound, path)
+    kinds = {stat.S_IFREG: fs.FileType.File, stat.S_IFDIR: fs.FileType.Directory}
+    kind = kinds.get(stat.S_IFMT(found.st_mode), fs.FileType.Unknown)
+    return Entry(name, kind, (found.st_dev, found.st_ino) if found.st_ino else os.path.realpath(path))
+
+
+def _remote_entry(info: Any) -> Entry:
+    return Entry(info.base_name, info.type, info.path)
+
+
+def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
+    """The file system of a path or URI, and the path there.
+
+    Raises
+    ------
+    FormatError
+        If there is no such file system, or the path cannot be told to one.
+    """
+    text = os.fsdecode(source)
+    if "://" not in text:
+        # The way up from a link does not lead to the directory that holds the link.
+        path = os.path.realpath(text) if ".." in text.split("/") else os.path.abspath(text)
+        if not _is_utf8(path):
+            raise FormatError("the path is not UTF-8", where=path, hint="rename the file or its directory")
+        return fs.LocalFileSystem(), path
+    if "#" in text or (text.startswith("file:") and "?" in text):
+        hint = "in a URI '#' is written %23 and '?' is written %3F"
+        raise FormatError("the end of the URI is no part of the path", where=text, hint=hint)
+    found: tuple[fs.FileSystem, str] = readable(lambda: fs.FileSystem.from_uri(text), text, "Parquet")
+    return found
+
+
+def levels(path: str) -> tuple[str, tuple[str, ...]]:
+    """A path with wildcards as the directory before them, and what they match below it, level by level.
+
+    Raises
+    ------
+    FormatError
+        If there are none, so that the path leads nowhere, or one of them is for any number of levels.
+    """
+    marks = [path.find(mark) for mark in _MAGIC if mark in path]
+    if not marks:
+        raise FormatError("there is no such file or directory", where=path)
+    if "**" in path:
+        hint = "write one * for each level; or name the directory, which is read with all that is below it"
+        raise FormatError("** does not stand for any number of directories", where=path, hint=hint)
+    root = path[: min(marks)].rpartition("/")[0]
+    return root, tuple(path[len(root) :].lstrip("/").split("/"))
+
+
+def _is_parquet(name: str) -> bool:
+    return name.lower().endswith(_SUFFIX)
+
+
+def _is_utf8(name: str) -> bool:
+    return name == name.encode(errors="replace").decode()

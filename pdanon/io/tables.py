@@ -1,0 +1,126 @@
+"""Tables by the suffix of their file: what the command line and policies read and write."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
+from pdanon.io.csv import read_csv, to_csv
+from pdanon.io.files import check_name, named_as, replacing, replacing_all
+from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.values import check_path
+
+__all__ = [
+    "check_distinct",
+    "is_csv",
+    "read_columns",
+    "read_constraints",
+    "read_table",
+    "read_weights",
+    "write_plain",
+    "write_table",
+    "write_whole",
+]
+
+
+def is_csv(path: Path) -> bool:
+    """Tell whether a file is CSV, by its suffix; else it is Parquet."""
+    return path.suffix.lower() == ".csv"
+
+
+def check_distinct(paths: Iterable[Path], what: str) -> None:
+    """Check that no file is named twice, by whatever names."""
+    paths = [Path(check_path(path)) for path in paths]
+    for first, second in combinations(paths, 2):
+        if _is_same(first, second):
+            hint = "each file needs a name of its own; nothing was read or written"
+            raise ParameterError(f"two {what} name the same file", got=f"{first}, {second}", hint=hint)
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return os.path.realpath(first) == os.path.realpath(second)
+
+
+def read_table(path: Path, column: str | None, separator: str | None) -> pd.DataFrame:
+    """Read a table with a list column, which must be named, with its separator, if it is CSV."""
+    if not is_csv(path):
+        return read_parquet(path)
+    if column is None or separator is None:
+        raise ParameterError("a CSV file needs a column and a separator", where=str(path))
+    return read_csv(path, column=column, separator=separator)
+
+
+def read_constraints(path: Path, column: str | None, separator: str | None) -> pd.Series[Any]:
+    """Read one itemset a row: the only list column of a Parquet file, the one named of a CSV file."""
+    frame = read_table(path, column, separator)
+    return list_column(frame, column if is_csv(path) else None)
+
+
+def read_weights(path: Path) -> pd.Series[float]:
+    """Read weights by item; items of a CSV file are text, which the library finds among those of the data."""
+    table = read_columns(path, ["item", "weight"])
+    repeated = int(table["item"].duplicated().sum())
+    if repeated:
+        got = f"{repeated} repeated items"
+        raise ParameterError("an item has more than one weight", where=str(path), got=got)
+    return pd.Series(table["weight"].array, index=table["item"])
+
+
+def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
+    """Read columns of a table without lists; in CSV, items and labels are text as they stand."""
+    if not is_csv(path):
+        return read_parquet(path, columns)
+    check_name(path)
+    convert = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(("item", "generalized"), pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    parse = pa_csv.ParseOptions(newlines_in_values=True)
+    try:
+        table = pa_csv.read_csv(path, parse_options=parse, convert_options=convert)
+    except (OSError, pa.ArrowException) as error:
+        table, problem = None, cause_of(error)
+    if table is None:  # raised outside the handler: Arrow's own message may show a line of the file
+        raise FormatError("the file cannot be read as CSV", where=str(path), got=problem)
+    absent = sorted(set(columns) - set(table.column_names))
+    if absent:
+        raise ColumnError(f"the file lacks columns {absent}", where=str(path))
+    frame: pd.DataFrame = table.select(columns).to_pandas(types_mapper=pd.ArrowDtype)
+    return frame
+
+
+def write_table(frame: pd.DataFrame, path: Path, column: str | None, separator: str | None) -> None:
+    """Write a table with a list column; a CSV file needs the separator."""
+    if not is_csv(path):
+        return to_parquet(frame, path)
+    to_csv(frame, path, column=column, separator=separator or "")
+
+
+def write_plain(mapping: pd.DataFrame, path: Path) -> None:
+    """Write a table without lists: a mapping, losses, a comparison."""
+    if not is_csv(path):
+        return to_parquet(mapping, path)
+    check_name(path)
+    with replacing(path) as draft:  # Arrow's writer tells a missing label from one without a character
+        pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft)
+
+
+def write_whole(writers: Mapping[Path, Callable[[Path], object]]) -> None:
+    """Write files all or none, each by its writer; they appear in the order given."""
+    with replacing_all(writers) as drafts:
+        for draft, (path, write) in zip(drafts, writers.items(), strict=True):
+            with named_as(path):
+                write(draft)

@@ -1,0 +1,270 @@
+"""Trees of Parquet files: one file, a directory with subdirectories, or what a pattern names.
+
+Files are read row group by row group. What goes wrong is told with the file and the row group, and without
+what is in them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from pdanon.errors import FormatError, ItemsetDtypeError, readable
+from pdanon.io.listing import Listing, entry_of, is_local, levels, resolve
+from pdanon.io.parquet import list_dtype
+from pdanon.io.rowgroups import leaves_by_column, open_parquet, read_row_group
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column, is_list_type, two_columns
+
+__all__ = ["ParquetTree", "is_text", "writing"]
+
+_KEPT = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")  # and no attributes
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ParquetTree:
+    """Parquet files of one schema.
+
+    Parameters
+    ----------
+    filesystem : pyarrow.fs.FileSystem
+        Where they are.
+    root : str
+        The directory that their names are relative to.
+    names : list of str
+        Their names, in order.
+    pattern : str or None
+        The path that was asked for, if it is not the root: of one file, or with wildcards.
+    directories : frozenset of str
+        The real paths of the local directories in which another file would be one of them.
+    """
+
+    filesystem: fs.FileSystem
+    root: str
+    names: list[str]
+    pattern: str | None = None
+    directories: frozenset[str] = frozenset()
+
+    @classmethod
+    def find(cls, source: str | os.PathLike[str]) -> ParquetTree:
+        """Find the files of a path, of a URI that `pyarrow.fs` opens, or of one with wildcards.
+
+        Raises
+        ------
+        FormatError
+            If there are none, the URI cannot be opened, a file is reached in two ways, or something else
+            than Parquet files would be left out.
+        ParameterError
+            If the path is empty.
+        """
+        filesystem, path = resolve(source)
+        kind = readable(lambda: entry_of(filesystem, path).kind, source, "Parquet")
+        if kind == fs.FileType.File:
+            root, _, name = path.rpartition("/")
+            return cls(filesystem, root, [name], path)
+        if kind == fs.FileType.Unknown:
+            raise FormatError("there is neither a file nor a directory", where=str(source))
+        pattern = path if kind == fs.FileType.NotFound else None
+        root, patterns = (path, ()) if pattern is None else levels(path)
+        listing = Listing(filesystem, root, patterns)
+        return cls(filesystem, root, listing.names, pattern, frozenset(listing.directories))
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is one file that was named as such."""
+        return self.pattern is not None and self.pattern == self.path(self.names[0])
+
+    def path(self, name: str) -> str:
+        """The path of a file."""
+        return f"{self.root}/{name}"
+
+    def holds(self, target: Path) -> bool:
+        """Tell whether a release that is written to a path would be part of the tree."""
+        # A pattern names files of one depth, and those of a release below the same directory are deeper.
+        above = map(str, Path(os.path.realpath(target)).parents)
+        return self.pattern is None and not self.directories.isdisjoint(above)
+
+    def reads(self, path: Path) -> bool:
+        """Tell whether a single file of this path is part of the tree, or would be if it were written."""
+        if not is_local(self.filesystem):
+            return False
+        real = os.path.realpath(path)
+        directory, name = os.path.split(real)
+        named = self.pattern is not None and fnmatchcase(name, self.pattern.rpartition("/")[2])
+        known = {os.path.realpath(self.path(each)) for each in self.names}
+        return (named and directory in self.directories) or real in known or self.holds(path)
+
+    def stamps(self) -> list[object]:
+        """When each file was changed, and its size; equal as long as the files are what they were."""
+        paths = [self.path(name) for name in self.names]
+        infos = readable(lambda: self.filesystem.get_file_info(paths), self.root, "Parquet")
+        return [(info.type, info.size, info.mtime_ns) for info in infos]
+
+    def schema(self) -> pa.Schema:
+        """The schema that all files have, but for metadata.
+
+        Raises
+        ------
+        FormatError
+            If a file has another; the message says how it differs from the first one's.
+        """
+        first: pa.Schema | None = None
+        for name in self.names:
+            with open_parquet(self.path(name), self.filesystem) as file:  # as it is, without codes
+                schema = file.schema_arrow.remove_metadata()
+            first = schema if first is None else first
+            if difference := _difference(first, schema):
+                raise FormatError(
+                    "the files have different columns",
+                    where=self.path(name),
+                    got=difference,
+                    hint=f"compared with {self.path(self.names[0])}",
+                )
+        assert first is not None
+        return first
+
+    def find_columns(self, column: str | None, private: str | None = None) -> tuple[int, ...]:
+        """The position of the list column, which all files have, and of a private column if one is named."""
+        schema, options = self.schema(), {"types_mapper": list_dtype, "ignore_metadata": True}
+        path = self.path(self.names[0])
+        empty = readable(lambda: schema.empty_table().to_pandas(**options), path, "Parquet")
+        return (find_column(empty, column),) if private is None else two_columns(empty, column, private)
+
+    def item_type(self, position: int) -> pa.DataType:
+        """The type that the items of a list column have when they are encoded."""
+        return Itemsets.from_arrow(self.schema().empty_table().column(position)).vocabulary.type
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[pq.ParquetFile]:
+        """Open a file; text in lists is read as codes into a dictionary, for the length of a row group."""
+        path = self.path(name)
+        with open_parquet(path, self.filesystem) as file:
+            texts = _texts_in_lists(file)
+            readable(lambda: _pandas_metadata(file.schema_arrow, {}), path, "Parquet")  # to be written again
+        with open_parquet(path, self.filesystem, texts) as file:
+            yield file
+
+    def read(
+        self, file: pq.ParquetFile, name: str, number: int, columns: list[str] | None = None
+    ) -> pa.Table:
+        """Read a row group of a file that is open."""
+        return read_row_group(file, number, self.path(name), columns)
+
+    def itemsets(self, lists: pa.ChunkedArray, name: str, number: int, *, sets: bool = True) -> Itemsets:
+        """The list column of a row group, encoded; with ``sets=False`` not sorted, to be relabelled."""
+        try:
+            return Itemsets.from_arrow(lists) if sets else Itemsets.as_they_come(lists)
+        except ItemsetDtypeError as error:
+            problem = str(error)
+        raise ItemsetDtypeError(f"{problem}\n  in:    {self.path(name)}, row group {number}")
+
+    def columns(self, labels: list[str]) -> Iterator[list[Itemsets]]:
+        """Some list columns, row group by row group."""
+        for name in self.names:
+            with self.open(name) as file:
+                for number in range(file.num_row_groups):
+                    table = self.read(file, name, number, labels)
+                    yield [self.itemsets(table.column(label), name, number) for label in labels]
+
+
+@contextmanager
+def writing(path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]) -> Iterator[pq.ParquetWriter]:
+    """Write a file like another one, but for some columns, which become lists.
+
+    Parameters
+    ----------
+    path : path
+        The new file. When the block ends it is safe on the disk.
+    file : pyarrow.parquet.ParquetFile
+        The other.
+    lists : mapping of int to pyarrow.DataType
+        Which columns differ, by position, and the type of their items. Text is written as codes into a
+        dictionary, and read as text.
+
+    Notes
+    -----
+    Of the metadata only the names and types that pandas notes of the columns are kept.
+    """
+    schema = file.schema_arrow
+    fields = [field.remove_metadata() for field in schema]
+    metadata = _pandas_metadata(schema, {schema.names[position]: kind for position, kind in lists.items()})
+    for position, kind in lists.items():
+        fields[position] = fields[position].with_type(pa.list_(kind))
+    published = pa.schema(fields, metadata)
+    for position, kind in lists.items():
+        coded = pa.dictionary(pa.int32(), kind) if is_text(kind) else kind
+        fields[position] = fields[position].with_type(pa.list_(coded))
+    described = base64.b64encode(published.serialize().to_pybytes())
+    # Arrow notes the types of the columns in the file: here those that they are to be read with.
+    options: dict[str, Any] = {"compression": _compression(file, min(lists)), "store_schema": False}
+    options["write_page_checksum"] = True
+    options["write_batch_size"] = 2**16  # Arrow looks through the dictionary once a batch, for statistics
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pq.ParquetWriter(path, pa.schema(fields, metadata), **options) as writer:
+        writer.add_key_value_metadata({**metadata, b"ARROW:schema": described})
+        yield writer
+    with path.open("rb+") as written:
+        os.fsync(written.fileno())
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether items are text, which is read and written as codes into a dictionary."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _difference(first: pa.Schema, second: pa.Schema) -> str:
+    """How the columns of one file differ from those of another; nothing if they do not."""
+    lacks, more = (sorted(set(a.names) - set(b.names)) for a, b in ((first, second), (second, first)))
+    if lacks or more:
+        return " and ".join([f"no columns {lacks}"] * bool(lacks) + [f"columns {more}"] * bool(more))
+    if first.names != second.names:
+        return f"columns in the order {second.names} instead of {first.names}"
+    pairs = [(a, b) for a, b in zip(first, second, strict=True) if _read_as(a.type) != _read_as(b.type)]
+    return ", ".join(f"column {b.name!r} of type {b.type} instead of {a.type}" for a, b in pairs)
+
+
+def _read_as(kind: pa.DataType) -> pa.DataType:
+    """The type of a column, of which lists of codes are lists of text: they are read alike."""
+    if not pa.types.is_list(kind) or not pa.types.is_dictionary(kind.value_type):
+        return kind
+    return pa.list_(kind.value_field.with_type(kind.value_type.value_type))
+
+
+def _texts_in_lists(file: pq.ParquetFile) -> list[int]:
+    """The leaves that are text of lists."""
+    pairs = zip(file.schema_arrow, leaves_by_column(file.schema_arrow), strict=True)
+    leaves = [leaf for field, own in pairs if is_list_type(field.type) for leaf in own]
+    return [leaf for leaf in leaves if file.schema.column(leaf).physical_type == "BYTE_ARRAY"]
+
+
+def _compression(file: pq.ParquetFile, position: int) -> str:
+    """That of a column that has been read: of one that was not, and is damaged, Arrow may abort."""
+    if not file.num_row_groups:
+        return "snappy"
+    leaf = leaves_by_column(file.schema_arrow)[position].start
+    name = str(file.metadata.row_group(0).column(leaf).compression).lower()
+    return {"uncompressed": "none", "lz4_raw": "lz4"}.get(name, name)
+
+
+def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dict[bytes, bytes]:
+    noted = json.loads((schema.metadata or {}).get(b"pandas", b"null"))
+    if noted is None:
+        return {}
+    kept = {key: noted[key] for key in _KEPT if key in noted}
+    for described in kept.get("columns", ()):
+        kind = lists.get(described.get("field_name", described.get("name")))
+        if kind is not None:
+            items = "unicode" if is_text(kind) else str(kind)
+            described |= {"pandas_type": f"list[{items}]", "numpy_type": "object", "metadata": None}
+    return {b"pandas": json.dumps(kept).encode()}

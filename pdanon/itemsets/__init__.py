@@ -1,0 +1,6 @@
+"""A list column as integers, and how many rows hold what."""
+
+from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.support import ItemsetTable, SupportIndex
+
+__all__ = ["ItemsetTable", "Itemsets", "SupportIndex", "as_itemsets"]

@@ -1,0 +1,394 @@
+"""Itemsets: the one door between Arrow or object columns of lists and integer codes.
+
+Everything behind this door works on NumPy arrays of codes. Nothing else in the package, but for `lists` that
+it reads with, touches Arrow buffers of lists, so what is true here (sets, sorted, no nulls, nothing left over
+from the input) is true everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.itemsets.lists import (
+    Codes,
+    Offsets,
+    arrow_lists,
+    encode,
+    item_type,
+    object_items,
+    object_lists,
+    offsets_of,
+    plain,
+    to_numpy,
+)
+from pdanon.itemsets.matching import places
+from pdanon.itemsets.values import listed
+
+__all__ = [
+    "Codes",
+    "Itemsets",
+    "Offsets",
+    "as_itemsets",
+    "beside",
+    "canonical_rows",
+    "compact",
+    "relabelled_rows",
+]
+
+_OFFSET_LIMIT = 2**31 - 1  # of Arrow's list and string types; the large_ types have none
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Itemsets:
+    """A column of sets of items, as codes into a sorted vocabulary.
+
+    Parameters
+    ----------
+    codes : ndarray of int32, shape (occurrences,)
+        Item codes, row after row; ascending and distinct within a row.
+    offsets : ndarray of int64, shape (rows + 1,)
+        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    vocabulary : pyarrow.Array, length (items,)
+        The distinct items that occur, in ascending order; code ``c`` stands for ``vocabulary[c]``.
+    nulls : ndarray of bool, shape (rows,)
+        Rows that are missing, as opposed to empty.
+    weights : ndarray of int64, shape (rows,), optional
+        How many transactions a row stands for. By default 1.
+
+    Notes
+    -----
+    Memory: 4 bytes an occurrence, 9 bytes a row, and the vocabulary.
+    """
+
+    codes: Codes
+    offsets: Offsets
+    vocabulary: pa.Array
+    nulls: NDArray[np.bool_]
+    weights: NDArray[np.int64] | None = None
+
+    @classmethod
+    def from_arrow(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
+        """Encode an Arrow list array of any layout.
+
+        Parameters
+        ----------
+        lists : pyarrow.Array or pyarrow.ChunkedArray
+            ``list``, ``large_list``, ``fixed_size_list``, ``list_view`` or ``large_list_view`` of a
+            primitive, string or dictionary type. Slices, chunks and null rows are fine.
+
+        Returns
+        -------
+        Itemsets
+
+        Raises
+        ------
+        ItemsetDtypeError
+            If the array is not a list array, its items have no order or no text, or an item is null.
+        """
+        codes, offsets, values, nulls = encode(lists)
+        codes, offsets, vocabulary = relabelled_rows(codes, offsets, np.arange(len(values)), values)
+        return cls(codes, offsets, vocabulary, nulls)
+
+    @classmethod
+    def as_they_come(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
+        """As `from_arrow`, but rows and vocabulary are in any order, with repeats: to be recoded at once."""
+        return cls(*encode(lists))
+
+    @classmethod
+    def from_series(cls, series: pd.Series[Any]) -> Itemsets:
+        """Encode a pandas Series of Arrow lists, or of objects that are lists, tuples, sets or arrays.
+
+        Parameters
+        ----------
+        series : pandas.Series
+            The column. Missing values are null rows.
+
+        Returns
+        -------
+        Itemsets
+
+        Raises
+        ------
+        ItemsetDtypeError
+            If a row is not list-like (text that looks like a list is refused, not parsed), an item is
+            null, or the items are of several types.
+        """
+        return cls.from_arrow(arrow_lists(series))
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, missing and empty ones included."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_present(self) -> int:
+        """Number of transactions that are not missing, each as often as it counts."""
+        present = ~self.nulls
+        return int(present.sum() if self.weights is None else self.weights[present].sum())
+
+    @property
+    def n_items(self) -> int:
+        """Number of distinct items that occur."""
+        return len(self.vocabulary)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Number of distinct items of each row; 0 for missing rows."""
+        return np.diff(self.offsets)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Row number of each occurrence."""
+        return np.repeat(np.arange(self.n_rows), self.lengths)
+
+    @property
+    def occurrence_weights(self) -> NDArray[np.int64] | None:
+        """How many transactions the row of each occurrence stands for; None: one."""
+        return None if self.weights is None else np.repeat(self.weights, self.lengths)
+
+    def texts(self) -> list[str]:
+        """Text of each item, by code."""
+        texts: list[str] = self.vocabulary.cast(pa.large_string()).to_pylist()
+        return texts
+
+    def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where the occurrences of some rows are among all, row after row."""
+        starts, ends = self.offsets[rows], self.offsets[rows + 1]
+        before = np.cumsum(ends - starts) - (ends - starts)
+        return np.arange((ends - starts).sum()) + np.repeat(starts - before, ends - starts)
+
+    def take(self, rows: NDArray[np.int64]) -> Itemsets:
+        """Some of the rows, with the vocabulary of all: an item of it may not occur in them."""
+        weights = None if self.weights is None else self.weights[rows]
+        offsets = offsets_of(self.offsets[rows + 1] - self.offsets[rows])
+        return Itemsets(self.codes[self.places(rows)], offsets, self.vocabulary, self.nulls[rows], weights)
+
+    def lookup(self, items: Iterable[Any]) -> Codes:
+        """Codes of some items.
+
+        Parameters
+        ----------
+        items : iterable
+            Items of the vocabulary's type, or of another: see `places`.
+
+        Returns
+        -------
+        ndarray of int32
+            The code of each item, -1 for an item that does not occur.
+        """
+        if isinstance(items, pa.ChunkedArray):
+            wanted = items.combine_chunks()
+        else:
+            wanted = items if isinstance(items, pa.Array) else object_items(list(items))
+        return places(plain(wanted, item_type(wanted.type)), self.vocabulary)
+
+    def missing_as_empty(self) -> Itemsets:
+        """The same rows, but missing ones empty: who looks for an emptied row cannot leave them out."""
+        return replace(self, nulls=np.zeros_like(self.nulls))
+
+    def recode(self, targets: NDArray[Any], vocabulary: pa.Array) -> Itemsets:
+        """Replace each item by another, or remove it.
+
+        Parameters
+        ----------
+        targets : ndarray of int, shape (items,)
+            New code of each item; -1 removes it.
+        vocabulary : pyarrow.Array
+            What the new codes stand for. Entries that end up unused are dropped.
+
+        Returns
+        -------
+        Itemsets
+            Duplicates within a row are collapsed. Shares no buffer with this object.
+        """
+        return Itemsets(
+            *relabelled_rows(self.codes, self.offsets, targets, vocabulary), self.nulls.copy(), self.weights
+        )
+
+    def relabel(self, occurrences: Codes, vocabulary: pa.Array) -> Itemsets:
+        """Replace each occurrence on its own; as ``recode``, with a new code for each occurrence."""
+        return replace(self, codes=occurrences).recode(np.arange(len(vocabulary)), vocabulary)
+
+    def to_arrow(self, *, dictionary: bool = False) -> pa.Array:
+        """Build the list array, from codes and vocabulary alone.
+
+        Parameters
+        ----------
+        dictionary : bool
+            Whether items are codes into a dictionary, as long texts that are there often should be.
+
+        Returns
+        -------
+        pyarrow.ListArray or pyarrow.LargeListArray
+            One list a row with items in vocabulary order. No byte of it comes from the array that was
+            encoded except the vocabulary's own entries.
+        """
+        if dictionary:
+            items = pa.DictionaryArray.from_arrays(pa.array(self.codes), self.vocabulary)
+        else:
+            items = _wide_enough(self.vocabulary, self.codes).take(pa.array(self.codes))
+        mask = pa.array(self.nulls) if self.nulls.any() else None
+        if len(self.codes) <= _OFFSET_LIMIT:
+            return pa.ListArray.from_arrays(self.offsets.astype(np.int32), items, mask=mask)
+        return pa.LargeListArray.from_arrays(self.offsets, items, mask=mask)
+
+    def to_pandas(self) -> pd.api.extensions.ExtensionArray:
+        """Build the column as a pandas array of Arrow list dtype."""
+        lists = self.to_arrow()
+        column: pd.api.extensions.ExtensionArray = pd.array(lists, dtype=pd.ArrowDtype(lists.type))
+        return column
+
+    def __repr__(self) -> str:
+        return f"Itemsets(rows={self.n_rows}, items={self.n_items}, occurrences={len(self.codes)})"
+
+
+def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[Any]:
+    """Turn anything list-like by row into a Series of Arrow lists.
+
+    Parameters
+    ----------
+    lists : Series, Arrow array, or iterable of list-likes
+        One list, tuple, set or array a row; None for a missing row.
+    index : pandas.Index, optional
+        Index of the result. A Series keeps its own by default.
+
+    Returns
+    -------
+    pandas.Series
+        Dtype ``ArrowDtype(list<...>)``. Each row is sorted and holds an item once.
+
+    Raises
+    ------
+    ItemsetDtypeError
+        If a row is not list-like, an item is null or the items are of several types.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> pdanon.as_itemsets([{"tea"}, ["rice", "tea", "tea"], None])
+    0            ['tea']
+    1    ['rice' 'tea']
+    2              <NA>
+    dtype: list<item: string>[pyarrow]
+    """
+    name: Any = None
+    if isinstance(lists, pd.Series):
+        index, name = lists.index if index is None else index, lists.name
+        itemsets = Itemsets.from_series(lists)
+    elif isinstance(lists, (pa.Array, pa.ChunkedArray)):
+        itemsets = Itemsets.from_arrow(lists)
+    else:
+        rows = lists if isinstance(lists, str) else listed(lists, "the lists")
+        itemsets = Itemsets.from_arrow(object_lists(rows))
+    if index is not None and (not isinstance(index, pd.Index) or len(index) != itemsets.n_rows):
+        got = f"{type(index).__name__} for {itemsets.n_rows} rows"
+        raise ParameterError("index must be a pandas Index with a label for each row", where="index", got=got)
+    return pd.Series(itemsets.to_pandas(), index=index, name=name)
+
+
+def beside(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
+    """Put the items of several columns into one, where an item of one column is none of another.
+
+    Parameters
+    ----------
+    columns : sequence of Itemsets
+        Columns of the same rows.
+
+    Returns
+    -------
+    itemsets : Itemsets
+        The items are numbered column by column; their text has the number of the column before it.
+    column_of : ndarray of int32, shape (items,)
+        The column that each item is from.
+    """
+    if len(columns) == 1:
+        return columns[0], np.zeros(columns[0].n_items, np.int32)
+    counts = [column.n_items for column in columns]
+    first = np.cumsum([0, *counts])
+    rows = np.concatenate([column.rows for column in columns])
+    codes = np.concatenate([column.codes + start for column, start in zip(columns, first, strict=False)])
+    order = np.lexsort((codes, rows))
+    lengths = np.sum([column.lengths for column in columns], axis=0)
+    texts = [f"{number}: {text}" for number, column in enumerate(columns) for text in column.texts()]
+    nulls = np.logical_and.reduce([column.nulls for column in columns])
+    itemsets = Itemsets(
+        codes[order].astype(np.int32), offsets_of(lengths), pa.array(texts, pa.string()), nulls
+    )
+    return itemsets, np.repeat(np.arange(len(columns), dtype=np.int32), counts)
+
+
+def _wide_enough(vocabulary: pa.Array, codes: Codes) -> pa.Array:
+    # Labels of generalized items are long: their text, row after row, may exceed a string array.
+    if not pa.types.is_string(vocabulary.type):
+        return vocabulary
+    lengths = to_numpy(pc.binary_length(vocabulary)).astype(np.int64)
+    if len(codes) * int(lengths.max(initial=0)) <= _OFFSET_LIMIT:
+        return vocabulary
+    too_long = np.bincount(codes, minlength=len(vocabulary)) @ lengths > _OFFSET_LIMIT
+    return vocabulary.cast(pa.large_string()) if too_long else vocabulary
+
+
+def canonical_rows(codes: Codes, lengths: NDArray[Any], n_items: int) -> tuple[Codes, NDArray[np.int64]]:
+    """Sort each row, and drop duplicates within it."""
+    from pdanon._kernels import rows
+
+    codes, offsets = codes.astype(np.int32, copy=False), offsets_of(lengths)
+    same, is_used = np.arange(n_items, dtype=np.int32), np.empty(n_items, np.bool_)
+    codes, offsets = rows.canonical_rows(codes, offsets, same, is_used, False)
+    return codes, np.diff(offsets)
+
+
+def relabelled_rows(
+    codes: Codes, offsets: Offsets, targets: NDArray[Any], values: pa.Array, *, repeats: bool = False
+) -> tuple[Codes, Offsets, pa.Array]:
+    """Rows of other items, as codes into a sorted vocabulary of what is in them.
+
+    Parameters
+    ----------
+    codes : ndarray of int32
+        Codes, row after row, in any order; -1 for what is removed.
+    offsets : ndarray of int64, shape (rows + 1,)
+        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    targets : ndarray of int
+        What each code becomes; -1 removes it.
+    values : pyarrow.Array
+        What the targets stand for. A value may be there twice, or be that of no target.
+    repeats : bool
+        Whether an item may be in a row several times.
+    """
+    from pdanon._kernels import rows
+
+    encoded = values.dictionary_encode()
+    order = to_numpy(pc.sort_indices(encoded.dictionary))
+    rank = np.empty(len(order) + 1, np.int32)
+    rank[order] = np.arange(len(order), dtype=np.int32)
+    rank[-1] = -1
+    number = np.append(to_numpy(encoded.indices), -1)  # which is the target -1, counted from the end
+    is_used = np.zeros(len(order), np.bool_)
+    codes, offsets = rows.canonical_rows(
+        codes.astype(np.int32, copy=False), offsets, rank[number[targets]], is_used, repeats
+    )
+    if not is_used.all():
+        codes = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[codes]
+    return codes, offsets, encoded.dictionary.take(pa.array(order[is_used]))
+
+
+def compact(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
+    """Drop vocabulary entries that no code uses, and sort what is left."""
+    is_used = np.zeros(len(vocabulary), np.bool_)
+    is_used[codes] = True
+    used = np.flatnonzero(is_used)
+    entries = vocabulary.take(pa.array(used))
+    order = to_numpy(pc.sort_indices(entries))
+    rank = np.full(len(vocabulary), -1, np.int32)
+    rank[used[order]] = np.arange(len(used), dtype=np.int32)
+    return rank[codes], entries.take(pa.array(order))

@@ -1,0 +1,204 @@
+"""Columns of a frame: which hold lists, which one is meant, and a frame with another one in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pandas.api.types import is_hashable
+
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.itemsets.values import check_frame, listed
+
+__all__ = [
+    "LISTS_HINT",
+    "ROW_TYPES",
+    "find_column",
+    "find_quasi",
+    "is_list_column",
+    "is_list_type",
+    "is_missing",
+    "label_position",
+    "list_column",
+    "may_hold_lists",
+    "quasi_labels",
+    "two_columns",
+    "with_column",
+]
+
+ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
+LISTS_HINT = (
+    "a row is a list, tuple, set or array of items; text is never parsed: split it first, as in "
+    "pdanon.as_itemsets(frame['items'].str.split(','))"
+)
+
+
+def is_list_type(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type is one of the list types."""
+    return bool(
+        pa.types.is_list(kind)
+        or pa.types.is_large_list(kind)
+        or pa.types.is_fixed_size_list(kind)
+        or pa.types.is_list_view(kind)
+        or pa.types.is_large_list_view(kind)
+    )
+
+
+def is_list_column(series: pd.Series[Any]) -> bool:
+    """Tell whether a column holds lists, by its dtype and first non-missing value only."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return is_list_type(dtype.pyarrow_dtype)
+    if not pd.api.types.is_object_dtype(dtype):
+        return False
+    first = next((row for row in series.array if not is_missing(row)), None)
+    return isinstance(first, ROW_TYPES)
+
+
+def may_hold_lists(series: pd.Series[Any]) -> bool:
+    """Tell whether a column holds lists, or nothing but missing rows of no type that says otherwise."""
+    dtype = series.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return is_list_type(dtype.pyarrow_dtype) or pa.types.is_null(dtype.pyarrow_dtype)
+    untyped = pd.api.types.is_object_dtype(dtype) or (pd.api.types.is_float_dtype(dtype) and len(series) > 0)
+    return is_list_column(series) or (untyped and bool(series.isna().all()))
+
+
+def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
+    """Find the list column of a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Any frame.
+    column : hashable, optional
+        Its label. By default the only list-valued column.
+
+    Returns
+    -------
+    int
+        Position of the column.
+
+    Raises
+    ------
+    ColumnError
+        If the column does not exist or is there twice, or none was named and there is not exactly one
+        list-valued column.
+    """
+    check_frame(frame)
+    if column is not None:
+        return label_position(frame, column)
+    positions = [i for i in range(frame.shape[1]) if is_list_column(frame.iloc[:, i])]
+    if not positions:
+        types = {label: str(dtype) for label, dtype in zip(frame.columns, frame.dtypes, strict=True)}
+        raise ColumnError("the frame has no list-valued column", got=f"columns {types}", hint=LISTS_HINT)
+    if len(positions) > 1:
+        labels = [frame.columns[i] for i in positions]
+        raise ColumnError(
+            "the frame has several list-valued columns", got=labels, hint="name one: column=..."
+        )
+    return positions[0]
+
+
+def list_column(frame: pd.DataFrame, column: Hashable | None = None) -> pd.Series[Any]:
+    """The list column of a frame: the one of `find_column`."""
+    position = find_column(frame, column)
+    return frame.iloc[:, position]
+
+
+def label_position(frame: pd.DataFrame, column: Hashable) -> int:
+    """The position of the column with a label, of whatever kind, and be the label None."""
+    labels = list(check_frame(frame).columns)
+    if not isinstance(column, Hashable):  # such as a hierarchy in the wrong place: its names are not shown
+        hint = "other parameters are given by name, such as hierarchy=..."
+        got = type(column).__name__
+        raise ColumnError("a column is named by its label", where="column", got=got, hint=hint)
+    positions = [i for i, label in enumerate(labels) if _is_same(label, column)]
+    if len(positions) != 1:
+        problem = "is there more than once" if positions else "does not exist"
+        texts = [label for label in labels if isinstance(label, str)]
+        nearest = get_close_matches(column, texts, 1) if isinstance(column, str) and not positions else []
+        hint = f"did you mean {nearest[0]!r}?" if nearest else None
+        raise ColumnError(f"column {column!r} {problem}", got=f"columns {labels}", hint=hint)
+    return positions[0]
+
+
+def _is_same(label: Any, column: Any) -> bool:
+    """Tell whether two labels are equal; pandas makes NaN of a label None beside texts."""
+    if is_missing(label) or is_missing(column):
+        return is_missing(label) and is_missing(column)
+    return bool(label == column)
+
+
+def with_column(frame: pd.DataFrame, position: int, column: pd.api.extensions.ExtensionArray) -> pd.DataFrame:
+    """A copy of a frame with one column replaced; index, other columns and attrs as they were."""
+    copy = frame.copy(deep=False)
+    copy.isetitem(position, column)
+    return copy
+
+
+def is_missing(row: Any) -> bool:
+    """Tell whether a Python object stands for a missing row."""
+    return row is None or row is pd.NA or row is pd.NaT or (isinstance(row, float) and row != row)
+
+
+def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:
+    """Check the labels of quasi-identifiers, or of other columns: a list of at least one, each once."""
+    labels = tuple(listed(quasi, name, f"one column is a list of one: {name}=['age']", "a list of columns"))
+    if not all(is_hashable(label) for label in labels):
+        raise ParameterError(f"{name} must be a list of columns", where=name, got="a list of lists")
+    if not labels or len(set(labels)) < len(labels):
+        problem = "names a column twice" if labels else "names no column"
+        raise ParameterError(f"{name} {problem}", where=name, got=list(labels))
+    return labels
+
+
+def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
+    """Find quasi-identifiers in a frame.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Any frame.
+    quasi : iterable of hashable
+        Labels of columns without lists.
+
+    Returns
+    -------
+    list of int
+        Their positions.
+
+    Raises
+    ------
+    ColumnError
+        If one does not exist, is there twice, or holds lists.
+    """
+    positions = [label_position(frame, label) for label in quasi_labels(quasi)]
+    lists = [frame.columns[position] for position in positions if is_list_column(frame.iloc[:, position])]
+    if lists:
+        hint = "a quasi-identifier has one value a row"
+        raise ColumnError("a quasi-identifier is a list column", where="quasi", got=lists, hint=hint)
+    return positions
+
+
+def two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable) -> tuple[int, int]:
+    """Find the list column and the private column of a frame: their positions."""
+    if not isinstance(frame, pd.DataFrame):
+        raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
+    positions = [i for i, label in enumerate(frame.columns) if label == private]
+    if len(positions) != 1:  # the name is not shown: it may be an item
+        raise ParameterError(
+            "private names a column that " + ("is there more than once" if positions else "does not exist"),
+            where="private",
+            got=f"columns {list(frame.columns)}",
+            hint="a single name is that of a list column; private items are given as a list: private=[...]",
+        )
+    others = [i for i in range(frame.shape[1]) if i != positions[0]]
+    if column is not None and column == private:
+        hint = "private items of the same column are given as a list: private=[...]"
+        raise ColumnError("the private column is the list column itself", got=f"{column!r}", hint=hint)
+    return others[find_column(frame.iloc[:, others], column)], positions[0]

@@ -1,0 +1,55 @@
+"""A time limit, looked at wherever work of seconds is done in parts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from math import inf
+
+__all__ = ["TimeLimitError", "check_time", "is_over", "limited", "seconds_left", "time_is_up"]
+
+
+_end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
+
+
+class TimeLimitError(Exception):
+    """Work was stopped because its time is over."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Limit the time of what is done within: it is stopped by `TimeLimitError` when it next reports progress.
+
+    Parameters
+    ----------
+    seconds : float
+        From now on. A limit that is there already stays where it is earlier.
+    """
+    token = _end.set(min(time.perf_counter() + seconds, _end.get()))
+    try:
+        yield
+    finally:
+        _end.reset(token)
+
+
+def seconds_left() -> float:
+    """The time until the limit, 0 if it is reached, for work that keeps time itself."""
+    return max(_end.get() - time.perf_counter(), 0.0)
+
+
+def time_is_up() -> bool:
+    """Tell whether the limit is reached, for work that can end with what it has."""
+    return time.perf_counter() >= _end.get()
+
+
+def is_over(started: float, limit: float | None) -> bool:
+    """Tell whether it is so many seconds since a value of ``time.perf_counter()``, or `time_is_up`."""
+    return time_is_up() or (limit is not None and time.perf_counter() - started >= limit)
+
+
+def check_time() -> None:
+    """Stop work whose time is over."""
+    if time_is_up():
+        raise TimeLimitError

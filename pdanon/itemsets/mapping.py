@@ -1,0 +1,199 @@
+"""Mapping tables: read, and applied to rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.columns import find_column, with_column
+from pdanon.itemsets.values import check_known
+
+__all__ = [
+    "apply_mapping",
+    "check_mapping",
+    "global_mapping",
+    "mapping_values",
+    "relabelled",
+    "relabelled_by_groups",
+]
+
+_COLUMNS = ("group", "item", "generalized")
+
+
+def check_mapping(mapping: pd.DataFrame) -> None:
+    """Check that a mapping table is a frame with its columns."""
+    hint = "give the second part of a result: frame, mapping = df.txanon.pcta(...)"
+    if not isinstance(mapping, pd.DataFrame):
+        got = type(mapping).__name__
+        raise ParameterError("the mapping must be a pandas DataFrame", where="mapping", got=got, hint=hint)
+    missing = set(_COLUMNS) - set(mapping.columns)
+    if missing:
+        raise ParameterError("the mapping lacks columns", where="mapping", got=sorted(missing), hint=hint)
+    repeated = [name for name in _COLUMNS if list(mapping.columns).count(name) > 1]
+    if repeated:
+        raise ParameterError("the mapping has columns twice", where="mapping", got=repeated, hint=hint)
+
+
+def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
+    """Read a mapping table of a global recoding.
+
+    Parameters
+    ----------
+    mapping : pandas.DataFrame
+        Columns ``group, item, generalized``.
+
+    Returns
+    -------
+    items : Itemsets
+        One row a row of the table, with its item.
+    labels : pyarrow.StringArray
+        What each became; null where suppressed.
+
+    Raises
+    ------
+    ParameterError
+        If columns are missing, there are several groups, or an item is there twice.
+    """
+    check_mapping(mapping)
+    if not (mapping["group"] == 0).fillna(False).all():
+        hint = "a local recoding maps an item differently by group and cannot be applied to other rows"
+        raise ParameterError("the mapping is not global", where="mapping", hint=hint)
+    items = mapping_values(mapping, "item")
+    lists = pa.LargeListArray.from_arrays(np.arange(len(items) + 1), items)
+    itemsets = Itemsets.from_arrow(lists)
+    if itemsets.n_items != len(items):
+        doubles = len(items) - itemsets.n_items
+        raise ParameterError(
+            "an item is mapped more than once", where="mapping", got=f"{doubles} repeated items"
+        )
+    return itemsets, mapping_values(mapping, "generalized", pa.string())
+
+
+def mapping_values(mapping: pd.DataFrame, name: str, kind: pa.DataType | None = None) -> pa.Array:
+    """A column of a mapping table as one Arrow array."""
+    values = None
+    try:
+        values = pa.chunked_array(mapping[name]).combine_chunks()
+        return values if kind is None else values.cast(kind)
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
+        pass
+    # Raised outside the handler: Arrow's own message would carry a value along as the context.
+    got = "several types" if values is None else f"type {str(values.type).split('<')[0]}"
+    what = "an item has a type" if kind is None else "a label is text"
+    raise ItemsetDtypeError(f"{what}, and all have the same", where=f"mapping, column {name}", got=got)
+
+
+def apply_mapping(
+    frame: pd.DataFrame, mapping: pd.DataFrame, column: Hashable | None = None, *, unseen: str = "error"
+) -> pd.DataFrame:
+    """Recode new rows with the mapping table of an earlier release.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        New rows, with original items.
+    mapping : pandas.DataFrame
+        The mapping table of a global recoding.
+    column : hashable, optional
+        The list column. By default the only one.
+    unseen : {"error", "suppress"}
+        What to do with items that the mapping lacks.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The frame with recoded lists; everything else as it was.
+
+    Raises
+    ------
+    ParameterError
+        If the mapping is not a global one, or an item is not in it and ``unseen`` is ``"error"``.
+
+    Notes
+    -----
+    The result has no guarantee of its own: audit what will be published, which may be the union of this
+    frame and the earlier release. With ``unseen="suppress"`` audit the rows that hold an unseen item by
+    themselves, too: who knows that item knows that no earlier row has it.
+
+    Missing rows become empty if the mapping suppresses an item, or unseen ones are suppressed.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice"], ["salt"]]})
+    >>> frame, mapping = df.txanon.pcta(k=2, m=2)
+    >>> new = pd.DataFrame({"items": [["salt"], ["tea"]]})
+    >>> union = pd.concat([frame, pdanon.apply_mapping(new, mapping)], ignore_index=True)
+    >>> union.txanon.audit(pdanon.KmAnonymity(k=2, m=2)).holds
+    True
+    """
+    check_known(unseen, ("error", "suppress"), "way with unseen items", where="unseen")
+    position = find_column(frame, column)
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    items, labels = global_mapping(mapping)
+    unknown = items.lookup(itemsets.vocabulary) < 0
+    if unseen == "error" and unknown.any():
+        rows = len(np.unique(itemsets.rows[unknown[itemsets.codes]]))
+        raise ParameterError(
+            "the frame holds items that the mapping lacks",
+            got=f"{int(unknown.sum())} items in {rows} rows",
+            hint="unseen='suppress' removes them",
+        )
+    suppresses = unseen == "suppress" or labels.null_count > 0
+    return with_column(
+        frame, position, relabelled(itemsets, items, labels, missing_as_empty=suppresses).to_pandas()
+    )
+
+
+def relabelled(itemsets: Itemsets, items: Itemsets, labels: pa.Array, *, missing_as_empty: bool) -> Itemsets:
+    """Recode a column with what `global_mapping` read; items that the mapping lacks are suppressed.
+
+    Whether missing rows become empty is not for these rows alone to say: others may have lost items.
+    """
+    if missing_as_empty:
+        itemsets = itemsets.missing_as_empty()
+    known = items.lookup(itemsets.vocabulary)
+    label_of = np.empty(items.n_items + 1, np.int64)  # -1, of unknown items, finds the last, which is masked
+    label_of[items.codes] = np.arange(items.n_items)
+    became = labels.take(pa.array(label_of[known], mask=known < 0))
+    encoded = became.dictionary_encode()
+    targets = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    return itemsets.recode(targets, encoded.dictionary)
+
+
+def relabelled_by_groups(
+    itemsets: Itemsets, groups: Codes, items: Itemsets, mapping: pd.DataFrame
+) -> Itemsets | None:
+    """Recode rows of several groups with a mapping table by group, then by item, in which none is suppressed.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The rows.
+    groups : ndarray of int32, shape (rows,)
+        The group of each row.
+    items : Itemsets
+        Whose vocabulary has all items that are mapped.
+    mapping : pandas.DataFrame
+        The mapping table of a local recoding.
+
+    Returns
+    -------
+    Itemsets or None
+        None if an item is not mapped in its group.
+    """
+    labels = pa.chunked_array(mapping["generalized"]).combine_chunks().dictionary_encode()
+    cells = mapping["group"].to_numpy() * items.n_items + items.lookup(pa.chunked_array(mapping["item"]))
+    known = items.lookup(itemsets.vocabulary)
+    wanted = groups[itemsets.rows].astype(np.int64) * items.n_items + known[itemsets.codes]
+    if (known < 0).any():
+        return None
+    entries = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    if (cells[entries] != wanted).any():
+        return None
+    return itemsets.relabel(labels.indices.to_numpy()[entries], labels.dictionary)

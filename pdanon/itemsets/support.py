@@ -1,0 +1,494 @@
+"""SupportIndex: how many rows hold all items of an itemset.
+
+The support of an itemset is the number of rows (transactions) that contain every item of it. All privacy
+models of the package are statements about supports, and this is the only place that counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets
+from pdanon.itemsets.deadline import check_time
+from pdanon.itemsets.distinct import DistinctRows
+
+__all__ = [
+    "MOST_ROWS",
+    "ItemsetTable",
+    "SupportIndex",
+    "check_feasible",
+    "check_rows",
+    "concatenated",
+    "empty_itemset",
+    "threats_beyond_pairs",
+]
+
+MOST_ROWS = 2**31  # as many rows, and more, are not counted
+_PART = 2**14  # occurrences whose itemsets are searched in one go
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ItemsetTable:
+    """Itemsets and their supports.
+
+    Parameters
+    ----------
+    codes : ndarray of int32
+        Item codes, itemset after itemset; ascending within one.
+    offsets : ndarray of int64, shape (itemsets + 1,)
+        Itemset ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    supports : ndarray of int64, shape (itemsets,)
+        Number of rows that hold the itemset.
+    """
+
+    codes: Codes
+    offsets: Offsets
+    supports: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.supports)
+
+    def sets(self) -> list[tuple[int, ...]]:
+        """Itemsets as tuples of codes; for small tables."""
+        return [tuple(row.tolist()) for row in np.split(self.codes, self.offsets[1:-1])] if len(self) else []
+
+    def ordered(self) -> ItemsetTable:
+        """The same itemsets by size, then by their codes."""
+        sizes = np.diff(self.offsets)
+        longest = int(sizes.max(initial=0))
+        firsts = self.offsets[:-1]
+        places = (self._at(firsts + place, place < sizes) for place in range(longest))
+        return self.take(np.lexsort(_packed(chain([sizes], places))[::-1]))
+
+    def _at(self, positions: NDArray[np.int64], is_there: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Codes at some positions, from 1 on; 0 where there is none."""
+        found = np.zeros(len(self), np.int64)
+        found[is_there] = self.codes[positions[is_there]].astype(np.int64) + 1
+        return found
+
+    def take(self, which: NDArray[Any]) -> ItemsetTable:
+        """Some of the itemsets, by number or mask, in the given order."""
+        from pdanon._kernels import rows
+
+        sizes = np.diff(self.offsets)[which]
+        codes = rows.gather(self.codes, self.offsets[:-1][which], sizes)
+        return ItemsetTable(codes, np.append(0, np.cumsum(sizes)), self.supports[which])
+
+
+def empty_itemset(support: int) -> ItemsetTable:
+    """The itemset without items: what is known of a row when nothing is."""
+    return ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([support]))
+
+
+class SupportIndex:
+    """Supports of items, pairs and itemsets over a fixed set of rows.
+
+    Each part is computed when it is first asked for.
+
+    Parameters
+    ----------
+    codes : ndarray of int32
+        Item codes, row after row; ascending and distinct within a row.
+    offsets : ndarray of int64, shape (rows + 1,)
+        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    n_items : int
+        Codes are in ``range(n_items)``.
+    weights : ndarray of int64, shape (rows,), optional
+        How many transactions a row stands for. By default 1. Their sum is below 2**31.
+
+    Notes
+    -----
+    Memory: 16 bytes an occurrence, 16 bytes a row; pairs take 12 bytes for each pair that occurs.
+    """
+
+    def __init__(
+        self, codes: Codes, offsets: Offsets, n_items: int, weights: NDArray[np.int64] | None = None
+    ) -> None:
+        self.codes = codes
+        self.offsets = offsets
+        self.n_items = n_items
+        self.weights = np.ones(len(offsets) - 1, np.int64) if weights is None else weights
+        if self.n_rows >= MOST_ROWS:
+            raise ParameterError("there are more transactions than can be counted", got=f"{self.n_rows} rows")
+
+    @classmethod
+    def of(cls, itemsets: Itemsets) -> SupportIndex:
+        """Index the rows of a column, each as often as it counts."""
+        return cls(itemsets.codes, itemsets.offsets, itemsets.n_items, itemsets.weights)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of transactions, empty and missing ones included."""
+        return int(self.weights.sum())
+
+    @cached_property
+    def n_non_empty(self) -> int:
+        """Number of transactions that hold an item."""
+        return int(self.weights[np.diff(self.offsets) > 0].sum())
+
+    @cached_property
+    def longest(self) -> int:
+        """Number of items of the longest transaction."""
+        return int(np.diff(self.offsets).max(initial=0))
+
+    @cached_property
+    def transpose(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+        """``starts, tids, positions``: where each item's rows begin; the rows; the places in ``codes``."""
+        from pdanon._kernels import counting
+
+        starts = np.zeros(self.n_items + 1, np.int64)
+        tids, positions = np.empty(len(self.codes), np.int32), np.empty(len(self.codes), np.int64)
+        counting.transpose(self.codes, self.offsets, starts, tids, positions)
+        return starts, tids, positions
+
+    @cached_property
+    def singles(self) -> NDArray[np.int64]:
+        """Support of each item, shape (items,)."""
+        from pdanon._kernels import counting
+
+        return counting.item_supports(self.codes, self.offsets, self.weights, self.n_items)
+
+    @cached_property
+    def pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+        """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
+        from pdanon._kernels import counting
+
+        if self.n_items**2 <= len(self.codes):
+            return self._pairs_of_few_items()
+        starts, tids, positions = self.transpose
+        following = np.concatenate(([0], np.cumsum(self.offsets[tids + 1] - positions - 1)))
+        most = np.minimum(np.diff(following[starts]), np.arange(self.n_items)[::-1]).sum()
+        bounds = np.zeros(self.n_items + 1, np.int64)
+        partners, supports = np.empty(most, np.int32), np.empty(most, np.int64)
+        rows = self.codes, self.offsets, self.weights
+        counting.pair_supports(*rows, starts, tids, positions, bounds, partners, supports)
+        return bounds, partners[: bounds[-1]], supports[: bounds[-1]]
+
+    def _pairs_of_few_items(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+        """As `pairs`, by way of a matrix of all pairs."""
+        from pdanon._kernels import counting
+
+        n = self.n_items
+        counts = np.empty(n * n, np.int32)
+        rows = np.arange(len(self.weights), dtype=np.int32)
+        node = (n, self.codes.view(np.uint32), self.offsets, len(rows), rows, rows)
+        counting.count_pairs(counts, node, self.weights)
+        cells = np.flatnonzero(counts)
+        starts = np.searchsorted(cells, np.arange(n + 1) * n)
+        return starts, (cells % max(n, 1)).astype(np.int32), counts[cells].astype(np.int64)
+
+    def supports(self, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
+        """Support of each given itemset.
+
+        Parameters
+        ----------
+        codes, offsets : ndarray
+            Itemsets in CSR form, ascending within one. The empty itemset is in every row.
+
+        Returns
+        -------
+        ndarray of int64
+        """
+        from pdanon._kernels import counting
+
+        starts, tids, _ = self.transpose
+        return counting.itemset_supports(codes, offsets, self.codes, self.offsets, self.weights, starts, tids)
+
+    def distinct(self) -> SupportIndex:
+        """The same transactions with equal rows collapsed into one row of their joint weight."""
+        return self._numbered()[1]
+
+    def _numbered(self) -> tuple[Codes, SupportIndex]:
+        """For each row the number of the distinct row that it equals, and these."""
+        rows = DistinctRows()
+        numbers = rows.add(self.codes, self.offsets, self.weights)
+        return numbers, SupportIndex(rows.codes, rows.offsets, self.n_items, rows.weights)
+
+    def within(self, rows: NDArray[Any]) -> SupportIndex:
+        """Some of the rows only, by number or mask."""
+        chosen = ItemsetTable(self.codes, self.offsets, self.weights).take(rows)
+        return SupportIndex(chosen.codes, chosen.offsets, self.n_items, chosen.supports)
+
+    def recoded(self, targets: NDArray[Any], n_items: int) -> SupportIndex:
+        """The same rows of other codes, each once in a row; a target below 0 leaves an item out."""
+        from pdanon._kernels import rows
+
+        given, is_used = targets.astype(np.int32, copy=False), np.empty(n_items, np.bool_)
+        codes, offsets = rows.canonical_rows(self.codes, self.offsets, given, is_used, False)
+        return SupportIndex(codes, offsets, n_items, self.weights)
+
+    def holding_only(self, items: NDArray[np.bool_]) -> SupportIndex:
+        """The same rows with some of their items only."""
+        return self.recoded(np.where(items, np.arange(self.n_items), -1), self.n_items)
+
+    def relabelled(self, labels: NDArray[Any]) -> SupportIndex:
+        """The rows as sets of other codes, equal rows collapsed; a label below 0 is left out."""
+        return self.recoded(labels, self.n_items).distinct()
+
+    def rare_rows(self, k: int) -> ItemsetTable:
+        """Distinct non-empty rows that fewer than k transactions contain, by size, then by codes.
+
+        A row is here exactly if it holds a rare itemset of any size.
+        """
+        rows = self.distinct()
+        supports = rows.supports(rows.codes, rows.offsets)
+        rare = (np.diff(rows.offsets) > 0) & (supports < k)
+        return ItemsetTable(rows.codes, rows.offsets, supports).take(rare).ordered()
+
+    def rare(self, k: int, m: int, *, minimal: bool = True) -> ItemsetTable:
+        """Itemsets of size 1 to m that occur in some but fewer than k transactions.
+
+        Parameters
+        ----------
+        k : int
+            Itemsets of a lower support are rare.
+        m : int
+            Largest size.
+        minimal : bool
+            Only those that have no rare proper subset.
+
+        Returns
+        -------
+        ItemsetTable
+            By size, then by codes.
+        """
+        tables = [self._rare_items(k)]
+        m = min(m, self.longest)
+        rest = self._holding_common(k) if minimal and m >= 2 else self
+        if m >= 2:
+            tables.append(rest._rare_pairs(k, minimal))
+        if m >= 3:
+            exposed = np.zeros(len(self.weights), np.int32)
+            tables += rest._mine(k, m, minimal, True, exposed)
+        check_time()
+        return concatenated(tables).ordered()
+
+    def at_risk(self, k: int, m: int | None) -> NDArray[np.bool_]:
+        """Which rows hold a rare itemset of up to m items; with ``m=None`` of any size."""
+        return self.exposure(k, m if m is not None and m < self.longest else None) > 0
+
+    def exposure(self, k: int, m: int | None) -> NDArray[np.int32]:
+        """Size of the smallest rare itemset that each row holds, up to m; 0 where there is none.
+
+        With ``m=None`` the length of the row, if it holds a rare itemset of any size.
+        """
+        from pdanon._kernels import rare
+
+        if m is None:
+            numbers, rows = self._numbered()
+            lengths = np.diff(rows.offsets).astype(np.int32)
+            return np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)[numbers]
+        exposed = np.zeros(len(self.weights), np.int32)
+        exposed[self._rows[(self.singles < k)[self.codes]]] = 1
+        m = min(m, self.longest)
+        rest = self._holding_common(k) if m >= 2 else self
+        if m >= 2:
+            ranked = rest._ranked[1]
+            starts, partners, _ = ranked.pairs_where(lambda s: s < k)
+            rare.mark_pairs(ranked.codes, ranked.offsets, starts, partners, exposed)
+        if m >= 3:
+            rest._expose_larger(k, m, exposed)
+        return exposed
+
+    def _expose_larger(self, k: int, m: int, exposed: NDArray[np.int32]) -> None:
+        """Note sizes from 3 on, the smallest first; who has one, or never will, is not searched again."""
+        may_be = np.ones(len(exposed), np.bool_) if m == 3 else self.at_risk(k, None)
+        for size in range(3, m + 1):
+            is_open = may_be & (exposed == 0)
+            if not is_open.any():
+                return
+            found = np.where(is_open, 0, 1).astype(np.int32)
+            self._mine(k, size, True, False, found)
+            exposed[is_open] = found[is_open]
+
+    def _holding_common(self, k: int) -> SupportIndex:
+        """The same rows with only the items that are not rare: no minimal rare itemset holds another one."""
+        common = self.singles >= k
+        return self if common[self.codes].all() else self.holding_only(common)
+
+    def rows_holding(self, itemsets: ItemsetTable) -> int:
+        """Number of transactions that contain one of the given itemsets or more."""
+        return int(self.weights[self.holding(itemsets)].sum())
+
+    def holding(self, itemsets: ItemsetTable) -> NDArray[np.bool_]:
+        """Which rows contain one of the given non-empty itemsets or more."""
+        from pdanon._kernels import counting
+
+        held = np.zeros(len(self.weights), np.bool_)
+        starts, tids, _ = self.transpose
+        counting.mark_itemsets(itemsets.codes, itemsets.offsets, self.codes, self.offsets, starts, tids, held)
+        return held
+
+    @property
+    def _rows(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.weights)), np.diff(self.offsets))
+
+    @cached_property
+    def _ranked(self) -> tuple[Codes, SupportIndex]:
+        """The items by ascending support, and the same rows with these ranks as codes.
+
+        With the rarest items first, the prefixes of a search have few extensions.
+        """
+        order = np.argsort(self.singles, kind="stable").astype(np.int32)
+        rank = np.empty(self.n_items, np.int32)
+        rank[order] = np.arange(self.n_items, dtype=np.int32)
+        return order, self.recoded(rank, self.n_items)
+
+    def pairs_where(
+        self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+    ) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+        """The pairs whose support is wanted, as ``pairs``, with the partners of an item ascending."""
+        starts, partners, supports = self.pairs
+        kept = wanted(supports)
+        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
+        pairs = csr((supports[kept], partners[kept], before[starts]), self.n_items, self.n_items)
+        pairs = pairs.tocsc().tocsr()  # there and back again: a sort in linear time
+        return pairs.indptr.astype(np.int64), pairs.indices.astype(np.int32, copy=False), pairs.data
+
+    def _rare_items(self, k: int) -> ItemsetTable:
+        items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
+        return ItemsetTable(items, np.arange(len(items) + 1), self.singles[items])
+
+    def _rare_pairs(self, k: int, minimal: bool) -> ItemsetTable:
+        order, ranked = self._ranked
+        starts, partners, supports = ranked.pairs
+        first = np.repeat(np.arange(self.n_items, dtype=np.int32), np.diff(starts))
+        rare = supports < k
+        if minimal:
+            rare &= (ranked.singles[first] >= k) & (ranked.singles[partners] >= k)
+        codes = np.sort(np.column_stack((order[first[rare]], order[partners[rare]])), axis=1).ravel()
+        return ItemsetTable(codes, np.arange(0, len(codes) + 1, 2), supports[rare])
+
+    def _mine(
+        self, k: int, m: int, minimal: bool, listing: bool, exposed: NDArray[np.int32]
+    ) -> list[ItemsetTable]:
+        """Rare itemsets of size 3 and more, in parts: a search that takes long can be stopped between two."""
+        from pdanon._kernels import rare
+
+        order, ranked = self._ranked
+        cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
+        rows = (ranked.codes, ranked.offsets, ranked.weights, *ranked.transpose)
+        parts = np.arange(1, min(len(self.codes) // _PART, 50) + 1)
+        ends = np.searchsorted(rows[3], len(self.codes) * parts // (len(parts) + 1))
+        found = []
+        for bounds in pairwise([0, *ends.tolist(), self.n_items]):
+            if listing:  # an audit goes on: what is done when the time is over has to be checked
+                check_time()
+            asked = k, m, minimal, listing, *bounds
+            found.append(ItemsetTable(*rare.rare_itemsets(*asked, rows, *cliques, order, exposed)))
+        return found
+
+
+def _packed(columns: Iterable[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Keys that sort as columns of numbers from 0 do, the first one first: as many in one as fit."""
+    keys: list[NDArray[np.int64]] = []
+    room = 0  # how many times as large the last key may become
+    for column in columns:
+        count = int(column.max(initial=0)) + 1
+        if count > room:
+            keys.append(np.zeros(len(column), np.int64))
+            room = 2**63 - 1
+        keys[-1] = keys[-1] * count + column
+        room //= count
+    return keys
+
+
+def concatenated(tables: list[ItemsetTable]) -> ItemsetTable:
+    """The itemsets of some tables, one table after the other."""
+    ends = np.cumsum([0, *(len(table.codes) for table in tables)])
+    offsets = [table.offsets[1:] + end for table, end in zip(tables, ends[:-1], strict=True)]
+    return ItemsetTable(
+        np.concatenate([table.codes for table in tables]),
+        np.concatenate([np.zeros(1, np.int64), *offsets]),
+        np.concatenate([table.supports for table in tables]),
+    )
+
+
+def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:
+    """List the rare itemsets of size 3 to m, size by size, until none is left.
+
+    Between two lists the caller makes the rows coarser, so that what was listed is no longer rare. That
+    never makes a satisfied size rare again: a row that holds a generalized itemset holds an itemset that
+    it stands for, which had no support or enough.
+
+    Parameters
+    ----------
+    rows : callable
+        Gives the rows as they are now; their items and pairs are not rare.
+    k : int
+        A support in (0, k) is rare.
+    m : int or None
+        Largest size. Where that is every itemset of a row, rows are listed instead of their subsets.
+
+    Yields
+    ------
+    ItemsetTable
+        Minimal rare itemsets, or rare rows.
+    """
+    if m is not None and m <= 2:
+        return
+    longest = rows().longest
+    sizes = [None] if m is None or m >= longest else range(3, m + 1)
+    for size in sizes:
+        while len(threats := _threats(rows(), k, size)):
+            yield threats
+
+
+def _threats(rows: SupportIndex, k: int, size: int | None) -> ItemsetTable:
+    return rows.rare_rows(k) if size is None else rows.rare(k, size)
+
+
+def csr(parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], n_rows: int, n_columns: int) -> Any:
+    """A sparse matrix of ``data, indices, indptr``, with the index type that SciPy works fastest with."""
+    from scipy.sparse import csr_array
+
+    data, indices, indptr = parts
+    small = len(data) < 2**31
+    index = np.int32 if small else np.int64
+    return csr_array((data, indices.astype(index), indptr.astype(index)), shape=(n_rows, n_columns))
+
+
+def check_rows(n_rows: int, k: int) -> None:
+    """Check that a row of which nothing is published can hide: there are 0 or at least k of them."""
+    if 0 < n_rows < k:
+        raise InfeasibleError(
+            "k is larger than the number of rows",
+            got=f"k={k}, {n_rows} rows",
+            hint="choose a smaller k, or more rows; missing ones count only where items are suppressed",
+        )
+
+
+def check_feasible(index: SupportIndex, k: int, n_present: int) -> None:
+    """Check that the rows can hide in each other: 0 or at least k of them hold an item.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        The rows.
+    k : int
+        How many are to look alike.
+    n_present : int
+        How many of them are not missing, which must be 0 or k, too.
+    """
+    if 0 < index.n_non_empty < k:
+        raise InfeasibleError(
+            "k is larger than the number of rows that hold an item",
+            got=f"k={k}, {index.n_non_empty} non-empty of {index.n_rows} rows",
+            hint="choose a smaller k, or more rows",
+        )
+    check_rows(n_present, k)
+
+
+def supports(itemsets: Itemsets) -> pd.Series[int]:
+    """Number of rows that hold each item of a column, by item."""
+    items = pd.Index(pd.array(itemsets.vocabulary, dtype=pd.ArrowDtype(itemsets.vocabulary.type)))
+    return pd.Series(SupportIndex.of(itemsets).singles, index=items, name="support")

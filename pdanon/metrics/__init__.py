@@ -1,1 +1,0 @@
-"""Measures of what a release loses and what it risks."""

@@ -1,0 +1,243 @@
+"""Recoding: what becomes of each item, and the one door by which anything is released.
+
+The released column is built from codes and a fresh vocabulary of labels; the mapping table says which
+item became which label. Nothing else writes output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.bags import Bags
+from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.support import SupportIndex
+
+__all__ = ["Changes", "Recoding", "mapping_table", "set_labels"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Recoding:
+    """What becomes of each item, in the whole table or group of rows by group of rows.
+
+    Parameters
+    ----------
+    targets : ndarray of int32, shape (items,) or (occurrences,)
+        Generalized item of each item, or in a local recoding of each occurrence; -1 if it is suppressed.
+    labels : pyarrow.Array
+        Published label of each generalized item: text, or items of the column's own type if none is changed.
+    covered : ndarray of int64
+        How many items of the domain each generalized item stands for.
+    domain : int
+        Size of the domain: items that occur, or leaves of the hierarchy.
+    hierarchical : bool
+        Whether generalized items are nodes of a hierarchy, as opposed to sets.
+    groups : ndarray of int32, shape (rows,), optional
+        Group of each row in a local recoding.
+    repeats : bool
+        Whether a row is published as a bag: with a label for each occurrence, although it may be there.
+    """
+
+    targets: Codes
+    labels: pa.Array
+    covered: NDArray[np.int64]
+    domain: int
+    hierarchical: bool
+    groups: Codes | None = None
+    repeats: bool = False
+
+    @classmethod
+    def of_clusters(cls, clusters: Codes, itemsets: Itemsets, groups: Codes | None = None) -> Recoding:
+        """Publish each cluster of items as a set.
+
+        Parameters
+        ----------
+        clusters : ndarray of int, shape (items,), or (occurrences,) with groups
+            Any number shared by the items, or occurrences, of a cluster; -1 where they are suppressed.
+        itemsets : Itemsets
+            The data that the items come from.
+        groups : ndarray of int32, shape (rows,), optional
+            Group of each row, if each group has clusters of its own.
+        """
+        items = itemsets.codes if groups is not None else np.arange(itemsets.n_items)
+        kept = clusters >= 0
+        members = np.unique(clusters[kept] * np.int64(itemsets.n_items) + items[kept])
+        owners, members = np.divmod(members, max(itemsets.n_items, 1))
+        owners, starts = np.unique(owners, return_index=True)
+        sizes = np.diff(starts, append=len(members))
+        labels = set_labels(
+            itemsets.vocabulary, members, sizes
+        ).dictionary_encode()  # alike in groups: the same
+        number = labels.indices.to_numpy()
+        targets = np.full(len(clusters), -1, np.int32)
+        targets[kept] = number[np.searchsorted(owners, clusters[kept])]
+        covered = sizes[np.unique(number, return_index=True)[1]]
+        return cls(targets, labels.dictionary, covered, itemsets.n_items, False, groups)
+
+    @classmethod
+    def of_cut(
+        cls, nodes: Codes, hierarchy: Hierarchy, groups: Codes | None = None, *, repeats: bool = False
+    ) -> Recoding:
+        """Publish each item as a node of a hierarchy.
+
+        Parameters
+        ----------
+        nodes : ndarray of int32, shape (items,), or (occurrences,) with groups
+            The node of each item, or of each occurrence; -1 where it is suppressed.
+        hierarchy : Hierarchy
+            Whose nodes they are.
+        groups : ndarray of int32, shape (rows,), optional
+            Group of each row, if each group has nodes of its own.
+        repeats : bool
+            Whether rows are published as bags; only with groups.
+        """
+        used = np.unique(nodes[nodes >= 0])
+        targets = np.where(nodes >= 0, np.searchsorted(used, nodes), -1).astype(np.int32)
+        labels = pa.array([hierarchy.labels[node] for node in used], pa.string())
+        covered = hierarchy.leaves[used].astype(np.int64)
+        return cls(targets, labels, covered, hierarchy.n_leaves, True, groups, repeats)
+
+    @classmethod
+    def of_suppressed(cls, suppressed: NDArray[np.bool_], itemsets: Itemsets) -> Recoding:
+        """Publish items as they are, in their own type, or not at all.
+
+        Parameters
+        ----------
+        suppressed : ndarray of bool, shape (items,)
+            Which items are removed.
+        itemsets : Itemsets
+            The data that the items come from.
+        """
+        targets = np.where(suppressed, -1, np.arange(itemsets.n_items)).astype(np.int32)
+        covered = np.ones(itemsets.n_items, np.int64)
+        return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
+
+    def apply(self, itemsets: Itemsets) -> Itemsets | Bags:
+        """The released column: each item replaced by its label, duplicates collapsed unless rows are bags."""
+        itemsets = self.prepared(itemsets)
+        if self.repeats:
+            return Bags.relabelled(itemsets, self.targets, self.labels)
+        if self.groups is None:
+            return itemsets.recode(self.targets, self.labels)
+        return itemsets.relabel(self.targets, self.labels)
+
+    def prepared(self, itemsets: Itemsets) -> Itemsets:
+        """The rows to be recoded: where anything is suppressed, missing ones become empty ones.
+
+        Who knows an item that was suppressed would otherwise leave them out, and find fewer rows.
+        """
+        if not itemsets.nulls.any():
+            return itemsets
+        targets = self.targets[itemsets.codes] if self.groups is None else self.targets
+        return itemsets.missing_as_empty() if (targets < 0).any() else itemsets
+
+    def changes(self, itemsets: Itemsets) -> Changes:
+        """What each item of a column becomes, group by group, and in how many rows."""
+        if self.groups is None:
+            supports = SupportIndex.of(itemsets).singles
+            items = np.arange(itemsets.n_items, dtype=np.int32)
+            return Changes(np.zeros_like(supports), items, self.targets, supports, itemsets.codes)
+        # In two steps, so that no key exceeds 64 bits; by hashing, in linear time.
+        edits = itemsets.codes * np.int64(len(self.labels) + 1) + self.targets + 1
+        edit, edits = pd.factorize(edits, sort=True)
+        cells = self.groups.astype(np.int64)[itemsets.rows] * len(edits) + edit
+        cell, cells = pd.factorize(cells, sort=True)
+        supports = np.bincount(cell, itemsets.occurrence_weights, minlength=len(cells)).astype(np.int64)
+        groups, edit = np.divmod(cells, max(len(edits), 1))
+        items, targets = np.divmod(edits[edit], len(self.labels) + 1)
+        return Changes(groups, items.astype(np.int32), (targets - 1).astype(np.int32), supports, cell)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Changes:
+    """What each item became, group by group; one entry for each group, item and generalized item.
+
+    Parameters
+    ----------
+    groups : ndarray of int64
+        Ascending; 0 throughout for a global recoding.
+    items : ndarray of int32
+        Item codes; ascending within a group.
+    targets : ndarray of int32
+        Generalized item; -1 where suppressed.
+    supports : ndarray of int64
+        Number of rows of the group in which the item became that.
+    of_occurrence : ndarray, shape (occurrences,)
+        The entry of each occurrence of the column.
+    """
+
+    groups: NDArray[np.int64]
+    items: Codes
+    targets: Codes
+    supports: NDArray[np.int64]
+    of_occurrence: NDArray[Any]
+
+
+def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.int64]) -> pa.Array:
+    """Label of each set of items: its only item's text, or ``(a,b)`` with members in item order.
+
+    Separators inside members are escaped, and a label that some item has as its own text gets one more
+    pair of parentheses, so that no two labels are alike and an item's text means that item. A missing member
+    is ``<NA>``; one with this text is escaped.
+
+    Parameters
+    ----------
+    texts : pyarrow.Array, length (items,)
+        The text of each item, null for a missing one.
+    members : ndarray of int64
+        Item codes, set after set.
+    sizes : ndarray of int64, shape (sets,)
+        How many members each set has, at least 1.
+    """
+    texts = texts.cast(pa.large_string())
+    opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
+    escaped = pc.replace_substring_regex(texts, r"([\\,()]|^<NA>$)", r"\\\1").fill_null("<NA>")
+    offsets = np.append(0, np.cumsum(sizes))
+    lists = pa.LargeListArray.from_arrays(offsets, escaped.take(pa.array(members)))
+    labels = pc.binary_join_element_wise(opening, pc.binary_join(lists, comma), closing, nothing)
+    while (taken := pc.is_in(labels, value_set=texts)).true_count:
+        enclosed = pc.binary_join_element_wise(opening, labels, closing, nothing)
+        labels = pc.if_else(taken, enclosed, labels)
+    alone = pa.array(np.where(sizes == 1, members[offsets[:-1]], -1), mask=sizes > 1)
+    return pc.coalesce(texts.take(alone), labels).cast(pa.string())
+
+
+def mapping_table(itemsets: Itemsets, recoding: Recoding) -> pd.DataFrame:
+    """The table that says what each item became.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The original column.
+    recoding : Recoding
+        What became of its items.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` (NA where suppressed) and
+        ``support``, the rows of the group in which the item became that; by group, then by item.
+    """
+    changes = recoding.changes(itemsets)
+    labels = recoding.labels.cast(pa.string())
+    labels = labels.take(pa.array(changes.targets, mask=changes.targets < 0))
+    return pd.DataFrame(
+        {
+            "group": changes.groups,
+            "item": _arrow_column(itemsets.vocabulary.take(pa.array(changes.items))),
+            "generalized": _arrow_column(labels),
+            "support": changes.supports,
+        }
+    )
+
+
+def _arrow_column(values: pa.Array) -> pd.api.extensions.ExtensionArray:
+    column: pd.api.extensions.ExtensionArray = pd.array(values, dtype=pd.ArrowDtype(values.type))
+    return column

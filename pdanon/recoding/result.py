@@ -1,0 +1,195 @@
+"""What comes back: the release with everything known about it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from pdanon.guarantees.verdict import Guarantee, facts
+from pdanon.itemsets.columns import is_list_column
+from pdanon.recoding.counts import changed_items, class_sizes, losses
+
+__all__ = ["Anonymized", "add_views", "headline", "recoded_lists"]
+
+# What shows a result is above it: `pdanon.evaluation` says here who draws, reports and explains.
+_VIEWS: dict[str, Callable[..., Any]] = {}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Anonymized:
+    """A release and what is known about it. ``frame, mapping = result`` unpacks the first two.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The released frame: index, column order, dtypes of other columns and attrs as in the input.
+    mapping : pandas.DataFrame
+        What each item became: ``group, item, generalized, support``. Not part of the release.
+    classes : pandas.DataFrame or None
+        Relational results: one row a group: ``group, size``, then the generalized quasi-identifiers. Groups
+        whose items are recoded apart may be alike in these.
+    groups : pandas.Series or None
+        Local recodings and relational results: group of each row. Not part of the release.
+    guarantee : Guarantee
+        The privacy model, audited on ``frame``.
+    loss : pandas.Series
+        Information loss by measure.
+    parameters : dict
+        What was asked.
+    passed_through : tuple of hashable
+        Labels of the columns that are released as they were.
+    holds : bool
+        Whether the audit found the guarantee to hold. False only in the `partial` of an `InfeasibleError`,
+        which is not to be released.
+    trace : pandas.DataFrame or None
+        Refined releases: the loss over time, ``seconds, loss``.
+    tried : pandas.DataFrame or None
+        Releases of `pdanon.anonymize`: what was tried, ``algorithm, loss, seconds, reason``. The reason says
+        why there is no loss, or that refinement was ended.
+    """
+
+    frame: pd.DataFrame
+    mapping: pd.DataFrame
+    classes: pd.DataFrame | None
+    groups: pd.Series[int] | None
+    guarantee: Guarantee
+    loss: pd.Series[float]
+    parameters: dict[str, Any]
+    passed_through: tuple[Hashable, ...] = ()
+    holds: bool = True
+    trace: pd.DataFrame | None = None
+    tried: pd.DataFrame | None = None
+
+    def __iter__(self) -> Iterator[pd.DataFrame]:
+        return iter((self.frame, self.mapping))
+
+    @property
+    def plot(self) -> Any:
+        """The pictures: ``plot.loss()``, ``plot.risk(original)``, ``plot.sizes()``, ``plot.mapping()``."""
+        return _VIEWS["plot"](self)
+
+    def report(self, path: str | os.PathLike[str], original: pd.DataFrame | None = None) -> None:
+        """Write a page that shows the release to others.
+
+        One HTML file that needs no network: what was asked, the guarantee and how it was checked, the risk,
+        what was lost, what became of the items, and the columns that passed through. Its pictures need
+        matplotlib; without it the page has tables only.
+
+        Parameters
+        ----------
+        path : path
+            The file. If it exists it is replaced when the new one is complete.
+        original : pandas.DataFrame, optional
+            What the release was made from, to show the risk before as well.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be written.
+        ParameterError
+            If the original does not have the rows of the release.
+
+        Notes
+        -----
+        The page holds counts, the names of the columns and up to 100 labels that are published; no row of the
+        data, and no item that was removed, unless the label of a set names it. The counts, such as how many
+        items were suppressed and the risk before, are facts about the original: publish the page if they may
+        be known.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = pathlib.Path(directory) / "release.html"
+        ...     df.txanon.pcta(k=2, m=2).report(path, original=df)
+        ...     "The release has its guarantee" in path.read_text(encoding="utf-8")
+        True
+        """
+        _VIEWS["report"](self, path, original)
+
+    def explain(self, item: Any, original: pd.DataFrame) -> Any:
+        """Explain why an item was generalized or suppressed.
+
+        Parameters
+        ----------
+        item : object
+            An item of the original.
+        original : pandas.DataFrame
+            What the release was made from. A result does not keep it.
+
+        Returns
+        -------
+        Explanation
+            The threats that the item was part of, what would be exposed if it were not changed, and up to
+            which k it would be left alone. It is about the original, and is not to be published.
+
+        Raises
+        ------
+        ParameterError
+            If the result is not of this frame, the item does not occur in it, the recoding is a local one,
+            or the guarantee is neither `KmAnonymity` nor `PrivacyConstraints`.
+
+        Notes
+        -----
+        An item that no threat holds was changed for the sake of others: they needed its rows.
+
+        Cost: of listing the rare itemsets of the rows that hold the item, of one audit, and of running the
+        algorithm once more, with the k that leaves the item alone.
+
+        Examples
+        --------
+        >>> import pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+        >>> why = df.txanon.pcta(k=2, m=2).explain("salt", df)
+        >>> why
+        Explanation
+          item       generalized
+          threats    1 that hold it, the rarest in 1 row; k=2
+          exposed    1 if it were not, the rarest in 1 row
+          alone      at no k of 2 and more
+        >>> why.threats
+            itemset  support
+        0  ['salt']        1
+        >>> why.became
+        '(rice,salt)'
+        """
+        return _VIEWS["explain"](self, item, original)
+
+    def __repr__(self) -> str:
+        lines = [self._title(), *(f"  {name:<10} {text}" for name, text in headline(self))]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return facts(self._title(), headline(self))
+
+    def _title(self) -> str:
+        return f"Anonymized: {len(self.frame)} rows, {self.parameters.get('algorithm', 'release')}"
+
+
+def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
+    """The lines of a result that say the most: names and texts."""
+    yield "guarantee", f"{result.guarantee!r}, {'audited' if result.holds else 'which does NOT hold'}"
+    if result.classes is not None:
+        sizes = class_sizes(result.classes)
+        yield "classes", f"{len(sizes)}" + (f", the smallest of {sizes.min()} rows" if len(sizes) else "")
+    if result.classes is None or len(result.mapping):
+        counted = "" if result.groups is None else ", counted in each group"
+        yield "items", changed_items(result.mapping) + counted
+    yield "loss", losses(result.loss)
+
+
+def recoded_lists(result: Anonymized) -> list[Hashable]:
+    """Labels of the list columns that were recoded."""
+    frame = result.frame
+    lists = [label for i, label in enumerate(frame) if is_list_column(frame.iloc[:, i])]
+    return [label for label in lists if label not in result.passed_through]
+
+
+def add_views(**views: Callable[..., Any]) -> None:
+    """Say what a result is shown by: its ``plot``, ``report`` and ``explain``."""
+    _VIEWS.update(views)

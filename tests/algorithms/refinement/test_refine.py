@@ -1,0 +1,473 @@
+"""Refinement: safe by a naive recount, never worse, and no move that a naive search finds is left."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import SECRET, frame_of, row_lists, rows_of
+from frames import FRAMES
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from naive import itemsets as naive
+
+import pdanon
+from pdanon import ParameterError
+
+BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
+RUNS = {
+    "pcta": {},
+    "coat": {"max_suppressed": 1.0},
+    "upcta": {"max_suppressed": 1.0, "utility": BLOCKS},
+}
+ROWS = [{"a", "b"}, {"a", "c"}, {"a", "b"}, {"b"}, {"c"}, {"d"}, {"d", "a"}, {"d", "a"}]
+
+
+@st.composite
+def results(draw, knowledge=(1, 2, 3, None)):
+    """Rows and what an algorithm made of them."""
+    rows = draw(row_lists(least=2, most=14, longest=4))
+    k, name = draw(st.integers(2, 4)), draw(st.sampled_from([*RUNS]))
+    assume(sum(map(bool, rows)) >= k)
+    items = frozenset().union(*rows)
+    arguments = dict(RUNS[name])
+    if "utility" in arguments:
+        blocks = [[item for item in block if item in items] for block in BLOCKS]
+        arguments["utility"] = [block for block in blocks if block]
+    return rows, getattr(pdanon, name)(frame_of(rows), k=k, m=draw(st.sampled_from(knowledge)), **arguments)
+
+
+def became_of(result):
+    """The cluster of each item, as a frozenset; None where it is suppressed."""
+    mapping = result.mapping
+    members = mapping.groupby("generalized")["item"].agg(frozenset).to_dict()
+    return {
+        item: members.get(label) for item, label in zip(mapping["item"], mapping["generalized"], strict=True)
+    }
+
+
+def cost(rows, became, base=0):
+    """The loss times the number of occurrences and the (number of items - base), an integer."""
+    n, total = len(became), 0
+    for item, cluster in became.items():
+        each = n - base if cluster is None else len(cluster) - base if len(cluster) > 1 else 0
+        total += each * naive.support(rows, {item})
+    return total
+
+
+def published(rows, became):
+    return [frozenset(became[item] for item in row) - {None} for row in rows]
+
+
+def is_safe(rows, became, k, m):
+    labels = {cluster: str(sorted(cluster)) for cluster in became.values() if cluster}
+    named = [frozenset(labels[cluster] for cluster in row) for row in published(rows, became)]
+    return not naive.km_threats(named, k, m)
+
+
+def moved(became, item, target):
+    """The clusters after an item moved into a cluster, or, if that is empty, out to its own."""
+    old = became[item]
+    after = dict(became)
+    for other in (old or frozenset()) - {item}:
+        after[other] = old - {item}
+    for other in target | {item}:
+        after[other] = target | {item}
+    return after
+
+
+def neighbours(became, blocks):
+    """What one move of an item, or one merge, makes of the clusters."""
+    block_of = {item: number for number, block in enumerate(blocks) for item in block}
+    clusters = {cluster for cluster in became.values() if cluster}
+    for item, old in became.items():
+        for target in {*clusters, frozenset()} - {old}:
+            if all(block_of[item] == block_of[other] for other in target):
+                yield moved(became, item, target)
+    for one in clusters:
+        for other in clusters - {one}:
+            if len({block_of[item] for item in one | other}) == 1:
+                yield {**became, **dict.fromkeys(one | other, one | other)}
+
+
+def swaps(became, blocks):
+    """What an exchange of two items makes of the clusters."""
+    block_of = {item: number for number, block in enumerate(blocks) for item in block}
+    kept = [item for item, cluster in became.items() if cluster]
+    for one, other in combinations(kept, 2):
+        if block_of[one] == block_of[other] and became[one] != became[other]:
+            here, there = became[one] - {one} | {other}, became[other] - {other} | {one}
+            yield {**became, **dict.fromkeys(here, here), **dict.fromkeys(there, there)}
+
+
+def blocks_of(result):
+    table = result.parameters.get("utility")
+    if table is None:
+        return [list(result.mapping["item"])]
+    return [list(group) for _, group in table.groupby("block")["item"]]
+
+
+@settings(max_examples=60)
+@given(results(), st.sampled_from(["ncp", "lm"]))
+def test_refined_is_safe_and_never_worse(sample, loss):
+    rows, result = sample
+    frame, base = frame_of(rows), {"ncp": 0, "lm": 1}[loss]
+    refined = frame.txanon.refine(result, loss=loss)
+    k, m = result.parameters["k"], result.parameters["m"]
+    became = became_of(refined)
+    assert refined.guarantee == result.guarantee
+    assert not naive.km_threats(rows_of(refined.frame), k, m)
+    assert is_safe(rows, became, k, m)
+    assert cost(rows, became, base) <= cost(rows, became_of(result), base)
+    blocks = {item: number for number, block in enumerate(blocks_of(result)) for item in block}
+    assert all(len({blocks[item] for item in cluster}) == 1 for cluster in became.values() if cluster)
+    assert refined.frame.equals(pdanon.refine(frame, result, loss=loss).frame)
+    most = (len(became) - base) * sum(map(len, rows))
+    curve = refined.trace["loss"]
+    assert (curve.diff().dropna() < 0).all()
+    assert refined.trace["seconds"].is_monotonic_increasing
+    assert curve.iloc[0] == pytest.approx(cost(rows, became_of(result), base) / max(most, 1))
+    assert curve.iloc[-1] == pytest.approx(cost(rows, became, base) / max(most, 1))
+    assert loss == "lm" or refined.loss["NCP"] == pytest.approx(curve.iloc[-1])
+
+
+@settings(max_examples=60)
+@given(results((1, 2)), st.sampled_from([0, 1]))
+def test_no_single_move_is_left(sample, base):
+    rows, result = sample
+    refined = pdanon.refine(frame_of(rows), result, loss=("ncp", "lm")[base])
+    became, k, m = became_of(refined), result.parameters["k"], result.parameters["m"]
+    for other in neighbours(became, blocks_of(result)):
+        assert cost(rows, other, base) >= cost(rows, became, base) or not is_safe(rows, other, k, m)
+
+
+@settings(max_examples=80)
+@given(results((1, 2, 3)), st.sampled_from([0, 1]))
+def test_no_exchange_of_two_items_is_left(sample, base):
+    rows, result = sample
+    became = became_of(pdanon.refine(frame_of(rows), result, loss=("ncp", "lm")[base]))
+    k, m = result.parameters["k"], result.parameters["m"]
+    for other in swaps(became, blocks_of(result)):
+        assert cost(rows, other, base) >= cost(rows, became, base) or not is_safe(rows, other, k, m)
+
+
+def priced(rows, became, loss):
+    """Any loss as an exact number, up to a factor; weights are those of items, in [0, 1]."""
+    if isinstance(loss, dict):
+        whole = {item: Fraction(loss.get(item, 1)) for item in became}
+        return sum(
+            whole[item]
+            * naive.support(rows, {item})
+            * (len(became) if cluster is None else len(cluster) if len(cluster) > 1 else 0)
+            for item, cluster in became.items()
+        )
+    if loss == "ul":
+        held = published(rows, became)
+        total = sum(
+            (2 ** len(cluster) - 1) * sum(cluster in row for row in held)
+            for cluster in {*became.values()} - {None}
+        )
+        gone = [item for item, cluster in became.items() if cluster is None]
+        return total + (2 ** len(became) - 1) * sum(naive.support(rows, {item}) for item in gone)
+    return cost(rows, became, {"ncp": 0, "lm": 1}[loss])
+
+
+LOSSES = ["ncp", "lm", "ul", {}, {"a": 0, "b": 0.2, "d": 0.6}]
+
+
+@settings(max_examples=60)
+@given(results(), st.sampled_from(LOSSES))
+def test_any_loss_falls_and_no_single_move_is_left(sample, loss):
+    rows, result = sample
+    k, m = result.parameters["k"], result.parameters["m"]
+    became = became_of(result)
+    if isinstance(loss, dict):
+        loss = {item: weight for item, weight in loss.items() if item in became}
+    refined = pdanon.refine(frame_of(rows), result, loss=loss)
+    after = became_of(refined)
+    # weights are rounded to steps of 1/65535
+    slack = len(became) * sum(map(len, rows)) * Fraction(1, 65535) if isinstance(loss, dict) else 0
+    assert priced(rows, after, loss) <= priced(rows, became, loss) + slack
+    assert is_safe(rows, after, k, m)
+    assert (refined.trace["loss"].diff().dropna() <= 0).all()
+    if loss == "ul":
+        assert refined.trace["loss"].iloc[0] == pytest.approx(result.loss["UL"])
+        assert refined.trace["loss"].iloc[-1] == pytest.approx(refined.loss["UL"])
+    if m is not None:
+        for other in neighbours(after, blocks_of(result)):
+            assert priced(rows, other, loss) >= priced(rows, after, loss) - slack or not is_safe(
+                rows, other, k, m
+            )
+
+
+@settings(max_examples=50)
+@given(results((1, 2, 3)), st.sampled_from(["ncp", "lm"]))
+def test_no_cluster_of_two_or_three_can_be_parted(sample, loss):
+    """Parting so few is a single move."""
+    rows, result = sample
+    became = became_of(pdanon.refine(frame_of(rows), result, loss=loss))
+    k, m = result.parameters["k"], result.parameters["m"]
+    for cluster in {*became.values()} - {None}:
+        for item in cluster if len(cluster) in (2, 3) else ():
+            assert not is_safe(rows, moved(became, item, frozenset()), k, m)
+
+
+@st.composite
+def constrained(draw):
+    """Rows, constraints, and what an algorithm made of them."""
+    rows = draw(row_lists(least=2, most=14, longest=4))
+    k, name = draw(st.integers(2, 4)), draw(st.sampled_from([*RUNS]))
+    assume(sum(map(bool, rows)) >= k)
+    items = sorted(frozenset().union(*rows))
+    arguments = dict(RUNS[name])
+    if "utility" in arguments:
+        blocks = [[item for item in block if item in items] for block in BLOCKS]
+        arguments["utility"] = [block for block in blocks if block]
+    constraints = draw(
+        st.lists(st.sets(st.sampled_from(items), min_size=1, max_size=3), min_size=1, max_size=5)
+    )
+    made = getattr(pdanon, name)(frame_of(rows), k=k, constraints=[*map(sorted, constraints)], **arguments)
+    return rows, constraints, made
+
+
+def keeps(rows, became, constraints, k):
+    """Whether the image of each constraint is in no row or in k, counted one by one."""
+    held = published(rows, became)
+    for constraint in constraints:
+        image = {became[item] for item in constraint} - {None}
+        if image and 0 < sum(image <= row for row in held) < k:
+            return False
+    return True
+
+
+@settings(max_examples=60)
+@given(constrained(), st.sampled_from(["ncp", "ul"]))
+def test_constraints_are_kept_and_no_single_move_is_left(sample, loss):
+    rows, constraints, result = sample
+    k = result.parameters["k"]
+    refined = pdanon.refine(frame_of(rows), result, loss=loss)
+    became = became_of(refined)
+    assert keeps(rows, became, constraints, k)
+    assert refined.frame.txanon.audit(refined.guarantee).holds
+    assert priced(rows, became, loss) <= priced(rows, became_of(result), loss)
+    others = [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]
+    for other in others:
+        assert priced(rows, other, loss) >= priced(rows, became, loss) or not keeps(
+            rows, other, constraints, k
+        )
+    blocks = {item: number for number, block in enumerate(blocks_of(result)) for item in block}
+    assert all(len({blocks[item] for item in cluster}) == 1 for cluster in became.values() if cluster)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_constraints_are_counted_in_more_rows_than_a_word_has_bits(seed):
+    rng = np.random.default_rng(seed)
+    rows = [frozenset(rng.choice([*"abcdefghij"], rng.integers(1, 6), replace=False)) for _ in range(300)]
+    constraints = [set(rng.choice([*"abcdefghij"], size, replace=False)) for size in (2, 2, 3, 3, 4, 4)]
+    result = pdanon.pcta(frame_of(rows), k=25, constraints=[*map(sorted, constraints)])
+    became = became_of(pdanon.refine(frame_of(rows), result))
+    assert cost(rows, became) <= cost(rows, became_of(result))
+    for other in [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]:
+        assert cost(rows, other) >= cost(rows, became) or not keeps(rows, other, constraints, 25)
+
+
+@settings(max_examples=20)
+@given(constrained(), st.integers(0, 3))
+def test_restarts_keep_constraints(sample, seed):
+    rows, constraints, result = sample
+    refined = pdanon.refine(frame_of(rows), result, time_limit=0.05, random_state=seed)
+    assert keeps(rows, became_of(refined), constraints, result.parameters["k"])
+    assert priced(rows, became_of(refined), "ncp") <= priced(rows, became_of(result), "ncp")
+
+
+def test_constraints_that_need_nothing_bring_every_item_back():
+    frame = frame_of(ROWS)
+    refined = pdanon.pcta(frame, k=3, constraints=[["a", "c"]], refine=True)
+    again = pdanon.refine(frame, pdanon.pcta(frame, k=3, constraints=[["a", "c"]]))
+    pd.testing.assert_frame_equal(refined.mapping, again.mapping)
+    assert keeps([frozenset(row) for row in ROWS], became_of(refined), [{"a", "c"}], 3)
+
+
+def test_a_set_is_parted_where_no_item_can_leave_alone():
+    """In each half two items are needed beside x: nobody can go first, two can go together."""
+    rows = [["a", "x"], ["b", "x"], ["c", "x"], ["d", "x"], ["x"]]
+    frame = frame_of([{*row} for row in rows])
+    result = pdanon.pcta(frame, k=2, m=2)
+    whole = {item: "(a,b,c,d)" if item != "x" else "x" for item in "abcdx"}
+    mapping = result.mapping.assign(
+        generalized=pd.array(
+            [whole[item] for item in result.mapping["item"]], result.mapping["generalized"].dtype
+        )
+    )
+    refined = pdanon.refine(frame, replace(result, mapping=mapping))
+    assert sorted(map(len, {*became_of(refined).values()})) == [1, 2, 2]
+
+
+@settings(max_examples=20)
+@given(results((2, 3)), st.integers(0, 3))
+def test_restarts_are_safe_and_no_worse(sample, seed):
+    rows, result = sample
+    frame = frame_of(rows)
+    once = pdanon.refine(frame, result)
+    often = pdanon.refine(frame, result, time_limit=0.05, random_state=seed)
+    k, m = result.parameters["k"], result.parameters["m"]
+    assert not naive.km_threats(rows_of(often.frame), k, m)
+    assert cost(rows, became_of(often)) <= cost(rows, became_of(result))
+    assert (often.trace["loss"].diff().dropna() < 0).all()
+    assert once.trace["loss"].iloc[0] == often.trace["loss"].iloc[0]
+
+
+def test_two_items_change_places_where_no_item_can_go_alone():
+    """b is in 2 rows, c in 1: so b belongs in the smaller set, but each set needs one of them for k rows."""
+    rows = [{"a"}, {"b"}, {"b", "e"}, {"c"}, {"d"}, {"e"}]
+    made = pdanon.pcta(frame_of(rows), k=3, m=1)
+    assert cost(rows, became_of(made)) == 3 * 4 + 2 * 3
+    refined = became_of(pdanon.refine(frame_of(rows), made))
+    assert {*refined.values()} == {frozenset("acd"), frozenset("be")}
+    assert cost(rows, refined) == 3 * 3 + 2 * 4
+
+
+def test_suppressed_items_come_back():
+    """c is suppressed, though it is in k rows."""
+    frame = frame_of([{"a"}, {"a"}, {"b"}, {"b"}, {"c"}, {"c"}])
+    result = pdanon.upcta(frame, k=2, utility=[["a", "b", "c"]])
+    mapping = result.mapping.assign(
+        generalized=pd.array(["a", "b", None], result.mapping["generalized"].dtype)
+    )
+    poorer = replace(result, mapping=mapping, loss=result.loss)
+    refined = pdanon.refine(frame, poorer)
+    assert refined.mapping["generalized"].tolist() == ["a", "b", "c"]
+    assert rows_of(refined.frame) == rows_of(frame)
+
+
+def test_pcta_refines_what_it_made():
+    frame = frame_of(ROWS * 2)
+    refined = pdanon.pcta(frame, k=3, refine=True)
+    again = pdanon.refine(frame, pdanon.pcta(frame, k=3))
+    pd.testing.assert_frame_equal(refined.mapping, again.mapping)
+    assert [*refined.trace.columns] == ["seconds", "loss"]
+    assert pdanon.pcta(frame, k=3).trace is None
+    assert refined.parameters["refine"] is True
+
+
+def test_what_is_recorded_is_what_each_was_asked():
+    frame = frame_of(ROWS * 2).assign(age=range(2 * len(ROWS)))
+    classes = pdanon.rfirst(frame, k=2, quasi=["age"], random_state=7)
+    asked = {"loss": "lm", "time_limit": 0.01, "random_state": 3}
+    refined = pdanon.refine(frame, classes, **asked)
+    own = {"refine": True, "refine_loss": "lm", "refine_time_limit": 0.01, "refine_random_state": 3}
+    assert refined.parameters == {**classes.parameters, **own}
+
+
+@pytest.mark.parametrize("rows", [[], [[], []], [None, [], []], [["a"], ["a"]]])
+def test_nothing_to_refine(rows):
+    frame = frame_of(rows)
+    refined = pdanon.refine(frame, pdanon.pcta(frame, k=2), time_limit=0.01)
+    assert rows_of(refined.frame) == rows_of(frame)
+    assert refined.trace["loss"].tolist() == [0.0]
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_any_frame(make):
+    frame = make()
+    if len(frame) == 1:
+        return
+    result = pdanon.pcta(frame, k=2)
+    refined = pdanon.refine(frame, result)
+    others = [label in result.passed_through for label in frame.columns]
+    pd.testing.assert_frame_equal(refined.frame.loc[:, others], frame.loc[:, others])
+    assert refined.loss["NCP"] <= result.loss["NCP"]
+    assert refined.frame.index.equals(frame.index)
+
+
+def test_a_column_of_missing_rows_alone_need_not_say_that_it_holds_lists():
+    frame = pd.DataFrame({"items": pd.Series([None, None], dtype=object)})
+    released = pdanon.refine(frame, pdanon.pcta(frame, "items", k=2)).frame
+    assert released["items"].isna().tolist() == [True, True]
+
+
+def test_one_of_several_list_columns():
+    frame = frame_of(ROWS).assign(other=[["u"], ["v"]] * 4)
+    result = frame.txanon.pcta("items", k=3)
+    refined = pdanon.refine(frame, result)
+    assert refined.frame["other"].tolist() == [["u"], ["v"]] * 4
+    assert not naive.km_threats(rows_of(refined.frame), 3, 2)
+
+
+# --- refusals
+
+
+def test_results_of_other_frames_are_refused():
+    frame = frame_of(ROWS)
+    result = frame.txanon.pcta(k=3)
+    others = {
+        "rows": frame.head(5),
+        "items": frame_of([*ROWS[:-1], {"d", SECRET}]),
+        "supports": frame_of([*ROWS[:-1], {"d", "b"}]),
+        "columns": frame.rename(columns={"items": "others"}),
+        "lists": frame.assign(items=1),
+        "numbers": pd.DataFrame({"items": [[1, 2, 3, 4]] * 8}),
+    }
+    for other in others.values():
+        with pytest.raises(ParameterError, match="not of this frame") as caught:
+            pdanon.refine(other, result)
+        assert SECRET not in str(caught.value)
+
+
+def test_results_that_are_not_safe_here_are_refused():
+    """The items have the same supports, but not together."""
+    frame = frame_of([{"a", "b"}] * 2 + [{"c"}, {"c"}])
+    other = frame_of([{"a", "b"}, {"a", "c"}, {"b"}, {"c"}])
+    result = pdanon.pcta(frame, k=2)
+    assert result.mapping["generalized"].tolist() == ["a", "b", "c"]
+    with pytest.raises(ParameterError, match="not safe in this frame"):
+        pdanon.refine(other, result)
+
+
+def test_other_kinds_of_results_are_refused():
+    frame = frame_of(ROWS)
+    result = frame.txanon.pcta(k=3)
+    with pytest.raises(pdanon.InfeasibleError) as caught:
+        pdanon.coat(frame, k=3, utility=[["a"], ["b"], ["c"], ["d"]])
+    wrong = {
+        "does not have its guarantee": caught.value.partial,
+        "there is no result": result.frame,
+    }
+    for message, other in wrong.items():
+        with pytest.raises(ParameterError, match=message) as caught:
+            pdanon.refine(frame, other)
+        assert "hint" in str(caught.value)
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), True, "1"])
+def test_time_limits_must_be_seconds(limit):
+    frame = frame_of(ROWS)
+    with pytest.raises(ParameterError, match="time_limit must be"):
+        pdanon.refine(frame, frame.txanon.pcta(k=3), time_limit=limit)
+
+
+def test_unknown_losses_are_refused():
+    frame = frame_of(ROWS)
+    with pytest.raises(ParameterError, match="no such loss"):
+        pdanon.refine(frame, frame.txanon.pcta(k=3), loss="gcp")
+    with pytest.raises(ParameterError, match="no such loss"):
+        pdanon.refine(frame, frame.txanon.pcta(k=3), loss=None)
+    with pytest.raises(ParameterError, match="do not occur") as caught:
+        pdanon.refine(frame, frame.txanon.pcta(k=3), loss={SECRET: 0.5})
+    assert SECRET not in str(caught.value)
+
+
+# --- on real data
+
+
+@pytest.mark.parametrize(("k", "m", "share"), [(2, 2, 0.5), (25, 2, 0.5), (25, 3, 0.7)])
+def test_half_of_the_loss_of_pcta_is_not_necessary(data, k, m, share):
+    frame = pdanon.read_parquet(data / "bms_webview1.parquet")
+    result = frame.txanon.pcta(k=k, m=m)
+    refined = frame.txanon.refine(result)
+    assert refined.loss["NCP"] <= share * result.loss["NCP"]
+    assert refined.frame.txanon.audit(result.guarantee).holds

@@ -1,0 +1,417 @@
+"""Algorithms of (k,k^m)-anonymity: what each of them promises, whatever rows and columns it is given."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import itertools
+import pickle
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import SECRET, frame_of, rows_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import rt as naive
+
+import pdanon
+from pdanon import KKm, KLm
+from pdanon.algorithms.relational import FORMATIONS
+from pdanon.algorithms.rt import RT
+from pdanon.algorithms.rt.transactions import TRANSACTION_ALGORITHMS
+
+WORLD = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
+ITEMS = {"any": {"U": {"V": ["u", "v"], "W": ["w", "x"]}, "Y": ["y", "z"]}}
+ABOVE = {
+    "u": "V U any",
+    "v": "V U any",
+    "w": "W U any",
+    "x": "W U any",
+    "y": "Y any",
+    "z": "Y any",
+}
+QUASI = ["age", "city", "region"]
+OWN = {  # beyond k, m and the quasi-identifiers
+    "rum_bound": {"delta": 1.0, "random_state": 0},
+    "tum_bound": {"delta": 1.0, "random_state": 0},
+    "rfirst": {"random_state": 0},
+    "tfirst": {"parts": 2},
+}
+CUTTING = {"apriori", "direct", "optimal", "vpa", "lra", "hghs", "mhghs"}
+algorithms = pytest.mark.parametrize("name", RT)
+
+
+def run(name, frame, **asked):
+    arguments = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}} | OWN[name]
+    return RT[name](frame, **(arguments | asked))
+
+
+def datasets(least=3, most=9, items="uvwxyz"):
+    """Rows: an age or none, a city, a region, and a set of items."""
+    row = st.tuples(
+        st.none() | st.integers(0, 12),
+        st.sampled_from("kl"),
+        st.sampled_from("abcdef"),
+        st.frozensets(st.sampled_from(list(items)), max_size=4),
+    )
+    return st.lists(row, min_size=least, max_size=most)
+
+
+def frame_with(rows):
+    frame = frame_of([row[3] for row in rows])
+    frame["age"] = pd.array([row[0] for row in rows], dtype="Int64")
+    frame["city"] = pd.Series([row[1] for row in rows], dtype="str")
+    frame["region"] = pd.Series([row[2] for row in rows], dtype="str")
+    frame["other"] = [number % 3 for number in range(len(rows))]
+    frame.attrs["source"] = {"ward": [3]}
+    return frame.set_axis([7 * number % 5 for number in range(len(rows))])
+
+
+def many_rows(n=60, seed=3):
+    rng = np.random.default_rng(seed)
+    return frame_with(
+        [
+            (int(age), str(city), str(region), frozenset(rng.choice(list("uvwxyz"), size, replace=False)))
+            for age, city, region, size in zip(
+                rng.integers(18, 90, n),
+                rng.choice(list("kl"), n),
+                rng.choice(list("abcdef"), n),
+                rng.integers(0, 5, n),
+                strict=True,
+            )
+        ]
+    )
+
+
+def plain(value):
+    if isinstance(value, pd.Interval):
+        return value.left, value.right
+    return None if pd.isna(value) else value
+
+
+def published(frame, quasi=QUASI, column="items"):
+    """Rows as pairs of quasi-identifiers and items, all hashable."""
+    cells = zip(*([plain(value) for value in frame[label]] for label in quasi), strict=True)
+    return [*zip(cells, rows_of(frame, column), strict=True)]
+
+
+# --- what is promised of every result
+
+
+def assert_contract(frame, result, k, m):
+    out = result.frame
+    pd.testing.assert_index_equal(out.index, frame.index, exact=True)
+    pd.testing.assert_index_equal(out.columns, frame.columns, exact=True)
+    pd.testing.assert_series_equal(out["other"], frame["other"])
+    assert out.attrs == frame.attrs
+    assert out["items"].dtype == pd.ArrowDtype(pa.list_(pa.string()))
+    rows = published(out)
+    if isinstance(result.guarantee, KKm):
+        assert result.guarantee == KKm(k, m, QUASI)
+        assert not any(naive.kkm_broken(rows, k, m))
+    else:
+        sensitive = frozenset(result.guarantee.sensitive)
+        assert not any(naive.klm_broken(rows, k, result.guarantee.l, m, sensitive))
+    assert out.txanon.audit(result.guarantee).holds
+    assert_truthful(frame, result)
+    assert_classes(result)
+
+
+def assert_truthful(frame, result):
+    """Published values cover the row's own, and each label an item that the row had."""
+    for before, after in zip(rows_of_frame(frame), rows_of_frame(result.frame), strict=True):
+        assert covers(after, before)
+    became, supports = {}, Counter()
+    for _, group, item, label, support in result.mapping.itertuples():
+        became.setdefault((group, item), []).append(None if pd.isna(label) else label)
+        supports[group, item] += support
+    groups = result.groups.tolist()
+    for group, held, shown in zip(groups, rows_of(frame), rows_of(result.frame), strict=True):
+        options = [became[group, item] for item in held]
+        assert all(shown & {*labels} or None in labels for labels in options)
+        assert all(any(label in labels for labels in options) for label in shown)
+        assert all(any(stands_for(label, item) for item in held) for label in shown)
+        assert result.parameters["transaction"] == "lra" or all(len(labels) == 1 for labels in options)
+    held = Counter((group, item) for group, row in zip(groups, rows_of(frame), strict=True) for item in row)
+    assert supports == held
+
+
+def rows_of_frame(frame):
+    return [*zip(*([plain(value) for value in frame[label]] for label in QUASI), strict=True)]
+
+
+def covers(after, before):
+    age, city, region = after
+    own_age, own_city, own_region = before
+    paths = {leaf: ["all", "P", "Q", leaf] for leaf in "ab"} | {leaf: ["all", "S", leaf] for leaf in "def"}
+    paths["c"] = ["all", "P", "R", "c"]
+    if isinstance(age, str):  # one number and missing values are published as a set
+        numbers = ("<NA>" if own_age is None else str(own_age)) in age.strip("()").split(",")
+    else:
+        numbers = own_age is None or (age is not None and age[0] <= own_age <= age[1])
+    cities = city == own_city or own_city in city.strip("()").split(",")
+    return numbers and cities and region in paths[own_region]
+
+
+def stands_for(label, item):
+    members = label.strip("()").split(",") if label.startswith("(") else [label]
+    return item in members or label in ABOVE[item].split()
+
+
+def assert_classes(result):
+    classes, groups = result.classes, result.groups
+    assert [*classes.columns] == ["group", "size", *QUASI]
+    assert classes["size"].tolist() == groups.value_counts().sort_index().tolist()
+    listed = [tuple(map(plain, row)) for row in classes[QUASI].itertuples(index=False)]
+    assert [listed[group] for group in groups] == rows_of_frame(result.frame)
+
+
+# --- for any rows
+
+
+@algorithms
+@settings(max_examples=30)
+@given(datasets(), st.integers(2, 3), st.none() | st.integers(1, 3), st.sampled_from(["pcta", "apriori"]))
+def test_any_rows(name, rows, k, m, transaction):
+    frame = frame_with(rows)
+    before = pickle.loads(pickle.dumps(frame))
+    hierarchy = ITEMS if transaction == "apriori" else None
+    result = run(name, frame, k=k, m=m, transaction=transaction, hierarchy=hierarchy)
+    assert_contract(frame, result, k, m)
+    pd.testing.assert_frame_equal(frame, before)
+    assert frame.attrs == before.attrs
+    again = run(name, frame, k=k, m=m, transaction=transaction, hierarchy=hierarchy)
+    assert again.frame.equals(result.frame)
+    pd.testing.assert_frame_equal(again.mapping, result.mapping)
+
+
+OPTIONS = {
+    "coat": {"utility": [["u", "v", "w"], ["x", "y"], ["z"]], "max_suppressed": 1.0},
+    "upcta": {"utility": [["u", "v", "w"], ["x", "y"], ["z"]], "max_suppressed": 1.0},
+    "vpa": {"parts": 3},
+    "lra": {"parts": 3},
+}
+COMBINED = ["pcta", "coat", "apriori", "direct", "vpa", "mhghs"]
+REST = [name for name in TRANSACTION_ALGORITHMS if name not in COMBINED]
+
+
+@pytest.mark.parametrize("cluster", FORMATIONS)
+@pytest.mark.parametrize("transaction", [*COMBINED, *REST])
+def test_all_combinations(cluster, transaction):
+    frame = many_rows()
+    asked = {"k": 4, "cluster": cluster, "transaction": transaction, "options": OPTIONS.get(transaction)}
+    asked["hierarchy"] = ITEMS if transaction in CUTTING else None
+    if transaction in REST:
+        assert_contract(frame, run("rfirst", frame, **asked), 4, 2)
+        return
+    first = run("rfirst", frame, **asked)
+    for bound, merge in itertools.product(["rum_bound", "tum_bound"], ["R", "T", "RT"]):
+        measure = "NCP_relational" if bound == "rum_bound" else "NCP"
+        share = 0.5 + 0.5 * first.loss[measure] if bound == "rum_bound" else 0.6
+        result = run(bound, frame, merge=merge, **(asked | {"delta": share}))
+        assert_contract(frame, result, 4, 2)
+        assert result.loss[measure] <= share
+        assert bound == "tum_bound" or result.loss[measure] >= first.loss[measure]
+
+
+@pytest.mark.parametrize("bound", ["rum_bound", "tum_bound"])
+@pytest.mark.parametrize("tum", ["ncp", "ul"])
+def test_order_by_what_is_lost(bound, tum):
+    frame = many_rows(24)
+    assert_contract(frame, run(bound, frame, order="tum", tum=tum, delta=0.9, merge="T"), 2, 2)
+
+
+@algorithms
+def test_progress_goes_to_stderr_alone(name, capsys):
+    frame = many_rows(12)
+    quiet = run(name, frame)
+    assert capsys.readouterr() == ("", "")
+    shown = run(name, frame, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert name in err
+    assert shown.frame.equals(quiet.frame)
+
+
+@algorithms
+def test_no_rows(name):
+    frame = frame_with([])
+    result = run(name, frame)
+    assert len(result.frame) == len(result.mapping) == len(result.classes) == 0
+
+
+# --- sensitive items
+
+
+@algorithms
+@settings(max_examples=30)
+@given(datasets(least=4, items="uvwxst"), st.integers(2, 3), st.none() | st.integers(1, 2))
+def test_sensitive_items(name, rows, diversity, m):
+    frame = frame_with(rows)
+    present = sorted(set("st") & frozenset().union(*rows_of(frame)))
+    if not present:
+        return
+    asked = {"sensitive": present, "l": diversity, "transaction": "apriori", "hierarchy": ITEMS}
+    result = run(name, frame, m=m, **asked)
+    assert result.guarantee == KLm(2, diversity, m, QUASI, present)
+    out, secret = result.frame, frozenset(present)
+    assert not any(naive.klm_broken(published(out), 2, diversity, m, secret))
+    assert out.txanon.audit(result.guarantee).holds
+    assert_hidden_where_it_must(rows_of(frame), rows_of(out), result.groups, secret, diversity)
+
+
+def assert_hidden_where_it_must(before, after, groups, secret, diversity):
+    """A sensitive item is shown in all rows of a class, or in none: where the class could not hide it."""
+    for group in set(groups):
+        members = [row for row, own in enumerate(groups) if own == group]
+        filled = [row for row in members if before[row] - secret]
+        for item in secret:
+            held = [row for row in members if item in before[row]]
+            shown = [row for row in members if item in after[row]]
+            assert shown in ([], held)
+            beside = [row for row in filled if item in before[row]]
+            could = len(held) * diversity <= len(members) and len(beside) * diversity <= len(filled)
+            assert could or not shown
+
+
+# --- several list columns
+
+DRUGS = {"any": {"heart": ["1", "2"], "skin": ["3", "4", "5"]}}
+
+
+def two_columns(n=40):
+    frame = many_rows(n)
+    rng = np.random.default_rng(1)
+    frame["drugs"] = [sorted({*rng.integers(1, 6, size).tolist()}) for size in rng.integers(0, 4, n)]
+    return frame
+
+
+@algorithms
+@pytest.mark.parametrize("transaction", ["pcta", "coat", "apriori", "vpa", "mhghs", "lra"])
+def test_several_list_columns(name, transaction):
+    frame = two_columns()
+    labels = ["items", "drugs"]
+    trees = {"items": ITEMS, "drugs": DRUGS} if transaction in CUTTING else None
+    result = run(name, frame, k=3, columns=labels, transaction=transaction, hierarchy=trees)
+    assert result.guarantee == KKm(3, 2, QUASI, labels)
+    out = result.frame
+    rows = [
+        (quasi, {("items", item) for item in items} | {("drugs", item) for item in drugs})
+        for (quasi, items), drugs in zip(published(out), rows_of(out, "drugs"), strict=True)
+    ]
+    assert not any(naive.kkm_broken(rows, 3, 2))
+    assert result.guarantee.audit(out).holds
+    assert [*result.mapping["column"].unique()] == labels
+    assert set(result.mapping.loc[result.mapping["column"] == "drugs", "item"]) == set("12345")
+    names = {"any", "heart", "skin", *"12345"}
+    for labels_shown, held in zip(rows_of(out, "drugs"), frame["drugs"], strict=True):
+        for label in labels_shown:
+            below = {"any": "12345", "heart": "12", "skin": "345"}.get(label, label.strip("()").split(","))
+            assert label in names or label.startswith("(")
+            assert any(str(drug) in below for drug in held)
+
+
+# --- nothing is left behind
+
+
+def parquet_bytes(frame):
+    sink = io.BytesIO()
+    frame.astype(dict.fromkeys(QUASI, str)).to_parquet(sink, compression=None)
+    return sink.getvalue()
+
+
+@algorithms
+@pytest.mark.parametrize("write", [pickle.dumps, parquet_bytes, lambda frame: frame.to_csv().encode()])
+def test_what_is_not_published_is_not_released(name, write):
+    """An item in too few rows is suppressed, and a city and items in a tree are generalized."""
+    frame = many_rows(20)
+    cities = pd.Categorical([f"{SECRET}-{number % 2}" for number in range(20)], categories=None)
+    items = frame_of([[f"{SECRET}-a", "u"], [f"{SECRET}-b", "u"]] * 10)["items"].set_axis(frame.index)
+    frame = frame.assign(city=cities.add_categories([f"{SECRET}-none"]), items=items)
+    tree = {"any": {"rare": [f"{SECRET}-a", f"{SECRET}-b"], "often": ["u"]}}
+    asked = {"delta": 1.0} if "bound" in name else {}
+    asked |= {"hierarchies": {"city": {"everywhere": [f"{SECRET}-0", f"{SECRET}-1"]}}}
+    asked |= {"parts": 1} if name == "tfirst" else {}
+    result = run(name, frame, k=11, quasi=["city"], transaction="apriori", hierarchy=tree, **asked)
+    assert set(result.frame["city"]) == {"everywhere"}
+    assert frozenset().union(*rows_of(result.frame)) == {"rare", "u"}
+    assert SECRET.encode() not in write(result.frame)
+    assert SECRET not in repr(result)
+
+
+def test_items_in_fewer_than_k_rows_of_a_class_are_suppressed():
+    frame = frame_of([["u"], ["u"], [], [], [SECRET], []]).assign(age=[1, 1, 1, 9, 9, 9])
+    result = pdanon.rfirst(frame, k=2, quasi=["age"], cluster="mondrian")
+    assert rows_of(result.frame) == [{"u"}, {"u"}, set(), set(), set(), set()]
+    assert SECRET.encode() not in pickle.dumps(result.frame)
+    assert result.loss["suppressed"] == pytest.approx(1 / 3)
+    assert result.classes["size"].tolist() == [3, 3]
+
+
+def test_items_in_k_rows_of_a_class_stay_beside_a_sensitive_one():
+    frame = frame_of([["u"], ["u"], ["s"], []]).assign(age=1)
+    asked = {"sensitive": ["s"], "l": 2, "transaction": "apriori", "hierarchy": {"all": ["u", "v"]}}
+    result = pdanon.rfirst(frame, k=2, quasi=["age"], cluster="mondrian", **asked)
+    assert rows_of(result.frame) == [{"u"}, {"u"}, {"s"}, set()]
+
+
+# --- the surface
+
+
+@algorithms
+def test_function_and_method_are_one(name):
+    function = RT[name]
+    assert getattr(pdanon, name) is function
+    assert name in pdanon.__all__
+    frame = many_rows(12)
+    method = getattr(frame.txanon, name)
+    assert method.__doc__ == function.__doc__
+    parameters = [*inspect.signature(function).parameters.values()]
+    assert [*inspect.signature(method).parameters.values()] == parameters[1:]
+    assert [parameter.name for parameter in parameters[:2]] == ["frame", "column"]
+    assert {parameter.kind for parameter in parameters[2:]} == {inspect.Parameter.KEYWORD_ONLY}
+    result = run(name, frame)
+    asked = {"k": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}} | OWN[name]
+    pd.testing.assert_frame_equal(method("items", **asked).frame, result.frame)
+    assert set(result.parameters) == {"algorithm", *(each.name for each in parameters[2:])} - {
+        "progress",
+        "n_jobs",
+    }
+    assert [result.parameters[key] for key in ("algorithm", "k", "m")] == [name, 2, 2]
+    assert list(result.passed_through) == ["other"]
+
+
+@algorithms
+def test_docstring_has_all_its_parts(name):
+    doc = inspect.getdoc(RT[name])
+    parts = ["Parameters", "Returns", "Raises", "Notes", "References", "Examples", "Guarantee:", "Cost:"]
+    assert [part for part in parts if part not in doc] == []
+    lines = doc[doc.index("Parameters") : doc.index("Returns")].splitlines()
+    described = [line.split(" : ")[0] for line in lines if " : " in line]
+    assert described == [*inspect.signature(RT[name]).parameters]
+
+
+# --- real data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("merge", ["R", "T", "RT"])
+def test_informs(merge, data):
+    """Every class and, in each, every published item and pair, counted with a dictionary."""
+    path = data / "rt_informs2005.parquet"
+    if not path.is_file():
+        pytest.skip("no rt_informs2005")
+    frame = pdanon.read_parquet(path).drop(columns="DUPERSID")
+    quasi = ["DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income"]
+    trees = {"DOBYY": data / "hierarchies" / "informs2005_DOBYY_hierarchy.csv"}
+    asked = {"k": 25, "quasi": quasi, "hierarchies": trees, "random_state": 0}
+    result = pdanon.rum_bound(frame, **asked, delta=0.65, merge=merge)
+    assert 0 < result.loss["NCP_relational"] <= 0.65
+    counts = Counter()
+    classes = result.frame[quasi].astype(str).agg("|".join, axis=1)
+    for own, items in zip(classes, rows_of(result.frame), strict=True):
+        counts.update((own, part) for part in naive.parts(items, 2))
+    assert min(counts.values()) >= 25

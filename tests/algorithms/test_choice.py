@@ -1,0 +1,446 @@
+"""Choice: the guarantee holds, nothing that was tried loses less, and every reason is one."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import time
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import pandas as pd
+import pytest
+from conftest import SECRET, frame_of, row_lists, rows_of
+from frames import FRAMES
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from naive import itemsets as naive
+
+import pdanon
+from pdanon import (
+    Coherence,
+    ColumnError,
+    HierarchyError,
+    InfeasibleError,
+    KAnonymity,
+    KKm,
+    KLm,
+    KmAnonymity,
+    LmDiversity,
+    ParameterError,
+    PrivacyConstraints,
+    PublicK,
+    TransactionalK,
+)
+from pdanon.algorithms.choice import CHOICES
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.registry import algorithm, parameters_of
+from pdanon.itemsets.deadline import TimeLimitError, check_time, limited, seconds_left
+
+TREE = {"*": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "D": ["d", "e", "f"]}}
+BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
+ROWS = [*[{"a", "b"}, {"a", "c"}, {"a", "b", "f"}, {"b", "d"}, {"c", "d"}, {"d"}] * 2, {"e"}, {"a", "e"}]
+FRAME = frame_of(ROWS).assign(age=[19, 20, 30, 31, 40, 41] * 2 + [20, 40])
+QUASI = ["age"]
+ASKED = {
+    "km": (KmAnonymity(3, 2), {}),
+    "km, nodes": (KmAnonymity(3, 2), {"hierarchy": TREE}),
+    "km, blocks": (KmAnonymity(2, 1), {"utility": BLOCKS}),
+    "km, all": (KmAnonymity(3, None), {"hierarchy": TREE}),
+    "constraints": (PrivacyConstraints([["e"], ["a", "b"]], 3), {}),
+    "constraints, blocks": (PrivacyConstraints([["e"], ["a", "b"]], 3), {"utility": BLOCKS}),
+    "lm": (LmDiversity(2, 2, ["f"], 2), {"hierarchy": TREE}),
+    "coherence": (Coherence(0.5, 2, 2, ["f"]), {}),
+    "public": (PublicK(2, list("abcde")), {}),
+    "transactional": (TransactionalK(3), {"hierarchy": TREE}),
+    "relational": (KAnonymity(3, QUASI), {"random_state": 1}),
+    "hierarchies": (KAnonymity(3, QUASI), {"hierarchies": {"age": 2}, "random_state": 1}),
+    "kkm": (KKm(3, 2, QUASI), {"random_state": 1}),
+    "kkm, columns": (KKm(3, 2, QUASI, ["items"]), {"random_state": 1}),
+    "klm": (KLm(2, 2, 1, QUASI, ["f"]), {"hierarchy": TREE, "random_state": 1}),
+}
+
+
+def recounted(mapping, base):
+    """NCP (base 0) or LM (base 1) over the items that occur, from the definition."""
+    entries = list(zip(mapping["item"], mapping["generalized"], mapping["support"], strict=True))
+    sizes = Counter(label for _, label, _ in entries if not pd.isna(label))
+    total, n = sum(support for *_, support in entries), len(entries)
+    if n == base or not total:
+        return Fraction(0)
+    cost = Fraction(0)
+    for item, label, support in entries:
+        size = n if pd.isna(label) else sizes[label]
+        kept = not pd.isna(label) and label == item
+        cost += 0 if kept else Fraction(int(support) * (size - base), (n - base) * int(total))
+    return cost
+
+
+def alone(name, frame, best, loss, **asked):
+    """The release of one algorithm that is called by hand."""
+    if name.endswith("refined"):
+        return pdanon.refine(frame, best, loss=loss)
+    if name == "optimal, suppress=True":
+        return pdanon.optimal(frame, suppress=True, **asked)
+    function = getattr(pdanon, name)
+    return function(
+        frame, **{key: value for key, value in asked.items() if key in inspect.signature(function).parameters}
+    )
+
+
+# --- What comes back
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_the_guarantee_holds(name):
+    guarantee, asked = ASKED[name]
+    before = FRAME.copy(deep=True)
+    result = pdanon.anonymize(FRAME, guarantee, **asked, time_limit=600)  # kernels are compiled, too
+    pd.testing.assert_frame_equal(FRAME, before)
+    assert result.holds
+    assert type(result.guarantee) is type(guarantee)
+    assert result.guarantee.audit(result.frame).holds
+    assert {
+        each: getattr(result.guarantee, each) for each in ("k", "m", "l") if hasattr(guarantee, each)
+    } == {each: getattr(guarantee, each) for each in ("k", "m", "l") if hasattr(guarantee, each)}
+    tried = result.tried
+    assert [*tried] == ["algorithm", "loss", "seconds", "reason"]
+    assert (tried["loss"].isna() == tried["reason"].notna()).all()
+    assert len(tried) == len(CHOICES[type(guarantee)].ways)
+    best = tried.loc[tried["loss"].idxmin(), "algorithm"]
+    refined = best.endswith("refined")
+    assert result.parameters["algorithm"] == best.split(",")[0]
+    assert (result.trace is not None) == refined
+
+
+@given(
+    row_lists(least=2, most=12),
+    st.integers(2, 4),
+    st.sampled_from([1, 2, 3, None]),
+    st.booleans(),
+    st.sampled_from(["ncp", "lm"]),
+)
+@settings(max_examples=40)
+def test_nothing_that_was_tried_loses_less(rows, k, m, nodes, loss):
+    assume(sum(map(bool, rows)) >= k)
+    frame, tree = frame_of(rows), TREE if nodes else None
+    result = pdanon.anonymize(frame, KmAnonymity(k, m), hierarchy=tree, loss=loss)
+    assert not naive.rare_itemsets(rows_of(result.frame), k, 5 if m is None else m)
+    best = None
+    for row in result.tried.itertuples():
+        if pd.isna(row.loss):
+            assert row.reason in ("needs utility", "it is refined" if nodes else "needs hierarchy")
+            continue
+        made = alone(row.algorithm, frame, best, loss, k=k, m=m, hierarchy=tree)
+        cost = recounted(made.mapping, loss == "lm")
+        assert row.loss == pytest.approx(float(cost))
+        if best is None or cost < recounted(best.mapping, loss == "lm"):
+            best = made
+    pd.testing.assert_frame_equal(result.mapping, best.mapping)
+    assert rows_of(result.frame) == rows_of(best.frame)
+
+
+def test_a_node_is_compared_by_the_items_that_occur():
+    """Of the 4 leaves below the root 2 occur: by leaves a set of two loses half of what the root does."""
+    frame = frame_of([["a"], ["b"], ["a", "b"], ["a"]])
+    result = pdanon.anonymize(frame, KmAnonymity(2, 2), hierarchy={"*": ["a", "b", "c", "d"]})
+    losses = result.tried.dropna(subset="loss").set_index("algorithm")["loss"]
+    assert losses["apriori"] == losses["pcta"] == 1
+
+
+def test_suppression_is_chosen_where_it_loses_least():
+    """Without c and d, 4 of 19 occurrences, all is safe; as one set they would be with b in 2 rows."""
+    rows = ["be", "be", "e", "be", "e", "ce", "bce", "", "de", "e", "bde"]
+    result = pdanon.anonymize(frame_of(map(list, rows)), KmAnonymity(3, 2), hierarchy=TREE)
+    losses = result.tried.dropna(subset="loss").set_index("algorithm")["loss"]
+    assert losses["optimal, suppress=True"] == pytest.approx(4 / 19)
+    assert losses.drop(["optimal, suppress=True", "optimal, refined"]).min() > 4 / 19
+    assert result.parameters["suppress"]
+    assert result.trace is None
+    assert result.mapping["generalized"].isna().tolist() == [False, True, True, False]
+
+
+def test_blocks_are_kept():
+    result = pdanon.anonymize(FRAME, KmAnonymity(2, 1), utility=iter(BLOCKS), hierarchy=TREE)
+    reasons = result.tried.set_index("algorithm")["reason"]
+    assert (reasons[["pcta", "apriori", "optimal"]] == "does not keep to utility").all()
+    block = dict.fromkeys("abc", 0) | dict.fromkeys("def", 1)
+    for _, items in result.mapping.groupby("generalized"):
+        assert len({block[item] for item in items["item"]}) == 1
+
+
+def test_the_same_twice():
+    for guarantee, asked in ASKED.values():
+        one, two = (pdanon.anonymize(FRAME, guarantee, **asked) for _ in range(2))
+        pd.testing.assert_frame_equal(one.frame, two.frame)
+        pd.testing.assert_frame_equal(one.tried.drop(columns="seconds"), two.tried.drop(columns="seconds"))
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_every_kind_of_frame(name):
+    frame = FRAMES[name]()
+    if name == "many columns":
+        frame = frame.drop(columns="anything")
+    if name == "one empty row":
+        with pytest.raises(pdanon.InfeasibleError, match="number of rows"):
+            pdanon.anonymize(frame, KmAnonymity(2, 2))
+        return
+    result = pdanon.anonymize(frame, KmAnonymity(2, 2))
+    assert result.holds
+    assert result.frame.index.equals(frame.index)
+    assert [*result.frame] == [*frame]
+
+
+def test_method_of_a_frame():
+    result = FRAME.txanon.anonymize(KmAnonymity(3, 2), "items", loss="lm")
+    assert result.guarantee == KmAnonymity(3, 2)
+    assert result.parameters.get("loss") in (None, "lm")
+
+
+def test_what_may_identify_is_said_once():
+    frame = frame_of([["a", "b"]] * 30).assign(number=range(30))
+    with pytest.warns(pdanon.IdentifierWarning) as caught:
+        pdanon.anonymize(frame, KmAnonymity(2, 2), hierarchy=2)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+# --- The table of ways
+
+
+def test_every_guarantee_has_ways():
+    models = {getattr(pdanon.guarantees, name) for name in pdanon.guarantees.__all__}
+    assert set(CHOICES) == {model for model in models if inspect.isclass(model)}
+    documented = inspect.getdoc(pdanon.anonymize)
+    for model, choice in CHOICES.items():
+        assert f"``{model.__name__}``" in documented
+        assert choice.ways
+        for way in choice.ways:
+            assert f"`{way.algorithm}`" in documented
+            if way.algorithm != "refine":
+                assert set(way.options) <= set(parameters_of(algorithm(way.algorithm)))
+
+
+# --- What is refused
+
+
+class Strange:
+    """A guarantee of somebody else."""
+
+    def audit(self, frame, column=None):
+        raise AssertionError
+
+    def with_mapping(self, mapping):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "asked", "message"),
+    [
+        (KmAnonymity, {}, "there is no such guarantee"),
+        ("km", {}, "there is no such guarantee"),
+        (Strange(), {}, "no algorithm gives Strange"),
+        (LmDiversity(2, 2, ["f"]), {"hierarchy": TREE}, "no algorithm gives LmDiversity without k"),
+        (LmDiversity(2, 2, ["f"], 2), {}, "LmDiversity needs a hierarchy"),
+        (TransactionalK(2), {}, "TransactionalK needs a hierarchy"),
+        (KLm(2, 2, 1, QUASI, ["f"]), {}, "KLm needs a hierarchy"),
+        (KKm(2, 2, QUASI), {"hierarchy": TREE}, "no algorithm for KKm uses hierarchy"),
+        (PublicK(2, ["a"]), {"hierarchy": TREE}, "no algorithm for PublicK uses hierarchy"),
+        (PrivacyConstraints([["a"]], 2), {"hierarchy": TREE}, "no algorithm for PrivacyConstraints uses"),
+        (TransactionalK(2), {"hierarchy": TREE, "utility": BLOCKS}, "uses utility"),
+        (KmAnonymity(2, 2), {"hierarchies": {"age": 2}}, "no algorithm for KmAnonymity uses hierarchies"),
+        (KmAnonymity(2, 2), {"loss": "ul"}, "there is no such loss of this guarantee"),
+        (KmAnonymity(2, 2), {"loss": None}, "there is no such loss of this guarantee"),
+        (KAnonymity(2, QUASI), {"loss": "lm"}, "there is no such loss of this guarantee"),
+        (KmAnonymity(2, 2), {"time_limit": 0}, "time_limit must be a number of seconds above 0"),
+        (KmAnonymity(2, 2), {"time_limit": float("nan")}, "time_limit must be a number"),
+        (KmAnonymity(2, 2), {"time_limit": True}, "time_limit must be a number"),
+        (KmAnonymity(2, 2), {"time_limit": "60"}, "time_limit must be a number"),
+        (KmAnonymity(2, 2), {"utility": [["a"], ["a"]]}, "blocks must be disjoint"),
+        (KmAnonymity(2, 2), {"utility": [["a"]]}, "every item of the data must be in one block"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(guarantee, asked, message):
+    with pytest.raises(ParameterError, match=message):
+        pdanon.anonymize(FRAME, guarantee, **asked)
+
+
+def test_errors_of_input_are_raised():
+    with pytest.raises(HierarchyError):
+        pdanon.anonymize(FRAME, KmAnonymity(2, 2), hierarchy={"*": ["a", "b"]})
+    with pytest.raises(ColumnError):
+        pdanon.anonymize(FRAME, KmAnonymity(2, 2), "no such column")
+    with pytest.raises(ColumnError):
+        pdanon.anonymize(FRAME, KAnonymity(2, ["no such column"]))
+
+
+def test_no_release():
+    frame = frame_of([[SECRET], [SECRET, "b"], []])
+    with pytest.raises(InfeasibleError, match="no algorithm found a release") as caught:
+        pdanon.anonymize(frame, KmAnonymity(3, 2), hierarchy=2)
+    assert "8 of 9 algorithms tried, 8 of them found that there is none" in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+def test_an_attempt_is_kept():
+    with pytest.raises(InfeasibleError) as caught:
+        pdanon.anonymize(frame_of([["a"], ["a"], ["b"]]), KmAnonymity(2, 2), utility=[["a"], ["b"]])
+    assert not caught.value.partial.holds
+
+
+def test_what_fails_is_told():
+    """One way fails and another one does not: a bound of a tenth is too tight for these rows."""
+    result = pdanon.anonymize(FRAME, KKm(6, 2, QUASI), random_state=1)
+    reasons = result.tried.set_index("algorithm")["reason"]
+    assert "the first clusters lose more" in reasons["rum_bound, delta=0.1"]
+    assert not any(item in reason for reason in reasons.dropna() for item in ["'a'", "(a"])
+
+
+def test_without_memory_others_are_tried(monkeypatch):
+    def large(frame, column=None, *, k, m=2):
+        raise MemoryError(SECRET)
+
+    monkeypatch.setitem(ALGORITHMS, "pcta", large)
+    result = pdanon.anonymize(FRAME, KmAnonymity(3, 2))
+    assert result.tried["reason"][0] == "not enough memory"
+    assert result.parameters["algorithm"] == "coat"
+    monkeypatch.setitem(ALGORITHMS, "coat", large)
+    with pytest.raises(InfeasibleError, match="2 of 9 algorithms tried, 0 of them found") as caught:
+        pdanon.anonymize(FRAME, KmAnonymity(3, 2))
+    assert SECRET not in str(caught.value)
+
+
+# --- Time
+
+
+def test_nothing_is_done_in_time():
+    with pytest.raises(ParameterError, match="no algorithm found a release in the time") as caught:
+        pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=1e-9)
+    assert "where: time_limit\n  got:   1e-09 seconds" in str(caught.value)
+
+
+def test_the_first_is_stopped_too(monkeypatch):
+    monkeypatch.setitem(ALGORITHMS, "pcta", endless)
+    start = time.perf_counter()
+    with pytest.raises(ParameterError, match="no algorithm found a release in the time"):
+        pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=0.3)
+    assert time.perf_counter() - start < 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pcta", "coat"])
+def test_millions_of_itemsets_do_not_delay_the_end(data, name):
+    frame = pdanon.read_parquet(data / "quest_t40i10d100k_head10000.parquet")
+    algorithm(name)(frame.head(500), k=5, m=3)  # loads compiled code
+    start = time.perf_counter()
+    with pytest.raises(TimeLimitError), limited(1):
+        algorithm(name)(frame, k=5, m=3)
+    assert time.perf_counter() - start < 15
+
+
+def test_what_is_done_at_the_end_is_audited():
+    made = FRAME.txanon.pcta(k=3, m=3)
+    with limited(-1):
+        assert made.guarantee.audit(FRAME).rows_at_risk
+        assert pdanon.refine(FRAME, made).holds
+
+
+def endless(frame, column=None, *, k, m=2, progress=False):
+    with progress_bar(progress, "endless", "steps") as report:
+        while True:
+            time.sleep(0.001)
+            report(1)
+
+
+def test_work_that_takes_too_long_is_stopped(monkeypatch):
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2))  # loads compiled code
+    monkeypatch.setitem(ALGORITHMS, "coat", endless)
+    result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=2)
+    rows = result.tried.set_index("algorithm")
+    assert rows.loc["coat", "reason"] == "no time left: stopped"
+    assert rows.loc["coat", "seconds"] < 20
+    assert result.holds
+    assert result.parameters["algorithm"] == "pcta"
+
+
+def test_work_that_cannot_be_stopped_is_not_begun(monkeypatch):
+    """The others are taken to need a million times as long as the first, which is more than a minute."""
+    choice = CHOICES[Coherence]
+    first, *others = choice.ways
+    assert all(way.endless > 0 for way in others)
+    slow = replace(choice, ways=(first, *(replace(way, endless=1e6) for way in others)))
+    monkeypatch.setitem(CHOICES, Coherence, slow)
+    result = pdanon.anonymize(FRAME, Coherence(0.5, 2, 2, ["f"]))
+    reasons = result.tried["reason"].iloc[1:]
+    assert (reasons == "no time left: not started, as it could not be stopped").all()
+
+
+def test_solver_gets_what_is_left(monkeypatch):
+    seconds = []
+
+    def solver(frame, column=None, *, k, m=2, hierarchy, time_limit=60, progress=False):
+        seconds.append(time_limit)
+        return pdanon.apriori(frame, column, k=k, m=m, hierarchy=hierarchy)
+
+    monkeypatch.setitem(ALGORITHMS, "optimal", solver)
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=50)
+    assert 0 < seconds[0] < 25
+    assert seconds[1] == 5
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=8)
+    assert 0 < seconds[3] < 4
+
+
+def test_refinement_ends_at_the_limit_with_what_it_has():
+    made = FRAME.txanon.pcta(k=3, m=2)
+    with limited(-1):
+        refined = pdanon.refine(FRAME, made)
+    assert refined.holds
+    assert refined.loss["NCP"] == made.loss["NCP"]
+
+
+def test_refinement_that_was_ended_says_so(monkeypatch):
+    def slow(frame, result, **options):
+        time.sleep(3)
+        return pdanon.refine(frame, result, **options)
+
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2))  # loads compiled code
+    monkeypatch.setattr("pdanon.algorithms.choice.refine", slow)
+    result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=3)
+    refined = result.tried.iloc[3]
+    assert refined["reason"] == "no time left: ended with what it had"
+    assert refined["loss"] > 0
+
+
+def test_limits_end_with_their_block():
+    with progress_bar(False, "", "") as report:
+        with pytest.raises(TimeLimitError), limited(-1):
+            report(1)
+        report(1)
+
+
+def test_limits_within_a_limit_are_not_longer():
+    with limited(50), limited(100):
+        assert 0 < seconds_left() <= 50
+        with limited(10):
+            assert 0 < seconds_left() <= 10
+    with limited(-1), limited(10):
+        assert seconds_left() == 0
+        with pytest.raises(TimeLimitError):
+            check_time()
+    assert seconds_left() == math.inf
+
+
+def test_nothing_waits_for_the_limit():
+    start = time.perf_counter()
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=3600)
+    assert time.perf_counter() - start < 60
+
+
+def test_real_baskets(data):
+    frame = pdanon.read_parquet(data / "bms_webview1.parquet")
+    result = pdanon.anonymize(frame, KmAnonymity(5, 2))
+    assert result.holds
+    others = [each(frame, k=5).loss["NCP"] for each in (pdanon.pcta, pdanon.coat)]
+    assert result.loss["NCP"] < min(others)

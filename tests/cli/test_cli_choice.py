@@ -1,0 +1,105 @@
+"""The command line without an algorithm: what it tries, prints and refuses."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import SECRET, frame_of, rows_of
+from naive import itemsets as naive
+
+import pdanon
+from pdanon.cli import main as cli
+from pdanon.io.csv import to_csv
+from pdanon.io.parquet import read_parquet, to_parquet
+
+RICE, SALT, TEA = (f"{SECRET}-{name}" for name in ("rice", "salt", "tea"))
+ROWS = [{RICE, TEA}, {RICE, SALT}, {RICE, TEA}, {TEA}]
+FILES = ("anonymize", "in.parquet", "out.parquet")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A directory with data, and no stage that takes long."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "PATIENCE", 600)
+    to_parquet(frame_of(ROWS), "in.parquet")
+    to_csv(frame_of(ROWS), "in.csv", separator=" ")
+    to_parquet(frame_of([{RICE, SALT}]), "protect.parquet")
+
+
+def tried(out):
+    """The first word of each line of the table."""
+    lines = out.partition("Anonymized:")[0].splitlines()
+    assert lines[0].split() == ["algorithm", "loss", "seconds", "reason"]
+    return [line.split()[0].rstrip(",") for line in lines[1:]]
+
+
+def test_what_was_tried_is_printed_and_the_best_is_written(run):
+    code, out, err = run(*FILES, "-k", "2", "-m", "2", "--hierarchy", "2", "--mapping", "mapping.parquet")
+    assert (code, err) == (0, "")
+    assert tried(out)[:3] == ["pcta", "upcta", "coat"]
+    assert "needs utility" in out
+    best = pdanon.anonymize(frame_of(ROWS), pdanon.KmAnonymity(2, 2), hierarchy=2)
+    assert f"Anonymized: 4 rows, {best.parameters['algorithm']}" in out
+    assert rows_of(read_parquet("out.parquet")) == rows_of(best.frame)
+    assert read_parquet("mapping.parquet")["support"].tolist() == best.mapping["support"].tolist()
+
+
+@pytest.mark.parametrize("m", ["1", "2", "all", None])
+def test_known_items(run, m):
+    asked = () if m is None else ("-m", m)
+    assert run(*FILES, "-k", "3", *asked)[0] == 0
+    rows = rows_of(read_parquet("out.parquet"))
+    assert not naive.rare_itemsets(rows, 3, {"1": 1, "all": 3}.get(m, 2))
+
+
+def test_constraints(run):
+    code, out, _ = run(*FILES, "-k", "2", "--constraints", "protect.parquet")
+    assert code == 0
+    assert "PrivacyConstraints(constraints=1, k=2), audited" in out
+    assert "pcta, refined" in out
+
+
+def test_csv(run):
+    code, _, _ = run("anonymize", "in.csv", "out.csv", "-k", "2", "--column", "items", "--separator", " ")
+    assert code == 0
+
+
+def test_time_limit(run):
+    code, _, err = run(*FILES, "-k", "2", "--time-limit", "1e-9")
+    assert code == 2
+    assert "no algorithm found a release in the time that is given\n  where: time_limit" in err
+    code, _, err = run(*FILES, "-k", "2", "--time-limit", "0")
+    assert code == 2
+    assert "time_limit must be a number of seconds above 0" in err
+
+
+def test_the_search_of_an_algorithm_has_the_same_option(run):
+    asked = ("-k", "2", "--time-limit", "5")
+    assert run(*FILES, "--algorithm", "optimal", "--hierarchy", "2", *asked)[0] == 0
+    code, _, err = run(*FILES, "--algorithm", "pcta", *asked)
+    assert code == 2
+    assert "pcta does not take --time-limit\n  hint:  algorithms that do: optimal" in err
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "message"),
+    [
+        ((), 2, "-k is needed"),
+        (
+            ("-k", "2", "--sensitive", "a"),
+            2,
+            "--sensitive needs --algorithm\n  hint:  algorithms that do: apriori",
+        ),
+        (("-k", "2", "--refine"), 2, "--refine needs --algorithm"),
+        (("-k", "2", "--stream"), 2, "--stream needs --algorithm"),
+        (("-k", "2", "--constraints", "protect.parquet", "--hierarchy", "2"), 2, "uses hierarchy"),
+        (("-k", "1"), 2, "k must be an integer of at least 2"),
+        (("-k", "5"), 1, "no algorithm found a release"),
+    ],
+)
+def test_what_is_refused(run, tmp_path, asked, code, message):
+    before = {path.name for path in tmp_path.iterdir()}
+    got, out, err = run(*FILES, *asked)
+    assert (got, out) == (code, "")
+    assert message in err
+    assert {path.name for path in tmp_path.iterdir()} == before

@@ -1,0 +1,137 @@
+"""The command line as a process: who reads what it writes, and who interrupts it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+from conftest import frame_of
+
+import pdanon
+from pdanon.cli import main as cli
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="what closes and signals processes is of POSIX")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A directory with data and a policy."""
+    monkeypatch.chdir(tmp_path)
+    pdanon.to_parquet(frame_of([{"a", "b"}, {"a", "c"}, {"a", "b"}, {"b"}]), "in.parquet")
+    Path("policy.toml").write_text(POLICY)
+
+
+# --- Who reads
+
+
+POLICY = """
+input = "in.parquet"
+algorithm = "pcta"
+parameters = { k = 2 }
+[outputs]
+release = "out.parquet"
+[compare.algorithms.pcta]
+k = 2
+"""
+
+COMMANDS = {
+    "help": ("--help",),
+    "algorithms": ("algorithms",),
+    "risk": ("risk", "in.parquet", "-k", "2"),
+    "audit": ("audit", "in.parquet", "-k", "2"),  # does not hold: exit code 1
+    "anonymize": ("anonymize", "in.parquet", "out.parquet", "--algorithm", "pcta", "-k", "2"),
+    "run": ("run", "policy.toml"),
+    "compare": ("compare", "policy.toml"),
+}
+
+
+def with_output(name, output, **options):
+    """Run a command, with buffered output as users have it."""
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+    command = [sys.executable, "-m", "pdanon", *COMMANDS[name]]
+    return subprocess.run(
+        command, stdout=output, stderr=subprocess.PIPE, text=True, env=environment, check=False, **options
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.slow
+def test_nobody_reads_the_output(name):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = with_output(name, writer)
+    os.close(writer)
+    assert done.returncode == 141
+    assert "rror" not in done.stderr  # only what is going on, where it takes long
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.slow
+def test_output_cannot_be_written(name):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("there is no such device")
+    with open("/dev/full", "w") as full:
+        done = with_output(name, full)
+    assert done.returncode == 2
+    assert done.stderr.endswith("pdanon: error: No space left on device\n  where: standard output\n")
+
+
+@pytest.mark.parametrize(
+    "name", ["audit", *(pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS if name != "audit")]
+)
+def test_output_is_closed(name):
+    done = with_output(name, None, preexec_fn=lambda: os.close(1))
+    if name == "help":
+        assert done.returncode == 0
+        return
+    assert done.returncode == 2
+    assert "pdanon: error: the standard output is closed\n" in done.stderr
+    assert not Path("out.parquet").exists()
+
+
+def test_a_defect_is_no_verdict(run, monkeypatch):
+    for error, said in [(MemoryError(), "pdanon: error: not enough memory\n"), (IndexError(), "Traceback")]:
+        monkeypatch.setattr(cli, "_read", Mock(side_effect=error))
+        code, out, err = run("audit", "in.parquet", "-k", "2")
+        assert (code, out) == (2, "")
+        assert err.startswith(said)
+
+
+# --- Who interrupts
+
+
+def interrupted_at_the_start(*command):
+    """Ctrl-C while a module that takes long is imported: it is held back until the signal was sent."""
+    Path("hold").mkdir()
+    Path("hold/pandas.py").write_text("import sys, time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    paths = os.pathsep.join(["hold", os.path.dirname(os.path.dirname(pdanon.__file__))])
+    environment = os.environ | {"PYTHONPATH": paths}
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    running = subprocess.Popen([sys.executable, *command], env=environment, **both, preexec_fn=listening)
+    assert running.stdout.readline() == "importing\n"
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    return running.returncode, err
+
+
+def listening():
+    """SIGINT is not ignored, as it is in what a shell has put into the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+@pytest.mark.parametrize("command", [("-m", "pdanon"), ("pdanon",)])
+def test_interrupt_at_the_start(command):
+    Path("pdanon").write_text("import pdanon.cli")  # as the script that pip installs
+    assert interrupted_at_the_start(*command, "algorithms") == (130, "pdanon: interrupted\n")
+
+
+def test_interrupts_of_other_programs_are_their_own():
+    Path("program.py").write_text("import pdanon")
+    code, err = interrupted_at_the_start("program.py")
+    assert code == -signal.SIGINT
+    assert "KeyboardInterrupt" in err

@@ -1,0 +1,159 @@
+"""The command line on files larger than memory: the same release, and what makes no sense is refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import SECRET, frame_of, rows_of
+
+import pdanon
+from pdanon import stream
+from pdanon.cli import main as cli
+from pdanon.io.csv import to_csv
+from pdanon.io.parquet import read_parquet, to_parquet
+
+ROWS = [[f"{SECRET}-{item}" for item in row] for row in (["a", "b"], ["a", "c"], ["a", "b"], ["b"]) * 3]
+PCTA = ("--algorithm", "pcta", "-k", "4", "-m", "2")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """The same rows as two files in a directory, as one file, and as CSV."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "PATIENCE", 600)  # no stage takes long, also where kernels are compiled first
+    frame = frame_of(ROWS).assign(store=["north", "south"] * 6)
+    to_parquet(frame, "in.parquet")
+    to_csv(frame, "in.csv", separator=" ")
+    for number in range(2):
+        part = Path("baskets") / f"year={number}"
+        part.mkdir(parents=True)
+        to_parquet(frame[6 * number :][:6].reset_index(drop=True), part / "part.parquet")
+
+
+def released(target):
+    paths = [target] if target.is_file() else sorted(target.rglob("*.parquet"))
+    return pd.concat([read_parquet(path) for path in paths], ignore_index=True)
+
+
+SOURCES = {
+    "directory": ("baskets", 2),
+    "file": ("in.parquet", 1),
+    "wildcards": ("baskets/*/part.parquet", 2),
+    "uri": (None, 2),
+}
+
+
+@pytest.mark.parametrize(("source", "files"), SOURCES.values(), ids=SOURCES)
+def test_the_release_and_the_mapping_are_those_of_the_library(run, source, files):
+    source = Path("baskets").absolute().as_uri() if source is None else source
+    asked = ("--stream", source, "out", *PCTA, "--mapping", "map.csv")
+    code, out, err = run("anonymize", *asked)
+    assert (code, err) == (0, "")
+    expected = pdanon.pcta(frame_of(ROWS), k=4, m=2)
+    assert rows_of(released(Path("out"))) == rows_of(expected.frame)
+    mapping = pd.read_csv("map.csv", keep_default_na=False)
+    assert mapping["item"].tolist() == expected.mapping["item"].tolist()
+    assert mapping["generalized"].tolist() == expected.mapping["generalized"].tolist()
+    title, *lines = repr(expected).splitlines()
+    assert out.splitlines() == [title, *lines, f"  written    out, {files} files", "  mapping    map.csv"]
+
+
+def test_options_that_are_files_are_read(run):
+    pq.write_table(pa.table({"items": [[f"{SECRET}-b", f"{SECRET}-a"]]}), "rules.parquet")
+    asked = ("--algorithm", "pcta", "-k", "8", "--constraints", "rules.parquet")
+    assert run("anonymize", "--stream", "baskets", "out", *asked)[0] == 0
+    expected = pdanon.pcta(frame_of(ROWS), k=8, constraints=[[f"{SECRET}-b", f"{SECRET}-a"]])
+    assert rows_of(released(Path("out"))) == rows_of(expected.frame)
+
+
+def test_a_private_column_is_named(run):
+    ills = frame_of([[f"{SECRET}-{number % 3}"] for number in range(12)])["items"]
+    frame = frame_of(ROWS).assign(ills=ills)
+    to_parquet(frame, "two.parquet")
+    asked = ("--algorithm", "coherence", "-k", "4", "-p", "2", "--h", "0.5", "--private", "ills")
+    assert run("anonymize", "--stream", "two.parquet", "out.parquet", "--column", "items", *asked)[0] == 0
+    expected = pdanon.coherence(frame, "items", h=0.5, k=4, p=2, private="ills")
+    pd.testing.assert_frame_equal(released(Path("out.parquet")), expected.frame)
+
+
+WRONG = {
+    "csv source": (("in.csv", "out", *PCTA), "--stream takes no CSV\n  where: in.csv\n  hint:  only Parquet"),
+    "csv target": (("baskets", "out.csv", *PCTA), "--stream takes no CSV\n  where: out.csv"),
+    "report": (("baskets", "out", *PCTA, "--report", "page.html"), "--stream writes no report"),
+    "local recoding": (
+        ("baskets", "out", "--algorithm", "partition", "-k", "2", "--hierarchy", "2"),
+        "the algorithm needs all rows at once",
+    ),
+    "target exists": (("in.parquet", "in.csv.parquet", *PCTA), "the target exists"),
+    "target is a directory": (("in.parquet", "baskets", *PCTA), "argument OUT: 'baskets' is a directory"),
+    "target in nowhere": (("baskets", "new/out", *PCTA), "is in a directory that does not exist"),
+    "target within the source": (("baskets", "baskets/out", *PCTA), "the target is within the source"),
+    "mapping within the source": (
+        ("baskets", "out", *PCTA, "--mapping", "baskets/map.parquet"),
+        "the mapping is within the source",
+    ),
+    "mapping is the source": (
+        ("in.parquet", "out", *PCTA, "--mapping", "in.parquet"),
+        "two arguments name the same file",
+    ),
+    "mapping is the target": (
+        ("baskets", "out.parquet", *PCTA, "--mapping", "out.parquet"),
+        "two arguments name the same file",
+    ),
+    "no source": (("nowhere", "out", *PCTA), "there is no such file or directory"),
+    "no k": (("baskets", "out", "--algorithm", "pcta"), "pcta needs -k"),
+    "foreign option": (("baskets", "out", *PCTA, "--hierarchy", "5"), "pcta does not take --hierarchy"),
+    "column": (("baskets", "out", *PCTA, "--column", "none"), "column 'none' does not exist"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
+def test_wrong_usage_is_refused_and_nothing_written(run, arguments, message):
+    Path("in.csv.parquet").touch()
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    code, out, err = run("anonymize", "--stream", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(("source", "target"), [("baskets", "out.parquet"), ("in.parquet", "out")])
+def test_directories_need_the_option(run, source, target):
+    code, _, err = run("anonymize", source, target, *PCTA)
+    assert code == 2
+    assert "must end in .parquet or .csv" in err
+    assert "--stream" in err
+
+
+def test_exit_codes_are_those_of_tables(run, monkeypatch):
+    code, _, err = run("anonymize", "--stream", "baskets", "out", "--algorithm", "pcta", "-k", "100")
+    assert code == 1
+    assert "k is larger than the number of rows" in err
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(stream, "anonymize", interrupted)
+    assert run("anonymize", "--stream", "baskets", "out", *PCTA)[::2] == (130, "pdanon: interrupted\n")
+    assert not Path("out").exists()
+
+
+def test_long_runs_say_what_goes_on(run, monkeypatch):
+    monkeypatch.setattr(cli, "PATIENCE", 0)
+    code, _, err = run("anonymize", "--stream", "baskets", "out", *PCTA)
+    assert code == 0
+    assert "pdanon: running pcta ...\n" in err
+
+
+def test_as_a_process():
+    command = [sys.executable, "-m", "pdanon", "anonymize", "--stream", "baskets", "out", *PCTA]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert done.stdout.startswith("Anonymized: 12 rows, pcta\n")

@@ -1,0 +1,461 @@
+"""Reports: what they say, what they must not say, and that a browser shows them."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from html import escape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from conftest import SECRET, frame_of
+from frames import FRAMES
+
+import pdanon
+import pdanon.evaluation.report.page
+from pdanon.evaluation.report.drawing import _COLOURS
+from pdanon.evaluation.report.page import asked
+from pdanon.recoding.counts import changes, label_sizes
+
+ROWS = [{"rice", "tea"}, {"rice", "salt"}, {"rice", "tea"}, {"tea"}]
+VOID = {"meta", "wbr", "br", "link", "img", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """A page as a list of (tag, attributes) and the text of each element that has one."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open, self.elements, self.cells = [], [], []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+        if tag in ("th", "td", "h1", "h2", "h3", "p", "caption", "button"):
+            self.cells.append([tag, ""])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.elements.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.cells and self.cells[-1][0] in self.open:
+            self.cells[-1][1] += data
+
+    def texts(self, *tags):
+        return [text for tag, text in self.cells if tag in tags]
+
+    def attributes(self, *tags):
+        return [attributes for tag, attributes in self.elements if tag in tags]
+
+
+@pytest.fixture
+def frame():
+    return frame_of(ROWS).assign(store=list("nnss"))
+
+
+@pytest.fixture
+def result(frame):
+    return frame.txanon.pcta(k=2, m=2)
+
+
+def rows_below(page, heading):
+    """The cells of the table that follows a heading, row by row, the head first."""
+    cells = page.cells[page.cells.index(["h2", heading]) + 1 :]
+    end = next((i for i, (tag, _) in enumerate(cells) if tag == "h2"), len(cells))
+    cells = [text for tag, text in cells[:end] if tag in ("th", "td")]
+    text = "".join(f"<{cell}>" for cell in cells)
+    return cells, text
+
+
+# --- What it says
+
+
+def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
+    path = tmp_path / "release.html"
+    assert result.report(path, original=frame) is None
+    page = Page(path.read_text(encoding="utf-8"))
+    assert page.texts("h1", "h2") == [
+        "Release report",
+        "What was asked",
+        "The guarantee",
+        "Risk before and after",
+        "What was lost",
+        "What became of the items",
+        "What is published",
+        "What passed through unprotected",
+    ]
+    assert "✓ The release has its guarantee." in page.texts("p")
+    assert "KmAnonymity(k=2, m=2)" in page.texts("p")
+    assert rows_below(page, "What was asked")[0] == [
+        "parameter",
+        "value",
+        "algorithm",
+        "pcta",
+        "k",
+        "2",
+        "m",
+        "2",
+        "refine",
+        "False",
+    ]
+    # Before, salt alone finds one row of four.
+    assert rows_below(page, "Risk before and after")[0][5:] == [
+        *("1", "25 %", "25 %", "0 %", "0 %"),
+        *("2", "25 %", "25 %", "0 %", "0 %"),
+    ]
+    assert "<NCP><38.1 %>" in rows_below(page, "What was lost")[1]
+    assert rows_below(page, "What became of the items")[0][3:] == [
+        *("kept", "1", "3"),
+        *("generalized", "2", "4"),
+        *("suppressed", "0", "0"),
+    ]
+    assert rows_below(page, "What is published")[0][3:] == ["(rice,salt)", "2", "3", "tea", "1", "3"]
+    assert rows_below(page, "What passed through unprotected")[0] == ["column", "type", "store", "str"]
+
+
+def test_risk_that_is_left_is_explained(frame, result):
+    explained = "the guarantee promises something else"
+    assert explained not in pdanon.evaluation.report.page.render(result, original=frame)
+    result = frame.txanon.pcta(k=2, constraints=[["rice", "tea"]])
+    page = pdanon.evaluation.report.page.render(result)
+    assert rows_below(Page(page), "Risk of the release")[0][3:6] == [
+        "1",
+        "25 %",
+        "25 %",
+    ]  # salt is in one row
+    assert explained in page
+
+
+def test_risk_without_the_original_is_that_of_the_release(result):
+    page = Page(pdanon.evaluation.report.page.render(result))
+    cells, _ = rows_below(page, "Risk of the release")
+    assert cells[3:] == ["1", "0 %", "0 %", "2", "0 %", "0 %"]
+
+
+def test_a_release_without_its_guarantee_is_not_praised(result):
+    text = pdanon.evaluation.report.page.render(replace(result, holds=False))
+    assert "does NOT have its guarantee. Do not publish it." in text
+    assert "has its guarantee" not in text
+    assert "found to hold" not in text
+
+
+def test_classes_and_local_recodings(result):
+    classes = pd.DataFrame({"group": [0, 1], "size": [3, 1], "age": ["a", "b"]})
+    groups = pd.Series([0, 0, 0, 1], name="group")
+    result = replace(result, classes=classes, groups=groups)
+    assert "  classes    2, the smallest of 1 rows\n" in repr(result)
+    page = Page(pdanon.evaluation.report.page.render(result))
+    cells, _ = rows_below(page, "Classes of rows that are alike")
+    assert cells == ["", "number", "classes", "2", "rows", "4", "smallest", "1", "largest", "3"]
+    assert "An item counts once for each group of rows and each label that it became there." in page.texts(
+        "p"
+    )
+
+
+def test_index_that_has_a_name_passes_through(frame):
+    result = frame.set_axis(pd.Index(list("abcd"), name="person")).txanon.pcta(k=2, m=2)
+    assert (
+        "<person><index>"
+        in rows_below(Page(pdanon.evaluation.report.page.render(result)), "What passed through unprotected")[
+            1
+        ]
+    )
+
+
+def test_two_recoded_columns_are_measured_one_by_one(frame, result):
+    two = result.frame.assign(other=pdanon.as_itemsets([["x"], ["x"], ["y"], ["y"]]))
+    page = Page(pdanon.evaluation.report.page.render(replace(result, frame=two)))
+    assert page.texts("h2").count("Risk of the release") == 2
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_every_kind_of_frame_has_a_page(kind, monkeypatch):
+    monkeypatch.setattr(pdanon.report, "svg", lambda draw, description: "")
+    frame = FRAMES[kind]()
+    try:
+        result = frame.txanon.pcta(column="items" if "items" in frame else 5, k=2, m=2)
+    except pdanon.InfeasibleError:
+        pytest.skip("no release")
+    page = Page(pdanon.evaluation.report.page.render(result, original=frame))
+    items = result.mapping["item"].nunique()
+    assert changes(result.mapping)["items"].sum() == items
+    assert label_sizes(result.mapping).sum() == items
+    assert page.texts("h1") == ["Release report"]
+
+
+# --- What it must not say
+
+
+def test_no_item_that_was_removed(tmp_path):
+    rows = [{SECRET, "a"}, {"a", "b"}, {"a", "b"}, {"b", "c"}, {"c"}]
+    frame = frame_of(rows)
+    tree = {"all": {"A": ["a", SECRET], "B": ["b", "c"]}}
+    generalized = frame.txanon.apriori(k=2, m=2, hierarchy=tree)
+    blocks = [["a"], ["b"], ["c"], [SECRET]]
+    suppressed = frame.txanon.coat(k=2, m=1, utility=blocks, max_suppressed=1.0)
+    assert generalized.mapping["generalized"].tolist()[-1] == "A"
+    assert suppressed.mapping["generalized"].isna().tolist()[-1]
+    for result in (generalized, suppressed):
+        path = tmp_path / "release.html"
+        result.report(path, original=frame)
+        assert SECRET.encode() not in path.read_bytes()
+        assert SECRET not in result._repr_html_() + repr(result)
+
+
+def test_no_item_that_was_asked_about(result):
+    table = pd.DataFrame({"item": [SECRET], "weight": [1.0]})
+    parameters = {
+        **{"algorithm": "pcta", "k": 2, "m": None, "weights": table, "utility": [[SECRET], ["a"]]},
+        **{"sensitive": SECRET, "constraints": pdanon.as_itemsets([[SECRET]]), "rules": [(SECRET, "tea")]},
+        **{"hierarchy": f"/home/{SECRET}.csv", "criterion": "mm", "quasi": ["store"], "private": "store"},
+        **{"random_state": None, "tree": pdanon.Hierarchy.from_dict({"*": [SECRET, "a"]}), "none": ()},
+    }
+    result = replace(result, parameters=parameters)
+    assert SECRET not in pdanon.evaluation.report.page.render(result)
+    assert asked(result) == {
+        **{"algorithm": "pcta", "k": "2", "m": "all items of a row", "weights": "1 given"},
+        **{"utility": "2 given", "sensitive": "given", "constraints": "1 given", "rules": "1 given"},
+        **{"hierarchy": "given", "criterion": "mm", "quasi": "store", "private": "store"},
+        **{"tree": "2 leaves, height 1", "none": "0 given"},
+    }
+
+
+def test_no_row_of_the_data(frame):
+    result = frame.assign(note=[f"{SECRET}-{row}" for row in range(4)]).txanon.pcta(k=2, m=2)
+    assert SECRET not in pdanon.evaluation.report.page.render(result)
+
+
+def test_audit_shows_no_threat():
+    audit = frame_of([{SECRET}, {"a"}, {"a"}]).txanon.audit(pdanon.KmAnonymity(k=2, m=1))
+    page = Page(audit._repr_html_())
+    assert page.texts("th", "td") == [
+        *("guarantee", "KmAnonymity(k=2, m=1)", "verdict", "does not hold", "at risk", "1 rows")
+    ]
+    assert SECRET not in audit._repr_html_()
+
+
+def test_notebook_view_says_what_repr_says(result):
+    said = " ".join(" ".join(Page(result._repr_html_()).texts("caption", "th", "td")).split())
+    assert said == " ".join(repr(result).split())
+
+
+# --- How it is written
+
+
+def test_text_is_never_markup():
+    evil = '<script>alert("1")</script>'
+    frame = frame_of([{evil, "a&b"}, {evil, "a&b"}]).rename(columns={"items": f"items{evil}"})
+    frame.insert(0, f"column{evil}", "x")
+    result = frame.txanon.pcta(k=2, m=2)
+    result = replace(result, parameters={"algorithm": evil, evil: 1})
+    page = Page(pdanon.evaluation.report.page.render(result, original=frame))
+    assert len(page.attributes("script")) == 1
+    assert evil in page.texts("th")
+    assert "a&b" in page.texts("th")
+    assert f"column{evil}" in page.texts("th")
+    assert f"Labels in the column items{evil} (2)" in page.texts("caption")
+    assert evil not in result._repr_html_()
+
+
+def test_page_needs_nothing_else(frame, result):
+    text = pdanon.evaluation.report.page.render(result, original=frame)
+    page = Page(text)
+    assert not {tag for tag, _ in page.elements} & {"link", "img", "iframe", "object", "image"}
+    assert not any("src" in attributes for _, attributes in page.elements)
+    assert all(a.get(name, "#").startswith("#") for _, a in page.elements for name in ("href", "xlink:href"))
+    assert re.findall(r"url\((?!#|&quot;#)", text) == []
+    assert "@import" not in text
+    assert "default-src 'none'" in page.attributes("meta")[1]["content"]
+
+
+def test_page_is_well_built(frame, result):
+    text = pdanon.evaluation.report.page.render(result, original=frame)
+    page = Page(text)
+    assert page.attributes("html") == [{"lang": "en"}]
+    assert "width=device-width, initial-scale=1" in [a.get("content") for a in page.attributes("meta")]
+    assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)] == ["h1"] + ["h2"] * 7
+    assert all("scope" in attributes for attributes in page.attributes("th"))
+    assert len(page.attributes("caption")) == len(page.attributes("table"))
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len(set(ids)) > 3
+    pictures = page.attributes("svg")
+    assert [picture["role"] for picture in pictures] == ["img"] * 3
+    assert len({picture["aria-label"] for picture in pictures}) == 3
+    assert "prefers-color-scheme: dark" in text
+    assert "@media print" in text
+    drawn = text.partition("</style>")[2]
+    assert not set(_COLOURS) & set(re.findall("#[0-9a-f]{6}", drawn))  # all became those of the page
+    assert "currentColor" in drawn
+    assert "var(--bar)" in drawn
+
+
+def test_same_release_gives_the_same_bytes(frame, tmp_path):
+    program = (
+        "import sys, pdanon; frame = pdanon.read_parquet('in.parquet')\n"
+        "frame.txanon.pcta(k=2, m=2).report(sys.argv[1], original=frame)"
+    )
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    for name in ("a.html", "b.html"):
+        subprocess.run([sys.executable, "-c", program, name], cwd=tmp_path, check=True)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_user_settings_of_matplotlib_are_left_alone(result):
+    from matplotlib import pyplot, rc_context
+
+    before = pyplot.get_fignums()
+    with rc_context({"font.size": 33, "svg.fonttype": "path"}):
+        inside = pdanon.evaluation.report.page.render(result)
+        assert pyplot.rcParams["font.size"] == 33
+    assert inside == pdanon.evaluation.report.page.render(result)
+    assert pyplot.get_fignums() == before
+
+
+def test_without_matplotlib_there_are_tables_only(tmp_path):
+    program = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import pandas as pd, pdanon\n"
+        "pd.DataFrame({'items': [['a'], ['a']]}).txanon.pcta(k=2).report('release.html')"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+    page = Page((tmp_path / "release.html").read_text(encoding="utf-8"))
+    assert page.attributes("svg") == page.attributes("figure") == []
+    assert len(page.attributes("table")) == 6
+
+
+def test_path_that_cannot_be_written(result, tmp_path):
+    for path in (tmp_path / "nowhere" / "release.html", tmp_path):
+        with pytest.raises(pdanon.FormatError, match="the report cannot be written") as caught:
+            result.report(path)
+        assert str(path) in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_existing_file_stays_whole(frame, result, tmp_path, monkeypatch):
+    path = tmp_path / "release.html"
+    path.write_text("before")
+    with pytest.raises(pdanon.ParameterError, match="not the same rows"):
+        result.report(path, original=frame.head(2))
+
+    def full(*arguments):
+        raise OSError(28, "no space left")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(pdanon.FormatError, match="the report cannot be written"):
+        result.report(path)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# --- In a browser
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Open a page in headless Chromium: what it prints, and what the page and its console say."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        pytest.skip("no Chromium")
+    profile = tmp_path_factory.mktemp("profile")
+
+    def run(path, *flags):
+        command = [program, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
+        command += ["--enable-logging=stderr", "--hide-scrollbars", "--disable-background-networking"]
+        done = subprocess.run(
+            [*command, *flags, path.as_uri()], capture_output=True, text=True, check=True, timeout=120
+        )
+        return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+    return run
+
+
+@pytest.fixture
+def page(tmp_path):
+    """The report of a release with several labels."""
+    frame = frame_of([{"a", "b"}, {"a", "c"}, {"a", "b", "d"}, {"b", "d"}, {"c", "e"}, {"e"}])
+    path = tmp_path / "release.html"
+    frame.txanon.pcta(k=2, m=1).report(path, original=frame)
+    return path
+
+
+def free(path, script=""):
+    """A copy of a page, in which other scripts may run as well."""
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", path.read_text(encoding="utf-8"))
+    copy = path.with_name("free.html")
+    copy.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
+    return copy
+
+
+def test_browser_has_nothing_to_complain_about(browser, page):
+    dom, console = browser(page, "--dump-dom")
+    assert console == []
+    assert "<button" in dom  # the script ran: its hash is that of the policy
+
+
+def test_policy_keeps_scripts_and_requests_out(browser, page):
+    evil = '<script>document.title = "evil"</script><img src="https://example.org/a.png">'
+    page.write_text(page.read_text(encoding="utf-8").replace("</main>", f"{evil}</main>"), encoding="utf-8")
+    dom, console = browser(page, "--dump-dom")
+    assert "<title>Release report</title>" in dom
+    assert any("script" in line for line in console)
+    assert any("img-src" in line for line in console)
+
+
+def sorted_labels(dom):
+    table = dom[dom.index('<table class="sortable">') :].partition("</table>")[0]
+    heads = re.findall(r"<th [^>]*>(?=<button)", table)
+    rows = re.findall(r'<th scope="row">(.*?)</th>(?:<td[^>]*>(\d+)</td>)(?:<td[^>]*>(\d+)</td>)', table)
+    return [re.search('aria-sort="(.*?)"', head) for head in heads], rows
+
+
+def test_tables_are_sorted_by_buttons(browser, page):
+    click = "document.querySelectorAll('table.sortable th button')[{}].click();"
+    _, before = sorted_labels(browser(page, "--dump-dom")[0])
+    assert len(before) >= 3
+    for clicks, column, direction in [
+        ((2,), 2, "ascending"),
+        ((0, 2, 2), 2, "descending"),
+        ((0,), 0, "ascending"),
+    ]:
+        script = "".join(click.format(number) for number in clicks)
+        states, rows = sorted_labels(browser(free(page, script), "--dump-dom")[0])
+        assert [state and state.group(1) for state in states] == [
+            direction if number == column else None for number in range(3)
+        ]
+        keys = [row[column] if column == 0 else int(row[column]) for row in rows]
+        assert keys == sorted(keys, reverse=direction == "descending")
+        assert sorted(rows) == sorted(before)
+
+
+def test_phone_needs_no_sideways_scrolling(browser, page):
+    script = "document.title = document.querySelector('iframe').contentDocument.documentElement.scrollWidth"
+    frame = f'<iframe width="375" height="900" srcdoc="{escape(page.read_text(encoding="utf-8"))}"></iframe>'
+    wrapper = page.with_name("phone.html")
+    wrapper.write_text(f'<!DOCTYPE html><body onload="{script}">{frame}', encoding="utf-8")
+    dom, _ = browser(wrapper, "--dump-dom")
+    assert int(re.search(r"<title>(\d+)</title>", dom).group(1)) <= 375
+
+
+def test_light_and_dark_are_drawn(browser, page):
+    from matplotlib.image import imread
+
+    brightness = []
+    for scheme in (1, 0):
+        picture = page.with_name(f"{scheme}.png")
+        browser(page, f"--blink-settings=preferredColorScheme={scheme}", f"--screenshot={picture}")
+        pixels = imread(picture)[..., :3]
+        assert pixels.std() > 0.03  # not blank
+        brightness.append(float(pixels.mean()))
+    assert brightness[0] > 0.85
+    assert brightness[1] < 0.25

@@ -1,0 +1,221 @@
+"""(k,k^m)-anonymity and (k,l^m)-diversity: audits find what counting every itemset of every row finds."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import SECRET, frame_of, row_lists
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import rt as naive
+
+import pdanon
+from pdanon import KAnonymity, KKm, KLm, KmAnonymity
+
+QUASI = st.lists(st.tuples(st.sampled_from([1, 2, None]), st.sampled_from("xy")), min_size=9, max_size=9)
+
+
+def frame_with(lists, quasi, missing=()):
+    """Rows as pairs of quasi-identifiers and items, and as a frame, where some empty rows are missing."""
+    lists = [None if i in missing and not row else row for i, row in enumerate(lists)]
+    rows, frame = [*zip(quasi, lists, strict=False)], frame_of(lists)
+    frame["age"] = pd.array([age for (age, _), _ in rows], dtype="Int64")
+    frame["sex"] = pd.Series([sex for (_, sex), _ in rows], dtype="str")
+    return rows, frame
+
+
+def left_out(*items):
+    """The mapping of a release that lacks some items."""
+    columns = {"group": 0, "item": items, "generalized": None}
+    return pd.DataFrame(columns, index=range(len(items))).astype(
+        {"item": "string[pyarrow]", "generalized": "string[pyarrow]"}
+    )
+
+
+def listed(threats):
+    """Support and reason by quasi-identifiers and itemset; each is listed once."""
+    ages = [None if pd.isna(age) else age for age in threats["age"]]
+    itemsets = map(frozenset, pa.chunked_array(threats["itemset"]).to_pylist())
+    keys = [*zip(zip(ages, threats["sex"], strict=True), itemsets, strict=True)]
+    assert len(set(keys)) == len(keys)
+    return dict(zip(keys, zip(threats["support"], threats["why"], strict=True), strict=True))
+
+
+@settings(max_examples=90)
+@given(
+    row_lists(items="abcd", longest=4, most=9),
+    QUASI,
+    st.integers(2, 3),
+    st.none() | st.integers(1, 3),
+    st.sets(st.integers(0, 8)),
+)
+def test_the_same_as_counting_every_itemset(lists, quasi, k, m, missing):
+    rows, frame = frame_with(lists, quasi, missing)
+    audit = frame.txanon.audit(KKm(k, m, ["age", "sex"]))
+    broken = naive.kkm_broken(rows, k, m)
+    assert audit.rows_at_risk == sum(map(bool, broken))
+    if m is not None:
+        assert listed(audit.threats) == naive.minimal(broken)
+    else:  # classes below k rows, and the rare rows of the others
+        whole = {
+            (own, items): (naive.matches(rows, own, items), "rare")
+            for own, items in rows
+            if items and naive.matches(rows, own, frozenset()) >= k > naive.matches(rows, own, items)
+        }
+        small = {key: value for each in broken for key, value in each.items() if not key[1]}
+        assert listed(audit.threats) == whole | small
+    if audit.holds:
+        assert frame.txanon.audit(KAnonymity(k, ["age", "sex"])).holds
+        assert frame.txanon.audit(KmAnonymity(k, m)).holds
+
+
+@settings(max_examples=90)
+@given(
+    row_lists(items="abst", longest=4, most=9),
+    QUASI,
+    st.integers(2, 3),
+    st.integers(2, 3),
+    st.none() | st.integers(1, 2),
+)
+def test_the_same_with_sensitive_items(lists, quasi, k, diversity, m):
+    rows, frame = frame_with(lists, quasi)
+    guarantee = KLm(k, diversity, m, ["age", "sex"], ["s", "t"])
+    lacking = sorted(set("st").difference(*lists))
+    if lacking:
+        with pytest.raises(pdanon.ParameterError, match="does not occur"):
+            frame.txanon.audit(guarantee)
+    audit = frame.txanon.audit(guarantee.with_mapping(left_out(*lacking)))
+    broken = naive.klm_broken(rows, k, diversity, m, frozenset("st"))
+    assert audit.rows_at_risk == sum(map(bool, broken))
+    assert listed(audit.threats) == naive.minimal(broken)
+
+
+@pytest.mark.parametrize("diversity", [10, 2**62, 2**63 - 1, 10**30])
+def test_one_in_more_rows_than_there_are_is_none(diversity):
+    """However often the sensitive item occurs: twice a quarter of all integers is none of them."""
+    rows = [["s", "a"], ["s", "a"], ["a"], ["a"], ["a"]]
+    frame = pd.DataFrame({"age": 1, "items": pd.Series(rows, dtype=object)})
+    guarantee = KLm(2, diversity, 2, ["age"], ["s"])
+    assert frame.txanon.audit(guarantee).rows_at_risk == 5
+    asked = {"quasi": ["age"], "transaction": "apriori", "hierarchy": {"*": ["a"]}, "sensitive": ["s"]}
+    released = frame.txanon.rfirst(k=2, l=diversity, random_state=0, **asked)
+    assert not any("s" in row for row in released.frame["items"])
+    assert released.frame.txanon.audit(released.guarantee).holds
+    assert released.frame.txanon.audit(guarantee.with_mapping(released.mapping)).holds
+    with pytest.raises(pdanon.ParameterError, match="does not occur"):
+        released.frame.txanon.audit(guarantee)
+
+
+@settings(max_examples=40)
+@given(row_lists(items="abcdef", longest=5, most=9), QUASI, st.none() | st.integers(1, 3))
+def test_several_list_columns_are_one_transaction(lists, quasi, m):
+    rows, frame = frame_with(lists, quasi)
+    whole = frame.txanon.audit(KKm(2, m, ["age", "sex"]))
+    letters = [pd.Series([[*row & set(part)] for row in lists], dtype=object) for part in ("abc", "def")]
+    numbers = letters[1].map(lambda row: [ord(item) for item in row])
+    two = frame.drop(columns="items").assign(left=letters[0], right=numbers)
+    audit = pdanon.audit(two, KKm(2, m, ["age", "sex"], columns=["left", "right"]))
+    assert audit.rows_at_risk == whole.rows_at_risk == sum(map(bool, naive.kkm_broken(rows, 2, m)))
+    assert [*audit.threats["support"]] == [*whole.threats["support"]]
+    renamed = {letter: f"0: {letter}" if letter in "abc" else f"1: {ord(letter)}" for letter in "abcdef"}
+    itemsets = pa.chunked_array(whole.threats["itemset"]).to_pylist()
+    expected = [{renamed[item] for item in itemset} for itemset in itemsets]
+    assert [*map(set, audit.threats["itemset"])] == expected
+
+
+# Figures of the RT paper: classes, and the items of each row; G and H are not protected.
+ORIGINAL = ["EFBG", "EFDH", "BCEG", "FDH", "EG", "AFH"]
+FIGURES = {
+    "1b": ([0, 0, 1, 1, 2, 2], {0: ["ABCD"], 1: ["ABCD"], 2: ["ABCD"]}, 4),
+    "2a": ([0, 0, 1, 1, 2, 2], {0: ["BD"], 1: ["BCF", "DE"], 2: ["AEF"]}, 0),
+    "2b": ([0] * 6, {0: ["ABCD"]}, 0),
+    "2c": ([0, 0, 0, 0, 1, 1], {0: ["BCD"], 1: ["AEF"]}, 0),
+    "2d": ([0, 0, 1, 1, 0, 0], {0: ["ABD"], 1: ["BCF", "DE"]}, 0),
+}
+
+
+def published(classes, merged, unprotected):
+    rows = []
+    for items, group in zip(ORIGINAL, classes, strict=True):
+        of_item = {item: label for label in merged[group] for item in label}
+        rows.append({of_item.get(item, item) for item in items if unprotected or item not in "GH"})
+    return frame_of(rows).assign(cluster=classes)
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_published_figures(figure):
+    classes, merged, at_risk = FIGURES[figure]
+    guarantee = KKm(2, 2, ["cluster"])
+    assert published(classes, merged, False).txanon.audit(guarantee).rows_at_risk == at_risk
+    assert not published(classes, merged, True).txanon.audit(guarantee).holds
+
+
+def test_neither_of_the_two_alone():
+    frame = frame_of([{"a"}, {"b"}, {"a"}, {"b"}]).assign(sex=list("ffmm"))
+    assert frame.txanon.audit(KAnonymity(2, ["sex"])).holds
+    assert frame.txanon.audit(KmAnonymity(2, 2)).holds
+    assert frame.txanon.audit(KKm(2, 2, ["sex"])).rows_at_risk == 4
+
+
+@pytest.mark.parametrize("guarantee", [KKm(2, 2, ["sex"]), KLm(2, 2, 2, ["sex"], ["x"], left_out("x"))])
+def test_no_rows(guarantee):
+    audit = frame_of([]).assign(sex=pd.Series([], dtype="str")).txanon.audit(guarantee)
+    assert audit.holds
+    assert [*audit.threats.columns] == ["sex", "itemset", "support", "why"]
+    assert len(audit.threats) == 0
+
+
+def test_columns_may_be_named_like_those_of_the_threats():
+    frame = frame_of([{"a"}, {"b"}, {"b"}]).assign(why=["u", "v", "v"], support=1, group=["p", "q", "q"])
+    threats = frame.txanon.audit(KKm(2, 1, ["why", "support", "group"])).threats
+    assert [*threats.columns] == ["why", "support", "group", "itemset", "support", "why"]
+    assert threats.iloc[0, [0, 4, 5]].tolist() == ["u", 1, "class"]
+
+
+def test_a_sensitive_item_that_does_not_occur_proves_nothing_unless_it_was_left_out():
+    frame = frame_of([{"a"}, {"a"}]).assign(sex="f")
+    guarantee = KLm(2, 2, 2, ["sex"], [SECRET, "b"])
+    for told in (guarantee, guarantee.with_mapping(left_out("b"))):
+        with pytest.raises(pdanon.ParameterError, match="does not occur") as caught:
+            frame.txanon.audit(told)
+        assert SECRET not in str(caught.value) + repr(told)
+    assert frame.txanon.audit(guarantee.with_mapping(left_out(SECRET, "b"))).holds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((1, 2, ["sex"]), pdanon.ParameterError),
+        ((2, 0, ["sex"]), pdanon.ParameterError),
+        ((2, 2, "sex"), pdanon.ParameterError),
+        ((2, 2, []), pdanon.ParameterError),
+        ((2, 2, ["nowhere"]), pdanon.ColumnError),
+        ((2, 2, ["items"]), pdanon.ColumnError),
+        ((2, 2, ["sex"], "items"), pdanon.ParameterError),
+        ((2, 2, ["sex"], []), pdanon.ParameterError),
+        ((2, 2, ["sex"], ["items", "items"]), pdanon.ParameterError),
+        ((2, 2, ["sex"], ["items", "nowhere"]), pdanon.ColumnError),
+        ((2, 2, ["sex"], ["items", "sex"]), pdanon.ItemsetDtypeError),
+    ],
+)
+def test_refusals(arguments, error):
+    frame = frame_of([{"a"}]).assign(sex="f")
+    with pytest.raises(error):
+        frame.txanon.audit(KKm(*arguments))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (2, 1, 2, ["sex"], ["x"]),
+        (2, 2, 0, ["sex"], ["x"]),
+        (1, 2, 2, ["sex"], ["x"]),
+        (2, 2, 2, [], ["x"]),
+        (2, 2, 2, ["sex"], []),
+        (2, 2, 2, ["sex"], "x"),
+    ],
+)
+def test_refusals_with_sensitive_items(arguments):
+    with pytest.raises(pdanon.ParameterError):
+        KLm(*arguments)

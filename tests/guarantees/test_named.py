@@ -1,0 +1,223 @@
+"""Items that a guarantee names: published as themselves or not at all, whatever a label looks like."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import SECRET, frame_of
+from hypothesis import given
+from hypothesis import strategies as st
+from test_kkm import left_out
+
+import pdanon
+from pdanon import Coherence, KKm, KLm, KmAnonymity, LmDiversity, ParameterError, PublicK
+from pdanon.algorithms.rt import RT
+from pdanon.guarantees.named import label_members
+from pdanon.recoding.recoding import set_labels
+
+TEXTS = st.lists(st.text(alphabet="ab,()\\\0\n", max_size=4), min_size=1, max_size=6, unique=True)
+NAMED = {
+    "KLm": lambda items: KLm(2, 2, 1, ["sex"], items),
+    "LmDiversity": lambda items: LmDiversity(2, 1, items, 2),
+    "Coherence": lambda items: Coherence(0.5, 2, 1, items),
+    "PublicK": lambda items: PublicK(2, items),
+}
+OWN = {"rum_bound": {"delta": 1.0}, "tum_bound": {"delta": 1.0}, "rfirst": {}, "tfirst": {"parts": 1}}
+guarantees = pytest.mark.parametrize("make", NAMED.values(), ids=NAMED)
+
+
+def people(*rows):
+    return frame_of(rows).assign(sex="f")
+
+
+def mapping_of(became):
+    return pd.DataFrame({"group": 0, "item": [*became], "generalized": [*became.values()]}, dtype="str")
+
+
+# --- labels of sets are read as they were written
+
+
+@given(TEXTS, st.data())
+def test_labels_are_read_as_they_were_written(texts, data):
+    owner = data.draw(st.lists(st.integers(0, 2), min_size=len(texts), max_size=len(texts)))
+    sets = [[code for code, own in enumerate(owner) if own == each] for each in sorted({*owner})]
+    members = np.array([code for each in sets for code in each])
+    labels = set_labels(pa.array(texts), members, np.array([len(each) for each in sets])).to_pylist()
+    for label, each in zip(labels, sets, strict=True):
+        if len(each) > 1:
+            assert label_members(label) == [texts[code] for code in each]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a",
+        "a,b",
+        "(a)",
+        "()",
+        "(a,b",
+        "a,b)",
+        "((a,b)",
+        "(a,b))",
+        "(a,b),c",
+        "(a,(b,c))",
+        "(a\\,b)",
+        "(a,b\\)",
+    ],
+)
+def test_other_texts_are_no_sets(text):
+    assert label_members(text) == []
+
+
+# --- audits
+
+
+@guarantees
+@pytest.mark.parametrize(
+    "label",
+    ["(flu,gout)", "((flu,gout))", "(a\\,b,flu,z\\))", "(,flu)"],
+    ids=["set", "twice", "escaped", "empty"],
+)
+def test_a_member_of_a_set_is_refused(make, label):
+    """Also where the item is in other rows as itself: its rows would be too few."""
+    rows = [[label], [label], ["flu"], ["flu"], *[["t"]] * 4]
+    with pytest.raises(ParameterError, match="member of a published set") as caught:
+        people(*rows).txanon.audit(make(["flu"]))
+    assert "1 of 1 items, in 1 labels" in str(caught.value)
+    assert "flu" not in str(caught.value)
+
+
+@guarantees
+def test_other_sets_are_not_refused(make):
+    rows = [["(a,b)"], ["(a,b)"], ["flu"], ["flu"], ["(a,flu\\,b)"], ["(a,flu\\,b)"], *[["flu gout"]] * 2]
+    assert people(*rows).txanon.audit(make(["flu"])).holds
+
+
+@guarantees
+def test_an_item_that_looks_like_a_set_is_none_if_the_mapping_says_so(make):
+    label = "(flu,gout)"
+    frame = people(["flu"], ["flu"], *[[label]] * 4)
+    guarantee = make(["flu"]).with_mapping(mapping_of({"flu": "flu", label: label}))
+    assert frame.txanon.audit(guarantee).holds
+    with pytest.raises(ParameterError, match="member of a published set"):
+        people(["(flu,t)"], *frame["items"]).txanon.audit(guarantee)
+
+
+@guarantees
+def test_a_mapping_in_which_such_an_item_became_another_is_refused(make):
+    for label in ("(flu,gout)", "illness"):
+        with pytest.raises(ParameterError, match="has become something else") as caught:
+            make([SECRET]).with_mapping(mapping_of({SECRET: label, "gout": label}))
+        assert SECRET not in str(caught.value)
+
+
+def test_an_item_that_the_mapping_shows_somewhere_is_not_left_out():
+    partly = pd.DataFrame(
+        {"group": [0, 1], "item": ["flu", "flu"], "generalized": [None, "flu"]}, dtype="str"
+    )
+    frame, guarantee = people(["t"], ["t"]), NAMED["KLm"](["flu"])
+    with pytest.raises(ParameterError, match="does not occur"):
+        frame.txanon.audit(guarantee.with_mapping(partly))
+    assert frame.txanon.audit(guarantee.with_mapping(partly.head(1))).holds
+
+
+@guarantees
+def test_what_is_no_mapping_is_refused(make):
+    for wrong in ("mapping", mapping_of({}).drop(columns="item")):
+        with pytest.raises(ParameterError, match="mapping"):
+            make(["flu"]).with_mapping(wrong)
+
+
+def test_items_of_a_misspelt_name_prove_nothing():
+    frame = people(["flu"], ["t"], ["t"], ["t"])
+    for make in (NAMED["KLm"], NAMED["LmDiversity"], NAMED["Coherence"]):
+        with pytest.raises(ParameterError, match="not occur"):
+            frame.txanon.audit(make(["Flu"]))
+
+
+# --- diversity of labels is diversity of items
+
+
+def test_labels_of_a_row_that_share_an_item_are_refused():
+    """Who knows `a` finds the rows with either label: two of three have `s`."""
+    frame = frame_of([["(a,b)", "s"], ["(a,b)", "(a,c)"], ["(a,c)", "s"], ["t"]])
+    with pytest.raises(ParameterError, match="labels of a row share an item"):
+        frame.txanon.audit(LmDiversity(2, 1, ["s"]))
+    apart = frame_of([["(a,b)", "s"], ["(a,b)", "c"], ["(a,c)", "s"], ["(a,c)"], ["t"]])
+    assert apart.txanon.audit(LmDiversity(2, 1, ["s"])).holds
+    with pytest.raises(ParameterError, match="share an item"):
+        frame_of([["(a,b)", "a"], ["s"], ["t"]]).txanon.audit(LmDiversity(2, 1, ["s"]))
+
+
+def test_a_label_that_a_row_repeats_shares_nothing_with_itself():
+    frame = pd.DataFrame({"items": [["(a,b)", "(a,b)"]] * 2 + [["s"]]})
+    assert frame.txanon.audit(LmDiversity(2, 1, ["s"])).holds
+
+
+# --- releases
+
+
+@pytest.mark.parametrize("name", RT)
+def test_a_release_knows_what_it_left_out(name):
+    """All rows of one class have the first item, so it cannot be shown; the second is in one of four."""
+    frame = people(*[[SECRET, "t"]] * 3, [SECRET, "t", "gout"])
+    asked = {"transaction": "apriori", "hierarchy": {"*": ["t", "u"]}, "sensitive": [SECRET, "gout"], "l": 2}
+    result = RT[name](frame, k=2, m=1, quasi=["sex"], **asked, **OWN[name])
+    assert [*map(set, result.frame["items"])] == [{"t"}] * 3 + [{"t", "gout"}]
+    assert SECRET not in repr(result.guarantee)
+    assert result.guarantee == KLm(2, 2, 1, ["sex"], [SECRET, "gout"])
+    for guarantee in (result.guarantee, pickle.loads(pickle.dumps(result.guarantee))):
+        assert result.frame.txanon.audit(guarantee).holds
+    with pytest.raises(ParameterError, match="does not occur"):
+        result.frame.txanon.audit(KLm(2, 2, 1, ["sex"], [SECRET, "gout"]))
+
+
+def test_hierarchies_may_have_nodes_that_look_like_sets():
+    frame = frame_of([["a"], ["b"], ["a", "s"], ["b"], ["c"], ["c"], ["c", "s"]])
+    result = frame.txanon.apriori(
+        k=3, m=1, hierarchy={"*": {"(s,c)": ["a", "b"], "(c,s)": ["c"]}}, sensitive=["s"], l=2
+    )
+    assert result.frame.txanon.audit(result.guarantee).holds
+
+
+# --- what a row repeats is seen
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        KmAnonymity(2, 2),
+        KmAnonymity(2, None),
+        KKm(2, 2, ["sex"]),
+        KLm(2, 2, 2, ["sex"], ["s"], left_out("s")),
+        LmDiversity(2, 2, ["s"], 2, left_out("s")),
+        Coherence(1, 2, 2, []),
+        PublicK(2, ["F"]),
+    ],
+)
+def test_an_item_twice_is_not_an_item_once(guarantee):
+    frame = pd.DataFrame({"sex": "f", "items": [["F", "F"], ["F"], ["F"], ["G"], ["G"]]})
+    audit = frame.txanon.audit(guarantee)
+    assert (audit.holds, audit.rows_at_risk) == (False, 1)
+    assert [*map(list, audit.threats["itemset"])] == [["F", "F"]]
+    assert audit.threats["support"].tolist() == [1]
+    twice = pd.concat([frame, frame], ignore_index=True)
+    assert twice.txanon.audit(guarantee).holds
+
+
+def test_repeated_items_in_a_private_column():
+    frame = pd.DataFrame({"items": [["F", "F"], ["F"], ["F"]], "codes": [["s", "s"], [], []]})
+    assert frame.txanon.audit(Coherence(0.5, 2, 2, "codes"), "items").rows_at_risk == 1
+    assert frame.assign(items=[["F"]] * 3).txanon.audit(Coherence(0.5, 2, 2, "codes"), "items").holds
+
+
+def test_questions_about_a_column_are_of_sets():
+    items = pd.Series([["F", "F"], ["F"]])
+    assert items.itemset.is_km_anonymous(2)
+    assert len(items.itemset.rare(2)) == 0
+    assert (pdanon.risk(items.to_frame("items"), k=2)["below_k"] == 0).all()

@@ -1,0 +1,167 @@
+"""Utility constraints: blocks of the leaves of a hierarchy or of so many items, and how they are read."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import SECRET, frame_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from trees import naive_rows, ragged, trees
+
+import pdanon
+from pdanon import Hierarchy
+from pdanon.guarantees import utility
+from pdanon.itemsets.codes import Itemsets
+
+TREE = {"*": {"drink": {"hot": ["tea", "coffee"], "cold": ["milk"]}, "food": ["rice", "bread"]}}
+
+
+def naive_level(tree, level, depth=0):
+    """Blocks of leaves, by recursion: everything below a node of the level, or a leaf above it."""
+    name, children = tree
+    if children is None:
+        return [[name]]
+    below = [block for child in children for block in naive_level(child, level, depth + 1)]
+    return [[leaf for block in below for leaf in block]] if depth >= level else below
+
+
+def lists_of(blocks):
+    return [list(block) for _, block in blocks.groupby("block")["item"]]
+
+
+# --- made from a hierarchy
+
+
+@settings(max_examples=60)
+@given(tree=trees(), level=st.integers(0, 5))
+def test_blocks_of_a_level_are_the_leaves_below_its_nodes(tree, level):
+    hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))
+    blocks = utility.by_level(hierarchy, level)
+    nested = nested_of(hierarchy)
+    assert lists_of(blocks) == naive_level(nested, level)
+    assert blocks["item"].tolist() == [leaf for block in naive_level(nested, 0) for leaf in block]
+    assert blocks["block"].is_monotonic_increasing
+
+
+def nested_of(hierarchy, node=0):
+    """A hierarchy as (name, children) again: sources may have joined nodes of one name."""
+    if hierarchy.is_leaf[node]:
+        return hierarchy.names[node], None
+    return hierarchy.names[node], [nested_of(hierarchy, child) for child in hierarchy.children(node)]
+
+
+@pytest.mark.parametrize(
+    ("level", "blocks"),
+    [
+        (0, [["tea", "coffee", "milk", "rice", "bread"]]),
+        (1, [["tea", "coffee", "milk"], ["rice", "bread"]]),
+        (2, [["tea", "coffee"], ["milk"], ["rice"], ["bread"]]),  # rice and bread are leaves of this level
+        (9, [["tea"], ["coffee"], ["milk"], ["rice"], ["bread"]]),
+    ],
+)
+def test_blocks_of_the_levels_of_a_small_tree(level, blocks):
+    for source in (TREE, Hierarchy.of(TREE)):
+        made = utility.by_level(source, level)
+        assert lists_of(made) == blocks
+        assert made.dtypes.astype(str).tolist() == ["str", "int64"]
+
+
+@pytest.mark.parametrize("level", [-1, 1.0, "1", True, None])
+def test_no_such_level(level):
+    with pytest.raises(pdanon.ParameterError, match="level must be an integer of at least 0"):
+        utility.by_level(TREE, level)
+
+
+def test_no_hierarchy():
+    with pytest.raises(pdanon.ParameterError, match="fan-out needs the items"):
+        utility.by_level(5, 1)
+
+
+def test_blocks_of_a_hierarchy_fit_items_of_any_type():
+    """The names of leaves are text; items that are numbers or dates are found by it."""
+    days = [date(2020, 1, day) for day in range(1, 5)]
+    for items in ([1, 2, 10, 20], [0.1, 0.25, 1e300, 3.0], days, [*"abcd"]):
+        frame = pd.DataFrame({"items": pdanon.as_itemsets([[item] for item in items])})
+        blocks = utility.by_level(Hierarchy.balanced(items, 2), 1)
+        result = frame.txanon.upcta(k=2, m=1, utility=blocks)
+        assert result.mapping["generalized"].value_counts().tolist() == [2, 2]
+        text = [str(Itemsets.from_series(frame["items"]).texts()[code]) for code in range(2)]
+        assert result.mapping["generalized"][0] == f"({text[0]},{text[1]})"
+
+
+# --- made by size
+
+
+@pytest.mark.parametrize("size", [1, 2, 25, 50, 125, 250, 500])
+def test_blocks_of_so_many_items(size):
+    items = [f"i{number}" for number in np.random.default_rng(0).permutation(497)]
+    blocks = utility.by_size(items, size)
+    assert lists_of(blocks) == [items[start : start + size] for start in range(0, 497, size)]
+    assert list(blocks.columns) == ["item", "block"]
+
+
+def test_items_in_any_form_and_once():
+    expected = utility.by_size([3, 1, 2], 2)
+    assert lists_of(expected) == [[3, 1], [2]]
+    for items in (
+        (3, 1, 2),
+        iter([3, 1, 3, 2, 1]),
+        np.array([3, 1, 2]),
+        pd.Series([3, 1, 2]),
+        pd.Index([3, 1, 2]),
+    ):
+        pd.testing.assert_frame_equal(utility.by_size(items, 2), expected)
+    frame = frame_of([{"b", "a"}, {"c"}])
+    assert lists_of(utility.by_size(frame["items"].itemset.items, 2)) == [["a", "b"], ["c"]]
+    assert len(utility.by_size([], 3)) == 0
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, "5", None, True])
+def test_no_such_size(size):
+    with pytest.raises(pdanon.ParameterError, match="size must be an integer of at least 1") as caught:
+        utility.by_size([SECRET], size)
+    assert SECRET not in str(caught.value)
+
+
+# --- reading
+
+
+@settings(max_examples=60)
+@given(
+    st.permutations([*"abcdefgh"]),
+    st.lists(st.integers(0, 3), min_size=8, max_size=8),
+    st.permutations(range(4)),
+)
+def test_forms_are_read_alike(items, numbers, order):
+    lists = [[item for item, number in zip(items, numbers, strict=True) if number == each] for each in order]
+    table = pd.DataFrame({"item": items, "block": numbers})
+    itemsets = Itemsets.from_series(pdanon.as_itemsets([[*"abcdefgh"]]))
+    expected = dict(zip(items, numbers, strict=True))
+    by_label = (table, dict(zip(order, lists, strict=True)))
+    for form in by_label:
+        found = utility.item_blocks(utility.partition(form), itemsets)
+        assert dict(zip("abcdefgh", found.tolist(), strict=True)) == expected
+    by_order = (lists, {f"block {number}": each for number, each in zip(order, lists, strict=True)})
+    for form in by_order:
+        found = utility.item_blocks(utility.partition(form), itemsets)
+        assert dict(zip("abcdefgh", found.tolist(), strict=True)) == {
+            item: order.index(number) for item, number in expected.items()
+        }
+
+
+def test_items_that_one_item_of_the_data_stands_for_may_not_be_in_two_blocks():
+    """Two texts can be one number."""
+    itemsets = Itemsets.from_series(pdanon.as_itemsets([[1.0, 2.0]]))
+    with pytest.raises(pdanon.ParameterError, match="0 of 2 items are in none, 1 in several"):
+        utility.item_blocks(utility.partition([["1", "2"], ["1.0"]]), itemsets)
+
+
+def test_the_frame_of_blocks_is_not_changed():
+    table = pd.DataFrame({"item": ["a", "b"], "block": [1, 2]})
+    before = table.copy()
+    frame_of([{"a"}, {"b"}]).txanon.coat(k=2, m=1, utility=table, max_suppressed=1.0)
+    pd.testing.assert_frame_equal(table, before)

@@ -1,0 +1,1 @@
+"""Naive versions of what the package does, by definition and without a thought for speed."""

@@ -1,0 +1,84 @@
+"""The house: what is in the root, who imports whom, and how long a file is."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import pdanon
+
+PACKAGE = Path(pdanon.__file__).parent
+ROOT = [
+    *("__init__.py", "__main__.py", "_kernels", "accessors.py", "algorithms", "cli", "dask.py", "errors.py"),
+    *("evaluation", "guarantees", "hierarchy", "io", "itemsets", "recoding", "stream.py"),
+]
+FILES = sorted(PACKAGE.rglob("*.py"))
+LONGEST = 500
+
+
+def name_of(file):
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(file): file for file in FILES}
+
+
+def imports_of(file):
+    """The modules of the package that a file imports, in functions and for types alone, too."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative"
+            names = {each: f"{node.module}.{each.name}" for each in node.names}
+            found |= {name if name in MODULES else node.module for name in names.values()}
+    return found & set(MODULES)
+
+
+def circles(arrows):
+    """Modules that are reached again from where they lead: what is left when all ends were taken away."""
+    arrows = {module: set(targets) - {module} for module, targets in arrows.items()}
+    while ends := [module for module, targets in arrows.items() if not targets & set(arrows)]:
+        for module in ends:
+            del arrows[module]
+    return sorted(arrows)
+
+
+def test_the_root_holds_these_entries_and_no_others():
+    entries = {entry.name for entry in PACKAGE.iterdir()} - {"__pycache__", "py.typed"}
+    assert sorted(entries) == sorted(ROOT)
+
+
+def test_nothing_imports_in_a_circle():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == ["a", "b", "c", "d"]
+    assert circles({module: imports_of(file) for module, file in MODULES.items()}) == []
+
+
+@pytest.mark.parametrize("module", sorted(set(MODULES) - {"pdanon", "pdanon.__main__"}))
+def test_nothing_inside_imports_the_package_as_a_whole(module):
+    assert "pdanon" not in imports_of(MODULES[module])
+
+
+def test_no_file_is_long():
+    lengths = {name_of(file): len(file.read_text(encoding="utf-8").splitlines()) for file in FILES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST} == {}
+
+
+def test_a_package_says_what_it_is_for_and_what_it_shows():
+    for file in FILES:
+        if file.name == "__init__.py":
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            targets = [
+                target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
+            ]
+            targets += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
+            assert ast.get_docstring(tree), file
+            assert "__all__" in {getattr(target, "id", None) for target in targets}, file
+
+
+def test_the_package_shows_its_public_names_alone():
+    assert sorted(dir(pdanon)) == sorted([*pdanon.__all__, "__version__"])
