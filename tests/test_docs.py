@@ -65,3 +65,17 @@ def test_links_of_the_readme_lead_somewhere():
     links = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_scripts_find_the_sections_that_they_write():
+    docs = ROOT / "docs"
+    scripts = [*(docs / "scripts").glob("*.py"), ROOT / "tests" / "benchmarks" / "__main__.py"]
+    asked = []
+    for script in scripts:
+        text = script.read_text(encoding="utf-8").replace("(PAGE,", '("measured/speed.md",')
+        asked += re.findall(r'write_section\("(\S+)", "(\S+)"', text)
+    there = []
+    for page in docs.rglob("*.md"):
+        names = re.findall(r"<!-- /(\S+) -->", page.read_text(encoding="utf-8"))
+        there += [(page.relative_to(docs).as_posix(), name) for name in names]
+    assert sorted(asked) == sorted(there)

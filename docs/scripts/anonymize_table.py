@@ -1,6 +1,6 @@
 """Tabulate what is tried on real data when only the guarantee is said, and write docs/anonymize.md.
 
-Run from the root of the checkout: ``python docs/scripts/anonymize_table.py``. What stands above the figures
+Run from the root of the checkout: ``python docs/scripts/anonymize_table.py``. What stands around the figures
 stays.
 """
 
@@ -13,14 +13,13 @@ sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
 
 CASES = {
     "BMS-WebView-1, balanced hierarchy with a fan-out of 5": ("bms_webview1", 5),
     "Groceries, with their hierarchy": ("groceries", DATA / "hierarchies" / "groceries_hierarchy.csv"),
 }
 KNOWN = (2, 3)
-PAGE = ROOT / "docs" / "anonymize.md"
-START = "<!-- figures -->"
 
 
 def lines(name: str, hierarchy: object) -> list[str]:
@@ -39,12 +38,11 @@ def lines(name: str, hierarchy: object) -> list[str]:
 
 
 def main() -> None:
-    text = [PAGE.read_text(encoding="utf-8").partition(START)[0] + START, ""]
-    text += [f"Measured {date.today()} by `docs/scripts/anonymize_table.py` on {machine()}; k = 5."]
+    text = [f"Measured {date.today()} by `docs/scripts/anonymize_table.py` on {machine()}; k = 5."]
     for title, case in CASES.items():
         text += ["", f"### {title}", "", *lines(*case)]
         print(*text[-10:], sep="\n", flush=True)
-    PAGE.write_text("\n".join(text) + "\n", encoding="utf-8")
+    write_section("anonymize.md", "anonymize", text)
 
 
 if __name__ == "__main__":

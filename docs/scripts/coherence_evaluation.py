@@ -1,4 +1,4 @@
-"""Repeat the evaluation of coherence of KDD 2008, and write docs/coherence_evaluation.md and its figures.
+"""Repeat the evaluation of coherence of KDD 2008, and write into docs/measured/papers.md and its figures.
 
 Run from the root of the checkout, with the extra ``plot``: ``python docs/scripts/coherence_evaluation.py``.
 """
@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.benchmarks.coherence import divided, division, without_rare  # noqa: E402
 from tests.benchmarks.measure import machine  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
 
 DATA = Path(os.environ.get("PDANON_DATA", ROOT.parent / "shared" / "data"))
 FIGURES = ROOT / "docs" / "figures"
@@ -229,15 +230,15 @@ def published(figures: pd.DataFrame) -> list[str]:
     return [*lines, ""]
 
 
-def page(figures: pd.DataFrame, seconds: float) -> str:
+def text(figures: pd.DataFrame, seconds: float) -> list[str]:
     lines = [*TOP.strip().splitlines(), "", *published(figures), *DIFFERENCES.strip().splitlines(), ""]
     for variant, title in TITLES.items():
-        lines += [f"## {title}", "", f"![{title}](figures/{draw(figures, variant)})", ""]
+        lines += [f"### {title}", "", f"![{title}](../figures/{draw(figures, variant)})", ""]
         for data_set in DATA_SETS:
             part = figures[(figures["data"] == data_set.name) & (figures["variant"] == variant)]
             means = default_means(figures, data_set, variant)
             lines += [
-                f"### {data_set.name}, {'h = 100 %' if variant == 'any' else 'h = 40 %'}",
+                f"#### {data_set.name}, {'h = 100 %' if variant == 'any' else 'h = 40 %'}",
                 "",
                 f"Unless varied: delta = {100 * data_set.delta:.0f} %, k = {data_set.k}, p = {data_set.p}. "
                 f"Private items: {means['private items']:.0f}; minimal moles of two and more items: "
@@ -248,18 +249,16 @@ def page(figures: pd.DataFrame, seconds: float) -> str:
                 lines += table(part, name)
     used = f"{machine()}, matplotlib {version('matplotlib')}"
     lines += [f"Written in {seconds:.0f} s by `docs/scripts/coherence_evaluation.py` on {used}."]
-    return "\n".join(lines) + "\n"
+    return lines
 
 
 TITLES = {"any": "Private items by the rule of the paper", "rarer": "Private items of at most 20 % support"}
 
 TOP = """
-# Coherence, measured
-
-How much [coherence](algorithms/coherence.md) suppresses, as its paper measures it: Y. Xu, K. Wang, A. W.-C.
-Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication", KDD 2008. S/N is the share of all
-occurrences that are suppressed; k-anonymity is [`suppress_to_k`](algorithms/suppress_to_k.md), RmAll
-[`suppress_public`](algorithms/suppress_public.md).
+How much [coherence](../algorithms/coherence.md) suppresses, as its paper measures it: Y. Xu, K. Wang,
+A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication", KDD 2008. S/N is the share of all
+occurrences that are suppressed; k-anonymity is [`suppress_to_k`](../algorithms/suppress_to_k.md), RmAll
+[`suppress_public`](../algorithms/suppress_public.md).
 
 A share delta of the items is public, chosen at random. Private are, of the other items, those that are in
 some row the one of highest support. The rest is neither, stays as it is, and counts in N. All figures are
@@ -273,7 +272,7 @@ how it was met. So there are two runs here: the rule as it stands with h = 100 %
 on rare itemsets; and h = 40 % with private items chosen by the same rule among those that at most 20 % of the
 rows hold.
 
-## Beside the figures of the paper
+### Beside the figures of the paper
 """
 
 DIFFERENCES = """
@@ -310,8 +309,7 @@ What can be read off:
 def main() -> None:
     start = time.perf_counter()
     figures = measured()
-    text = page(figures, time.perf_counter() - start)
-    (ROOT / "docs" / "coherence_evaluation.md").write_text(text)
+    write_section("measured/papers.md", "coherence", text(figures, time.perf_counter() - start))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Measure how far hghs and mhghs are from the best possible, and write docs/exact.md.
+"""Measure how far hghs and mhghs are from the best possible, and write into docs/measured/loss.md.
 
-Run from the root of the checkout: ``python docs/scripts/exact_table.py [CELLS]``. What stands above the
+Run from the root of the checkout: ``python docs/scripts/exact_table.py [CELLS]``. What stands around the
 figures stays. CELLS is a file of lines that are done: a run that was interrupted goes on from there.
 """
 
@@ -18,6 +18,7 @@ import pandas as pd  # noqa: E402
 
 import pdanon  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
 
 TREES = DATA / "hierarchies"
 DATA_SETS = {
@@ -28,8 +29,6 @@ DATA_SETS = {
 }
 KS = (2, 5, 10, 25)
 SMALL = ("groceries", "msweb")  # for these also m = 3
-PAGE = ROOT / "docs" / "exact.md"
-START = "<!-- figures -->"
 COLUMNS = (
     "| data | m | k | best, % | proven | hghs, % | mhghs, % | hghs loses more, % | no suppression, % "
     "| s, best | s, hghs | s, no suppression |"
@@ -79,9 +78,8 @@ def lines(cells: Path | None) -> Iterator[str]:
 def main() -> None:
     cells = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     table = [COLUMNS, "|---" * 12 + "|", *lines(cells)]
-    text = [PAGE.read_text(encoding="utf-8").partition(START)[0] + START, ""]
-    text += [f"Measured {date.today()} by `docs/scripts/exact_table.py` on {machine()}.", "", *table]
-    PAGE.write_text("\n".join(text) + "\n", encoding="utf-8")
+    text = [f"Measured {date.today()} by `docs/scripts/exact_table.py` on {machine()}.", "", *table]
+    write_section("measured/loss.md", "exact", text)
 
 
 if __name__ == "__main__":

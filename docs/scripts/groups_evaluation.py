@@ -1,6 +1,6 @@
-"""Measure what Clump and Partition lose, and write docs/groups_evaluation.md.
+"""Measure what Clump and Partition lose, and write into docs/measured/loss.md.
 
-Run from the root of the checkout: ``python docs/scripts/groups_evaluation.py``. What stands above the
+Run from the root of the checkout: ``python docs/scripts/groups_evaluation.py``. What stands around the
 figures stays.
 """
 
@@ -16,8 +16,6 @@ import pdanon
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 DATA = Path(os.environ.get("PDANON_DATA", ROOT.parent / "shared" / "data"))
-PAGE = ROOT / "docs" / "groups_evaluation.md"
-START = "<!-- figures -->"
 DATA_SETS: dict[str, tuple[str, Path | int]] = {
     "groceries": ("groceries", DATA / "hierarchies" / "groceries_hierarchy.csv"),
     "foodmart": ("foodmart_baskets_1997", DATA / "hierarchies" / "foodmart_product_hierarchy.csv"),
@@ -45,9 +43,9 @@ def line(title: str, df: pd.DataFrame, k: int, tree: Path | int, way: str) -> st
 
 def main() -> None:
     from tests.benchmarks.measure import machine
+    from tests.benchmarks.pages import write_section
 
-    text = [PAGE.read_text().partition(START)[0] + START]
-    text += ["", f"Measured by `docs/scripts/groups_evaluation.py` on {machine()}.", ""]
+    text = [f"Measured by `docs/scripts/groups_evaluation.py` on {machine()}.", ""]
     text += [
         "| data | k | algorithm | GGD % | NCP % | LM % | suppressed % | labels % | seconds |",
         "|---" * 9 + "|",
@@ -57,7 +55,7 @@ def main() -> None:
         for way in WAYS.values():
             way(df.head(2000), 5, tree)  # the first call loads compiled code
         text += [line(title, df, k, tree, way) for k in KS for way in WAYS]
-    PAGE.write_text("\n".join(text) + "\n")
+    write_section("measured/loss.md", "groups", text)
 
 
 if __name__ == "__main__":

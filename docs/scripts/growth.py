@@ -1,8 +1,8 @@
-"""Measure how time, files and memory grow with the number of rows, and write docs/growth.md.
+"""Measure how time, files and memory grow with the number of rows, and write into docs/measured/speed.md.
 
 Run from the root of the checkout: ``python docs/scripts/growth.py --keep DIR [--millions 1 10 50]``. Files
 and figures stay in DIR: a run goes on where another one ended, and the page has all figures that are there.
-What stands above the figures in the page stays.
+What stands around the figures in the page stays.
 """
 
 import argparse
@@ -26,10 +26,9 @@ from pdanon import stream  # noqa: E402
 from pdanon.algorithms.decision import Decision  # noqa: E402
 from pdanon.io.trees import ParquetTree  # noqa: E402
 from tests.benchmarks.measure import fresh_process, machine  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
 from tests.benchmarks.stream import distinct, write  # noqa: E402
 
-PAGE = ROOT / "docs" / "growth.md"
-START = "<!-- figures -->"
 PRIVATE = [f"p{number:04d}" for number in range(100, 2001, 100)]
 FEW = 200_000  # rows to begin with, which are not measured
 BILLION = 1000  # millions
@@ -160,7 +159,7 @@ def main() -> None:
     directory = asked.keep.absolute()
     known = directory / "figures.json"
     figures = json.loads(known.read_text()) if known.exists() else {}
-    here = f"import sys; sys.path.insert(0, {str(ROOT / 'docs')!r}); import growth, json, pathlib;"
+    here = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import growth, json, pathlib;"
     for millions in asked.millions:
         of = figures.setdefault(str(millions), {})
         for step in STEPS:
@@ -169,16 +168,15 @@ def main() -> None:
                 of[step] = json.loads(fresh_process(f"{here} print(json.dumps({call}))"))
                 known.write_text(json.dumps(figures))
                 print(millions, step, of[step], flush=True)
-    text = [PAGE.read_text(encoding="utf-8").partition(START)[0] + START, ""]
-    text += [
+    text = [
         f"Measured {date.today()} by `docs/scripts/growth.py` on {machine()}.",
         "",
         *table(figures),
         "",
         *files(figures),
     ]
-    text += ["", "### A billion rows on a cluster, calculated", "", *billion(figures)]
-    PAGE.write_text("\n".join(text) + "\n", encoding="utf-8")
+    text += ["", "#### A billion rows on a cluster, calculated", "", *billion(figures)]
+    write_section("measured/speed.md", "growth", text)
 
 
 if __name__ == "__main__":

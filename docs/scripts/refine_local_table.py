@@ -15,9 +15,8 @@ sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
 
-PAGE = ROOT / "docs" / "refine.md"
-START, END = "<!-- local figures -->", "<!-- end of local figures -->"
 COLUMNS = "| data | asked | NCP, % | refined, % | share left | s | s, refine |"
 GROCERIES = str(DATA / "hierarchies" / "groceries_hierarchy.csv")
 YEARS = DATA / "hierarchies" / "informs2005_DOBYY_hierarchy.csv"
@@ -67,12 +66,10 @@ def line(title: str, name: str, algorithm: str, asked: dict[str, Any]) -> str:
 
 def main() -> None:
     warnings.simplefilter("ignore", pdanon.IdentifierWarning)
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
-    after = rest.partition(END)[2]
     lines = [line(*each) for each in [*CUTS, *GROUPS, *CLASSES]]
-    text = ["", "", f"Measured {date.today()} by `docs/scripts/refine_local_table.py` on {machine()}.", ""]
-    text += [COLUMNS, "|---" * 7 + "|", *lines, "", ""]
-    PAGE.write_text(before + START + "\n".join(text) + END + after, encoding="utf-8")
+    text = [f"Measured {date.today()} by `docs/scripts/refine_local_table.py` on {machine()}.", ""]
+    text += [COLUMNS, "|---" * 7 + "|", *lines]
+    write_section("refine.md", "refine-local", text)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure and draw what refinement leaves of the loss of PCTA, and write docs/refine.md.
 
-Run from the root of the checkout: ``python docs/scripts/refine_table.py``. What stands above the figures
+Run from the root of the checkout: ``python docs/scripts/refine_table.py``. What stands around the figures
 stays. Needs matplotlib, the extra ``plot``.
 """
 
@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 import pdanon  # noqa: E402
 from tests.benchmarks.measure import frame, machine  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
 
 matplotlib.use("svg")
 matplotlib.rcParams.update({"svg.hashsalt": "pdanon", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3})
@@ -24,9 +25,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 DATA_SETS = {"bms_webview1": "BMS-WebView-1", "bms_webview2": "BMS-WebView-2"}
 KS = {2: (2, 5, 10, 25, 50), 3: (5, 25)}
-PAGE = ROOT / "docs" / "refine.md"
 FIGURES = ROOT / "docs" / "figures"
-START = "<!-- figures -->"
 COLUMNS = (
     "| data | m | k | NCP of pcta, % | refined, % | share left | sets | refined "
     "| AvgRE, optimistic | refined | AvgRE, subset | refined | s, pcta | s, refine |"
@@ -115,11 +114,10 @@ def main() -> None:
                 rows.append(measured(name, k, m))
                 print(line(rows[-1]), flush=True)
     draw(rows)
-    text = [PAGE.read_text(encoding="utf-8").partition(START)[0] + START, ""]
     about = "AvgRE is that of 1000 queries for 5 items each; s is processor time, on a busy machine."
-    text += [f"Measured {date.today()} by `docs/scripts/refine_table.py` on {machine()}. {about}", ""]
+    text = [f"Measured {date.today()} by `docs/scripts/refine_table.py` on {machine()}. {about}", ""]
     text += [COLUMNS, "|---" * 14 + "|", *map(line, rows), PICTURES.rstrip()]
-    PAGE.write_text("\n".join(text) + "\n", encoding="utf-8")
+    write_section("refine.md", "refine-sets", text)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Repeat the experiments of the PCTA paper on public data, and write docs/reproduction.md.
+"""Repeat the experiments of the PCTA paper on public data, and write into docs/measured/papers.md.
 
 Run from the root of the checkout: ``python docs/scripts/reproduce.py [--keep DIRECTORY]``. With ``--keep``,
-figures that are done are kept in that directory, and a run that was interrupted goes on. What stands above
+figures that are done are kept in that directory, and a run that was interrupted goes on. What stands around
 the figures in the page stays.
 
 A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data Anonymization",
@@ -25,8 +25,6 @@ import pdanon
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 DATA = Path(os.environ.get("PDANON_DATA", ROOT.parent / "shared" / "data"))
-PAGE = ROOT / "docs" / "reproduction.md"
-START = "<!-- figures -->"
 DATA_SETS = {"bms_webview1": "BMS-WebView-1", "bms_webview2": "BMS-WebView-2"}
 KS = (2, 5, 10, 25, 50)
 SHARES = {"PR1": 0.02, "PR2": 0.05, "PR3": 0.1, "PR4": 0.25, "PR5": 0.5}
@@ -159,6 +157,7 @@ CLAIMS = (
 
 def main() -> None:
     from tests.benchmarks.measure import machine
+    from tests.benchmarks.pages import write_section
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--keep", type=Path, help="directory in which figures are kept")
@@ -168,9 +167,8 @@ def main() -> None:
         keep.mkdir(parents=True, exist_ok=True)
         tables = on_baskets(keep)
         diagnoses = on_diagnoses(keep)
-    text = [PAGE.read_text(encoding="utf-8").partition(START)[0] + START]
-    text += ["", f"Measured by `docs/scripts/reproduce.py` on {machine()}."]
-    text += ["", "## Times better", "", "The ARE of one divided by that of the other, least and most.", ""]
+    text = [f"Measured by `docs/scripts/reproduce.py` on {machine()}."]
+    text += ["", "### Times better", "", "The ARE of one divided by that of the other, least and most.", ""]
     text += ["| claim | " + " | ".join(DATA_SETS.values()) + " |", "|---" * (len(DATA_SETS) + 1) + "|"]
     for part, by, other, best, claim in CLAIMS:
         found = [times_better(tables[f"{data}_{part}"], by, other, best) for data in DATA_SETS]
@@ -183,9 +181,9 @@ def main() -> None:
     varied = {part: by for part, by, *_ in CLAIMS}
     for data_set, name in DATA_SETS.items():
         for part, title in titles.items():
-            text += ["", f"## {name}: {title}", *shown(tables[f"{data_set}_{part}"], varied[part])]
-    text += ["", "## Diagnoses: 18 groups of diseases, by k", *shown(diagnoses, "k")]
-    PAGE.write_text("\n".join(text) + "\n", encoding="utf-8")
+            text += ["", f"### {name}: {title}", *shown(tables[f"{data_set}_{part}"], varied[part])]
+    text += ["", "### Diagnoses: 18 groups of diseases, by k", *shown(diagnoses, "k")]
+    write_section("measured/papers.md", "reproduction", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw what Rum-bound does to survey data as its bound, the rows and k change, for docs/rt_figures.md.
+"""Draw what Rum-bound does to survey data as its bound, the rows and k change, for docs/measured/papers.md.
 
 Run from the root of the checkout: ``python docs/scripts/rt_figures.py``. Needs matplotlib, the extra
 ``plot``.

@@ -16,6 +16,7 @@ from pdanon.io.datasets import make_baskets  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
 from pdanon.itemsets.support import SupportIndex  # noqa: E402
 from tests.benchmarks.measure import itemsets  # noqa: E402
+from tests.benchmarks.pages import write_section  # noqa: E402
 
 DATA_SETS = {
     "bms_webview1": "BMS-WebView-1",
@@ -24,8 +25,6 @@ DATA_SETS = {
     "fimi_retail": "FIMI retail",
 }
 MADE = {"short": 3.0, "long": 8.1}  # mean lengths
-PAGE = ROOT / "docs" / "stream.md"
-START, END = "<!-- figures -->", "<!-- end of figures -->"
 COLUMNS = (
     "| data | rows | distinct | occurrences | in distinct rows | index, MB | of distinct rows, MB | share |"
 )
@@ -58,10 +57,8 @@ def lines() -> list[str]:
 
 
 def main() -> None:
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
-    after = rest.partition(END)[2]
     counted = f"Counted {date.today()} by `docs/scripts/stream_table.py`."
-    PAGE.write_text("\n".join([before + START, *lines(), "", counted, END]) + after, encoding="utf-8")
+    write_section("stream.md", "stream", [*lines(), "", counted])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Measure what the algorithms of the k^m family lose, and write docs/utility.md.
+"""Measure what the algorithms of the k^m family lose, and write into docs/measured/loss.md.
 
-Run from the root of the checkout: ``python docs/scripts/utility_table.py``. What stands above the figures
+Run from the root of the checkout: ``python docs/scripts/utility_table.py``. What stands around the figures
 stays.
 """
 
@@ -19,8 +19,6 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 DATA = Path(os.environ.get("PDANON_DATA", ROOT.parent / "shared" / "data"))
 DATA_SETS = {"bms_webview1": "BMS-WebView-1", "bms_webview2": "BMS-WebView-2"}
-PAGE = ROOT / "docs" / "utility.md"
-START = "<!-- figures -->"
 KS = (2, 5, 10, 25, 50)
 
 
@@ -67,20 +65,20 @@ def table(figures: pd.DataFrame, measure: str, scale: float, digits: int) -> lis
 
 def main() -> None:
     from tests.benchmarks.measure import machine
+    from tests.benchmarks.pages import write_section
 
     figures = measured()
-    text = [PAGE.read_text().partition(START)[0] + START]
-    text += ["", f"Measured by `docs/scripts/utility_table.py` on {machine()}."]
+    text = [f"Measured by `docs/scripts/utility_table.py` on {machine()}."]
     for data_set, title in DATA_SETS.items():
         part = figures[figures["data"] == data_set]
-        text += ["", f"## {title}", "", "NCP in percent:", "", *table(part, "NCP", 100, 3)]
+        text += ["", f"### {title}", "", "NCP in percent:", "", *table(part, "NCP", 100, 3)]
         text += ["", "UL, log2:", "", *table(part, "UL", 1, 1)]
         text += ["", "Suppressed occurrences in percent:", "", *table(part, "suppressed", 100, 3)]
         text += ["", "Seconds:", "", *table(part, "seconds", 1, 2)]
         gaps = part[part["gap"] > 0] if "gap" in part else part.head(0)
         for _, row in gaps.iterrows():
             text += ["", f"`optimal`, k={row['k']}: not proven, {100 * row['gap']:.2f} % above its bound."]
-    PAGE.write_text("\n".join(text) + "\n")
+    write_section("measured/loss.md", "utility", text)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
 import argparse
 from datetime import date
 from importlib import import_module
-from pathlib import Path
 
 from tests.benchmarks.measure import Figure, machine
+from tests.benchmarks.pages import section, write_section
 
 TOPICS = {
     "core": "Encoding, counting, audit, PCTA, Apriori",
@@ -17,12 +17,7 @@ TOPICS = {
     "rt": "Quasi-identifiers and items together",
     "stream": "Larger than memory",
 }
-HEAD = """\
-# Benchmarks
-
-Made by `python -m tests.benchmarks --write`; medians of runs in turn with the reference.
-"""
-PAGE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+PAGE = "measured/speed.md"
 
 
 def line(figure: Figure) -> str:
@@ -32,9 +27,9 @@ def line(figure: Figure) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def section(topic: str) -> str:
+def run(topic: str) -> str:
     """Run a topic, and print its figures as they come."""
-    lines = [f"## {TOPICS[topic]}", "", f"Measured {date.today()} on {machine()}.", ""]
+    lines = [f"### {TOPICS[topic]}", "", f"Measured {date.today()} on {machine()}.", ""]
     lines += ["| work | reference | its time | measured | bar | met |", "|---|---|---|---|---|---|"]
     print(lines[2])
     for figure in import_module(f"tests.benchmarks.{topic}").figures():
@@ -45,16 +40,16 @@ def section(topic: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("topics", nargs="*", default=list(TOPICS), choices=list(TOPICS), help="which to run")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name} of the documentation")
+    parser.add_argument("topics", nargs="*", help=f"of {', '.join(TOPICS)}; all if none is named")
+    parser.add_argument("--write", action="store_true", help=f"write into docs/{PAGE}")
     asked = parser.parse_args()
-    _, *written = PAGE.read_text().split("\n## ")
-    sections = {text.partition("\n")[0]: f"## {text.rstrip()}\n" for text in written}
-    for topic in asked.topics:
-        sections[TOPICS[topic]] = section(topic)
+    written = f"\n{section(PAGE, 'benchmarks')}".split("\n### ")[1:]
+    sections = {text.partition("\n")[0]: f"### {text.rstrip()}\n" for text in written}
+    for topic in asked.topics or TOPICS:
+        sections[TOPICS[topic]] = run(topic)
     if asked.write:
         order = [sections[title] for title in TOPICS.values() if title in sections]
-        PAGE.write_text("\n".join([HEAD, *order]))
+        write_section(PAGE, "benchmarks", order)
 
 
 if __name__ == "__main__":

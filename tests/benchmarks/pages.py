@@ -1,0 +1,30 @@
+"""Sections of the documentation that are measured: what stands between their markers is written anew.
+
+``<!-- name -->`` begins a section of a page and ``<!-- /name -->`` ends it. All around them stays.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def section(page: str, name: str) -> str:
+    """What stands between the markers."""
+    return _parted(page, name)[1].strip()
+
+
+def write_section(page: str, name: str, lines: Iterable[str]) -> None:
+    before, _, after = _parted(page, name)
+    text = "\n".join(lines).strip()
+    (DOCS / page).write_text(f"{before}\n\n{text}\n\n{after}", encoding="utf-8")
+
+
+def _parted(page: str, name: str) -> tuple[str, str, str]:
+    """A page up to the first marker, between the two, and from the second on."""
+    start, end = f"<!-- {name} -->", f"<!-- /{name} -->"
+    before, started, rest = (DOCS / page).read_text(encoding="utf-8").partition(start)
+    inside, ended, after = rest.partition(end)
+    if not started or not ended:
+        raise ValueError(f"{page} has no section {name}")
+    return before + start, inside, end + after
