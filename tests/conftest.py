@@ -20,6 +20,8 @@ settings.load_profile("pdanon")
 
 SECRET = "zebra-7731"
 
+pytest.register_assert_rewrite("contract")
+
 
 def pytest_collection_finish():
     """What was imported and collected stays until the end: it is not searched for garbage again and again."""

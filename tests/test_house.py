@@ -82,3 +82,17 @@ def test_a_package_says_what_it_is_for_and_what_it_shows():
 
 def test_the_package_shows_its_public_names_alone():
     assert sorted(dir(pdanon)) == sorted([*pdanon.__all__, "__version__"])
+
+
+def test_guarantees_reach_no_code_that_decides():
+    """An audit shares no code with what it audits."""
+    reached, waiting = set(), [module for module in MODULES if module.startswith("pdanon.guarantees")]
+    assert "pdanon.guarantees.km" in waiting
+    while waiting:
+        module = waiting.pop()
+        if module not in reached:
+            reached.add(module)
+            waiting += imports_of(MODULES[module])
+    assert "pdanon._kernels.counting" in reached
+    deciding = ("pdanon.algorithms", *(f"pdanon._kernels.{part}" for part in ("cl", "cu", "mo", "pa")))
+    assert [module for module in reached if module.startswith(deciding)] == []

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from conftest import frame_of
-from test_contract import ARGUMENTS
-from test_contract import run as release
+from contract import ARGUMENTS
+from contract import run as release
 
 import pdanon
 from pdanon import Coherence, KLm, KmAnonymity, LmDiversity, ParameterError, PublicK

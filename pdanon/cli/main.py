@@ -49,13 +49,12 @@ from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, Pdano
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.report.page import write_page
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.parameters import DEFAULT_M, check_unsaid
+from pdanon.guarantees.parameters import DEFAULT_M, check_unsaid, constraint_list
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.tables import (
     check_distinct,
     is_csv,
     read_columns,
-    read_constraints,
     read_table,
     read_weights,
     write_plain,
@@ -272,7 +271,7 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     if arguments.constraints is None:
         return KmAnonymity(arguments.k, arguments.m)
     check_unsaid(arguments.m)
-    constraints = read_constraints(arguments.constraints, arguments.column, arguments.separator)
+    constraints = constraint_list(arguments.constraints, arguments.column)
     mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
     return PrivacyConstraints(constraints, arguments.k, mapping)
 
@@ -297,7 +296,7 @@ def _check_files(arguments: argparse.Namespace) -> None:
     """Check what can be checked of files before any is read."""
     files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
     check_distinct(files.values(), "arguments")
-    listed = [name for name in ("source", "target", "constraints", "threats") if name in files]
+    listed = [name for name in ("source", "target", "threats") if name in files]
     csv = [files[name] for name in listed if is_csv(files[name])]
     if csv and arguments.separator is None:
         hint = "say what stands between two items, such as --separator ' '; it is never guessed"
@@ -336,9 +335,7 @@ def _check_stream(arguments: argparse.Namespace) -> None:
 def _read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:
     """Read the files among the options of an algorithm."""
     if "constraints" in options:
-        options["constraints"] = read_constraints(
-            arguments.constraints, arguments.column, arguments.separator
-        )
+        options["constraints"] = constraint_list(arguments.constraints, arguments.column)
     if "weights" in options:
         options["weights"] = read_weights(arguments.weights)
 

@@ -88,7 +88,10 @@ def new_page(text: str) -> Path:
 # --- The parameters of algorithms that are options, spelled as in the library
 
 KNOWN_HELP = "most items that the attacker knows; 'all': every item of a row"
-CONSTRAINTS_HELP = "protect these itemsets only: .parquet with a list column, or .csv like the data"
+CONSTRAINTS_HELP = (
+    "protect these itemsets only: .csv without a header, an itemset a line and an item a field, or .parquet "
+    "with one list column"
+)
 
 DEMANDS: dict[str, dict[str, Any]] = {
     "k": {"type": int, "help": "least number of rows that an attacker's knowledge must match"},

@@ -21,11 +21,11 @@ from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.report.page import write_page
 from pdanon.evaluation.tasks import list_tasks
+from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import (
     check_distinct,
     is_csv,
     read_columns,
-    read_constraints,
     read_table,
     read_weights,
     write_plain,
@@ -396,7 +396,7 @@ class Policy:
         if not isinstance(value, Path) or key not in ("constraints", "utility", "weights"):
             return value
         if key == "constraints":
-            return read_constraints(value, self.items, self.separator)
+            return constraint_list(value, self.items)
         return read_weights(value) if key == "weights" else read_columns(value, ["item", "block"])
 
     def _read_all(self, given: Mapping[str, Any]) -> dict[str, Any]:

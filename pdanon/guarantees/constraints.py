@@ -322,11 +322,11 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
     return _series(ItemsetTable(each.codes, each.offsets, each.weights).ordered(), itemsets)
 
 
-def read_constraints(constraints: Any) -> pd.Series[Any] | AllItemsets | None:
+def read_constraints(constraints: Any, column: Hashable | None = None) -> pd.Series[Any] | AllItemsets | None:
     """Read ``constraints=``, in whatever form, once: a list of itemsets, all itemsets, or no constraints."""
     if constraints is None or isinstance(constraints, AllItemsets):
         return constraints
-    return constraint_list(constraints)
+    return constraint_list(constraints, column)
 
 
 def privacy_model(

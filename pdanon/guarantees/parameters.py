@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from fractions import Fraction
 from math import inf
 from typing import Any
@@ -99,7 +99,7 @@ def lasting(given: Any) -> Any:
     return list(given) if isinstance(given, Iterator) else given
 
 
-def constraint_list(constraints: Any) -> pd.Series[Any]:
+def constraint_list(constraints: Any, column: Hashable | None = None) -> pd.Series[Any]:
     """Read privacy constraints, itemsets of original items, once: they may come from an iterator.
 
     Parameters
@@ -107,6 +107,8 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
     constraints : Series, iterable of list-likes, or path
         One itemset each. A path is that of a ``.parquet`` file with one list column, or of a ``.csv`` file
         without a header, with an itemset a line and an item a field.
+    column : hashable, optional
+        Name of the list column of the data: a CSV file that starts with it is written like the data.
 
     Returns
     -------
@@ -120,14 +122,16 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
     ItemsetDtypeError
         If one is not list-like, or the items are of several types.
     FormatError, ColumnError
-        If the file cannot be read, or has no list column or several.
+        If the file cannot be read or has a header, or has no list column or several.
     """
     path = check_path(constraints, "constraints") if isinstance(constraints, (str, os.PathLike)) else ""
-    if path.endswith(".parquet"):
+    if path.lower().endswith(".parquet"):
         table = read_parquet(path)
         constraints = list_column(table)
-    elif path.endswith(".csv"):
+    elif path.lower().endswith(".csv"):
         constraints = _lines(path)
+        if column is not None and constraints[:1] == [[str(column)]]:
+            raise FormatError("the constraints have a header", where=path, hint=_LINES_HINT)
     if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
         raise ParameterError(
             "constraints must be itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
@@ -149,7 +153,7 @@ def constraint_list(constraints: Any) -> pd.Series[Any]:
 def _lines(path: str) -> list[list[str]]:
     """The fields of each line of a CSV file that is not blank."""
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        with open(path, newline="", encoding="utf-8-sig") as file:
             return [line for line in csv.reader(file, strict=True) if line]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         problem = cause_of(error)
@@ -193,6 +197,10 @@ def constraint_table(constraints: pd.Series[Any], itemsets: Itemsets) -> Itemset
     return ItemsetTable(codes, known.offsets, np.zeros(known.n_rows, np.int64))
 
 
+_LINES_HINT = (
+    "a .csv file of constraints is not written like the data: it has no header, an itemset a line and an "
+    "item a field"
+)
 _ITEMSETS_HINT = (
     "give a list of lists of items, a Series of lists, the path of a .parquet file with one list column, or "
     "of a .csv file with an itemset a line and an item a field"

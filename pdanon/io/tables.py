@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -16,14 +15,12 @@ from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.files import check_name, named_as, replacing, replacing_all
 from pdanon.io.parquet import read_parquet, to_parquet
-from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.values import check_path
 
 __all__ = [
     "check_distinct",
     "is_csv",
     "read_columns",
-    "read_constraints",
     "read_table",
     "read_weights",
     "write_plain",
@@ -59,12 +56,6 @@ def read_table(path: Path, column: str | None, separator: str | None) -> pd.Data
     if column is None or separator is None:
         raise ParameterError("a CSV file needs a column and a separator", where=str(path))
     return read_csv(path, column=column, separator=separator)
-
-
-def read_constraints(path: Path, column: str | None, separator: str | None) -> pd.Series[Any]:
-    """Read one itemset a row: the only list column of a Parquet file, the one named of a CSV file."""
-    frame = read_table(path, column, separator)
-    return list_column(frame, column if is_csv(path) else None)
 
 
 def read_weights(path: Path) -> pd.Series[float]:

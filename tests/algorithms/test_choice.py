@@ -33,6 +33,7 @@ from pdanon import (
     PublicK,
     TransactionalK,
 )
+from pdanon.algorithms import choice as choosing
 from pdanon.algorithms.choice import CHOICES
 from pdanon.algorithms.items import ALGORITHMS
 from pdanon.algorithms.progress import progress_bar
@@ -406,7 +407,7 @@ def test_refinement_that_was_ended_says_so(monkeypatch):
         return pdanon.refine(frame, result, **options)
 
     pdanon.anonymize(FRAME, KmAnonymity(3, 2))  # loads compiled code
-    monkeypatch.setattr("pdanon.algorithms.choice.refine", slow)
+    monkeypatch.setattr(choosing, "refine", slow)
     result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=3)
     refined = result.tried.iloc[3]
     assert refined["reason"] == "no time left: ended with what it had"

@@ -14,6 +14,7 @@ from naive import itemsets as naive
 
 import pdanon
 from pdanon.algorithms.items import ALGORITHMS
+from pdanon.cli import policy as cli
 from pdanon.errors import ColumnError, FormatError, InfeasibleError, ParameterError
 from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
@@ -148,11 +149,13 @@ def test_files_are_relative_to_the_policy(here):
 
 def test_constraints_weights_and_utility_are_files_or_values(here):
     to_parquet(frame_of([{"salt"}]), here / "constraints.parquet")
-    policy = policy_of(here, k=("k = 2\nm = 2", 'k = 3\nconstraints = "constraints.parquet"'))
-    result = policy.run()
-    became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
-    assert naive.constraints_hold(rows_of(result.frame), [{"salt"}], 3, became)
-    assert repr(result.guarantee) == "PrivacyConstraints(constraints=1, k=3)"
+    (here / "constraints.csv").write_text("salt\n")
+    for name in ("constraints.parquet", "constraints.csv"):
+        policy = policy_of(here, k=("k = 2\nm = 2", f'k = 3\nconstraints = "{name}"'))
+        result = policy.run()
+        became = dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
+        assert naive.constraints_hold(rows_of(result.frame), [{"salt"}], 3, became)
+        assert repr(result.guarantee) == "PrivacyConstraints(constraints=1, k=3)"
     (here / "weights.csv").write_text("item,weight\nsalt,0.5\n")
     for weights in ('"weights.csv"', "{ salt = 0.5 }"):
         result = policy_of(here, k=("k = 2", f"k = 2\nweights = {weights}")).run()
@@ -308,11 +311,19 @@ REFUSED = {
 }
 
 
+def test_constraints_written_like_the_data_are_refused(here):
+    to_csv(frame_of([{"salt"}]), here / "constraints.csv", separator="|")
+    policy = policy_of(here, k=("k = 2\nm = 2", 'k = 3\nconstraints = "constraints.csv"'))
+    with pytest.raises(FormatError, match="the constraints have a header") as caught:
+        policy.run()
+    assert "salt" not in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("change", "message", "further"), [(*each, ("", ""))[:3] for each in REFUSED.values()], ids=REFUSED
 )
 def test_what_makes_no_sense_is_refused_at_once(here, monkeypatch, change, message, further):
-    monkeypatch.setattr("pdanon.cli.policy.read_table", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(cli, "read_table", lambda *arguments: 1 / 0)
     before = written(here)
     with pytest.raises(ParameterError, match=message):
         policy_of(here, change=change, further=further)

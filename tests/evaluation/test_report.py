@@ -181,7 +181,7 @@ def test_two_recoded_columns_are_measured_one_by_one(frame, result):
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_every_kind_of_frame_has_a_page(kind, monkeypatch):
-    monkeypatch.setattr(pdanon.report, "svg", lambda draw, description: "")
+    monkeypatch.setattr(pdanon.evaluation.report.page, "svg", lambda draw, description: "")
     frame = FRAMES[kind]()
     try:
         result = frame.txanon.pcta(column="items" if "items" in frame else 5, k=2, m=2)

@@ -271,7 +271,7 @@ def test_a_path_is_that_of_a_parquet_file_with_one_list_column(tmp_path):
 
 
 def test_constraints_of_a_csv_file(tmp_path):
-    """An itemset a line, an item a field; or what ``read_csv`` makes of a column of joined items."""
+    """An itemset a line, an item a field; after a byte order mark, and whatever the case of the suffix."""
     frame = frame_of(ROWS)
     listed = constraints.pgen(frame, 2)
     expected = frame.txanon.pcta(k=2, constraints=listed)
@@ -280,13 +280,24 @@ def test_constraints_of_a_csv_file(tmp_path):
     by_line = frame.txanon.pcta(k=2, constraints=tmp_path / "lines.csv")
     pd.testing.assert_frame_equal(by_line.mapping, expected.mapping)
     assert repr(by_line.guarantee) == f"PrivacyConstraints(constraints={len(listed)}, k=2)"
-    pdanon.to_csv(pd.DataFrame({"itemset": listed}), tmp_path / "rules.csv", separator="|")
-    with pytest.raises(
-        pdanon.ParameterError, match="does not occur"
-    ):  # the header, and items that are joined
-        frame.txanon.pcta(k=2, constraints=str(tmp_path / "rules.csv"))
-    read = pdanon.read_csv(tmp_path / "rules.csv", column="itemset", separator="|")["itemset"]
-    pd.testing.assert_frame_equal(frame.txanon.pcta(k=2, constraints=read).mapping, expected.mapping)
+    marked = b"\xef\xbb\xbf" + (tmp_path / "lines.csv").read_bytes()
+    (tmp_path / "marked.CSV").write_bytes(marked)
+    by_line = frame.txanon.pcta(k=2, constraints=tmp_path / "marked.CSV")
+    pd.testing.assert_frame_equal(by_line.mapping, expected.mapping)
+
+
+@pytest.mark.parametrize("algorithm", ["pcta", "coat"])
+def test_a_csv_file_written_like_the_data_is_refused(tmp_path, algorithm):
+    frame = frame_of([{SECRET, "a"}, {SECRET}, {"a"}])
+    path = tmp_path / "rules.csv"
+    pdanon.to_csv(frame, path, separator="|")
+    for column in (None, "items"):
+        with pytest.raises(pdanon.FormatError, match="the constraints have a header") as caught:
+            getattr(frame.txanon, algorithm)(column, k=2, constraints=path)
+        assert "an itemset a line and an item a field" in str(caught.value)
+        assert SECRET not in str(caught.value)
+    read = pdanon.read_csv(path, column="items", separator="|")["items"]
+    assert getattr(frame.txanon, algorithm)(k=2, constraints=read).guarantee.k == 2
 
 
 def test_fields_with_commas_and_numbers_are_items(tmp_path):

@@ -16,6 +16,7 @@ from naive.cuts import hierarchy_of, subtrees, trees
 
 import pdanon
 from pdanon import InfeasibleError, KmAnonymity, LmDiversity, ParameterError
+from pdanon.algorithms.states.cuts import Cut
 from pdanon.guarantees.verdict import Guarantee
 
 SMALL = {"all": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
@@ -321,7 +322,7 @@ def test_representation_shows_no_item():
 
 
 def test_release_that_fails_its_audit_is_withheld(monkeypatch):
-    monkeypatch.setattr("pdanon.algorithms.items.states.cuts.Cut.satisfy", lambda *args: 0)
+    monkeypatch.setattr(Cut, "satisfy", lambda *args: 0)
     rows = [{"a1", "s"}, {"a1", "s"}, {"a2"}, {"a2"}]
     with pytest.raises(pdanon.GuaranteeError, match="2 rows at risk"):
         release_of(rows, k=2, hierarchy=SMALL, sensitive=["s"], l=2)

@@ -232,8 +232,8 @@ def test_failure_while_writing_leaves_the_old_file_and_nothing_else(
     path = tmp_path / f"a.{writer}"
     if old is not None:
         path.write_bytes(old)
-    monkeypatch.setattr("pdanon.io.parquet.pq.write_table", crash)
-    monkeypatch.setattr("pandas.DataFrame.to_csv", crash)
+    monkeypatch.setattr(pq, "write_table", crash)
+    monkeypatch.setattr(pd.DataFrame, "to_csv", crash)
     with pytest.raises(type(error)):
         to_parquet(baskets(), path) if writer == "parquet" else to_csv(baskets(), path, separator="|")
     assert names(tmp_path) == ([path.name] if old is not None else [])

@@ -22,7 +22,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import attempt, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["cluster_within_blocks", "protect"]
+__all__ = ["cluster_within_blocks", "encoded_with_constraints", "protect"]
 
 
 def protect(
@@ -36,6 +36,15 @@ def protect(
         clusters.satisfy_km(guarantee.k, guarantee.m, report=report)
     else:
         clusters.satisfy(constraint_table(guarantee.constraints, itemsets), guarantee.k, report=report)
+
+
+def encoded_with_constraints(
+    frame: pd.DataFrame | Collapsed, column: Hashable | None, constraints: Any
+) -> tuple[int, Itemsets, Any]:
+    """The list column, as `encoded` returns it, and the constraints on it."""
+    position, itemsets = encoded(frame, column)
+    name = None if isinstance(frame, Collapsed) else frame.columns[position]
+    return position, itemsets, read_constraints(constraints, name)
 
 
 def cluster_within_blocks(
@@ -55,8 +64,7 @@ def cluster_within_blocks(
     """COAT and UPCTA, which differ in the clusters they choose to merge: ``least_first``."""
     share = check_share(max_suppressed, "max_suppressed")
     blocks = None if utility is None else partition(utility)
-    constraints = read_constraints(constraints)
-    position, itemsets = encoded(frame, column)
+    position, itemsets, constraints = encoded_with_constraints(frame, column, constraints)
     guarantee = privacy_model(constraints, k, m, itemsets)
     index = SupportIndex.of(itemsets)
     k = guarantee.k

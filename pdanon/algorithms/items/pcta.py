@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import protect
+from pdanon.algorithms.items._clustering import encoded_with_constraints, protect
 from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity
-from pdanon.guarantees.constraints import privacy_model, read_constraints
+from pdanon.guarantees.constraints import privacy_model
 from pdanon.guarantees.parameters import DEFAULT_M
-from pdanon.itemsets.collapsed import encoded
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.values import check_flag
 from pdanon.recoding.recoding import Recoding
@@ -116,8 +115,7 @@ def pcta(
     1      0  salt  (rice,salt)        1
     2      0   tea          tea        3
     """
-    constraints = read_constraints(constraints)
-    position, itemsets = encoded(frame, column)
+    position, itemsets, constraints = encoded_with_constraints(frame, column, constraints)
     guarantee = privacy_model(constraints, k, m, itemsets)
     k = guarantee.k
     if check_flag(refine, "refine"):

@@ -14,7 +14,6 @@ from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_p
 
 __all__ = ["Clusters"]
 
-_BATCH = 500  # steps between reports; also how long an interrupt from the keyboard has to wait
 _PART = 2**18  # itemsets looked at between reports, as there can be millions
 
 
@@ -38,6 +37,8 @@ class Clusters:
     least_first : bool
         Merge always the cluster of least support of an itemset (COAT), instead of the one whose merge
         costs least.
+    batch : int
+        How many steps are done between reports; also how long an interrupt from the keyboard has to wait.
 
     Notes
     -----
@@ -58,6 +59,7 @@ class Clusters:
         spare: int = 0,
         sizes: NDArray[np.int64] | None = None,
         least_first: bool = False,
+        batch: int = 500,
     ) -> None:
         n = index.n_items
         starts, partners, supports = index.pairs
@@ -83,6 +85,7 @@ class Clusters:
             np.array([spare, -1]),
         )
         self._least_first = least_first
+        self._batch = batch
 
     @property
     def labels(self) -> Codes:
@@ -153,7 +156,7 @@ class Clusters:
         n = self._index.n_items
         cache = np.zeros(n, np.int64), np.full(n, -2)
         ways = pairs, self._least_first
-        while steps := clusters.satisfy_pairs(k, *ways, _BATCH, self._state, self._rows, *cache):
+        while steps := clusters.satisfy_pairs(k, *ways, self._batch, self._state, self._rows, *cache):
             report(steps)
         self._refuse_overspending()
 
@@ -195,7 +198,7 @@ class Clusters:
             cursor = np.zeros(1, np.int64)
             for _, end in _parts(len(first)):
                 while cursor[0] < end:
-                    work = self._least_first, _BATCH, first.codes, first.offsets[: end + 1], cursor
+                    work = self._least_first, self._batch, first.codes, first.offsets[: end + 1], cursor
                     report(clusters.satisfy_itemsets(k, *work, *bits, self._state, self._rows))
                     self._refuse_overspending()
 

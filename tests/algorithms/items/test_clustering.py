@@ -159,7 +159,7 @@ def test_clusters_of_many_items_are_those_of_the_naive_run(algorithm, seed):
 @given(tasks(), st.sampled_from([2, None]))
 def test_the_batches_of_steps_do_not_matter(algorithm, batch, task, m):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pdanon.algorithms.items.states.clusters._BATCH", batch)
+        patch.setattr(_clustering, "Clusters", partial(Clusters, batch=batch))
         assert_same(algorithm, *task, m=m)
 
 

@@ -226,7 +226,7 @@ def test_whenever_the_time_is_over_what_was_found_is_released_and_its_gap_true(p
     tree, rows, k = problem
     with pytest.MonkeyPatch.context() as patch:
         clock = itertools.chain([0.0] * (looks + 1), itertools.repeat(10.0))
-        patch.setattr("pdanon.algorithms.progress.time.perf_counter", lambda: next(clock))
+        patch.setattr(time, "perf_counter", lambda: next(clock))
         result = suppressing(rows, tree, k, m, time_limit=1)
     least, lm, gap = float(best_choice(rows, tree, k, m)), result.loss["LM"], result.loss["gap"]
     assert not naive.km_threats(rows_of(result.frame), k, m)

@@ -450,7 +450,7 @@ def test_a_release_without_its_guarantee_is_withheld(monkeypatch):
     def faulty(table, k, rng, report):
         return Classes.of_members(table, np.arange(table.n_rows))
 
-    monkeypatch.setattr(sys.modules["pdanon.algorithms.relational.mondrian"], "cut_boxes", faulty)
+    monkeypatch.setattr(sys.modules[pdanon.mondrian.__module__], "cut_boxes", faulty)
     with pytest.raises(pdanon.GuaranteeError, match="3 rows at risk"):
         run("mondrian", pd.DataFrame({"q": [1, 2, 3]}))
 

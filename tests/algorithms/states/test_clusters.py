@@ -150,12 +150,10 @@ def test_the_batches_of_merges_do_not_matter(batch, rows, k):
     table = ItemsetTable(*csr(itemsets), np.zeros(len(itemsets), np.int64))
     outcomes = []
     for size in (batch, 500):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("pdanon.algorithms.items.states.clusters._BATCH", size)
-            pairwise, listed = Clusters(index_of(rows)), Clusters(index_of(rows))
-            pairwise.satisfy_pairs(k, report=silent)
-            listed.satisfy(table, k, report=silent)
-            outcomes.append((pairwise.labels.tolist(), listed.labels.tolist()))
+        pairwise, listed = (Clusters(index_of(rows), batch=size) for _ in range(2))
+        pairwise.satisfy_pairs(k, report=silent)
+        listed.satisfy(table, k, report=silent)
+        outcomes.append((pairwise.labels.tolist(), listed.labels.tolist()))
     assert outcomes[0] == outcomes[1]
 
 

@@ -1,0 +1,219 @@
+"""The other commands: audit, run, compare, risk and algorithms."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from commands import CSV, MERGED, RICE, ROWS, SALT, TEA, contents, here  # noqa: F401 (`here` acts on every test)
+from conftest import frame_of, rows_of
+from naive import itemsets as naive
+
+import pdanon
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.io.csv import read_csv
+from pdanon.io.parquet import read_parquet, to_parquet
+
+# --- audit
+
+
+@pytest.mark.parametrize("source", ["in.parquet", "in.csv"])
+@pytest.mark.parametrize("m", ["1", "2", "all"])
+def test_audit_of_what_does_not_hold(run, source, m):
+    code, out, err = run("audit", source, "-k", "2", "-m", m, *CSV)
+    most = None if m == "all" else int(m)
+    assert (code, err) == (1, "")
+    assert out.splitlines() == [
+        "Audit: 4 rows",
+        f"  guarantee  KmAnonymity(k=2, m={most})",
+        "  verdict    does not hold",
+        f"  at risk    {naive.rows_at_risk([frozenset(row) for row in ROWS], 2, most)} rows",
+    ]
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_threats_are_written_only_when_asked(run, suffix):
+    before = contents()
+    assert run("audit", "in.parquet", "-k", "3", "-m", "2")[0] == 1
+    assert contents() == before
+    asked = ("--threats", f"threats{suffix}", "--separator", " ")
+    code, out, _ = run("audit", "in.parquet", "-k", "3", "-m", "2", *asked)
+    path = f"threats{suffix}"
+    read = read_parquet(path) if suffix == ".parquet" else read_csv(path, column="itemset", separator=" ")
+    listed = dict(zip(rows_of(read, "itemset"), read["support"].tolist(), strict=True))
+    assert listed == naive.km_threats([frozenset(row) for row in ROWS], 3, 2)
+    assert code == 1
+    assert out.splitlines()[-1] == f"  threats    {len(listed)}, written to {path}"
+
+
+def test_no_threats_are_written_as_no_threats(run):
+    Path("threats.csv").write_text("of an earlier audit")
+    to_parquet(frame_of([{RICE}, {RICE}]), "safe.parquet")
+    assert run("audit", "safe.parquet", "-k", "2", "--threats", "threats.csv", "--separator", " ")[0] == 0
+    assert Path("threats.csv").read_text() == "itemset,support,why\n"
+
+
+def test_audit_of_constraints_needs_what_the_items_became(run):
+    to_parquet(frame_of([{RICE, SALT}]), "constraints.parquet")
+    to_parquet(pdanon.pcta(frame_of(ROWS), k=2).mapping, "map.parquet")
+    kept = pdanon.pcta(frame_of(ROWS), k=2).mapping.assign(generalized=[RICE, SALT, TEA])
+    to_parquet(kept, "kept.parquet")
+    asked = ("in.parquet", "-k", "2", "--constraints", "constraints.parquet")
+    code, out, _ = run("audit", *asked, "--mapping", "kept.parquet")
+    assert code == 1
+    assert re.search(r"verdict +does not hold\n +at risk +1 rows\n", out)
+    code, _, err = run("audit", *asked, "--mapping", "map.parquet")  # of another release
+    assert code == 2
+    assert "the frame holds labels that the mapping lacks" in err
+    for half in (asked, ("in.parquet", "-k", "2", "--mapping", "kept.parquet")):
+        code, _, err = run("audit", *half)
+        assert code == 2
+        assert "--constraints and --mapping go together" in err
+
+
+# --- run, compare
+
+POLICY = """
+input = "in.parquet"
+algorithm = "pcta"
+[parameters]
+k = 2
+[columns]
+sensitive = ["store"]
+[outputs]
+release = "out.parquet"
+mapping = "map.csv"
+comparison = "comparison.csv"
+[compare.algorithms.pcta]
+[compare.vary]
+k = [2, 100]
+"""
+
+
+def test_run_is_the_policy(run):
+    Path("policy.toml").write_text(POLICY)
+    written = []
+    for _ in range(2):
+        code, out, err = run("run", "policy.toml")
+        assert (code, err) == (0, "")
+        written.append(contents())
+    assert written[0] == written[1]
+    assert rows_of(read_parquet("out.parquet")) == [{MERGED, TEA}, {MERGED}, {MERGED, TEA}, {TEA}]
+    assert set(contents()) == {"in.parquet", "in.csv", "policy.toml", "out.parquet", "map.csv"}
+    assert out.splitlines()[:2] == ["Anonymized: 4 rows, pcta", "  guarantee  KmAnonymity(k=2, m=2), audited"]
+    assert out.splitlines()[-2:] == ["  release    out.parquet", "  mapping    map.csv"]
+
+
+def test_compare_prints_and_writes_a_table(run):
+    Path("policy.toml").write_text(POLICY)
+    code, out, err = run("compare", "policy.toml")
+    assert (code, err) == (0, "")
+    header, done, failed = out.splitlines()
+    assert header.split()[:3] == ["algorithm", "label", "k"]
+    assert "True" in done
+    assert "k is larger than the number of rows that hold an item" in failed
+    table = pd.read_csv("comparison.csv")
+    assert table["k"].tolist() == [2, 100]
+    assert table["NCP"].tolist()[0] == pytest.approx(8 / 21)
+    assert not Path("out.parquet").exists()
+
+
+def test_policy_that_fails_writes_nothing(run):
+    Path("out.parquet").write_text("of an earlier run")
+    for change, code, message in [
+        (("k = 2\n", "k = 100\n"), 1, "k is larger than the number of rows"),
+        (("k = 2\n", "kk = 2\n"), 2, "there is no such parameter of pcta"),
+        (('sensitive = ["store"]', ""), 2, "columns have no role"),
+        (('release = "out.parquet"', ""), 2, "the policy names no release"),
+        (("in.parquet", "none.parquet"), 2, "the file cannot be read as Parquet"),
+        (("[outputs]", "[outputs"), 2, "the file cannot be read as TOML"),
+    ]:
+        assert change[0] in POLICY
+        Path("policy.toml").write_text(POLICY.replace(*change, 1))
+        before = contents()
+        got, out, err = run("run", "policy.toml")
+        assert (got, out) == (code, "")
+        assert err.startswith("pdanon: error: ")
+        assert message in err
+        assert contents() == before
+    assert run("compare", "none.toml")[0] == 2
+
+
+# --- risk, algorithms
+
+
+def test_risk_is_a_table_of_counts_and_shares(run):
+    to_parquet(frame_of([{RICE, TEA}, {RICE, TEA}, {RICE, SALT}]), "in.parquet")
+    before = contents()
+    code, out, err = run("risk", "in.parquet", "-k", "3", "-m", "2")
+    assert (code, err) == (0, "")
+    assert [line.split() for line in out.splitlines()] == [
+        ["known", "items", "rows", "singled_out", "below_k"],
+        ["1", "all", "3", "0.3333", "1"],
+        ["2", "all", "3", "0.3333", "1"],
+        ["1", "2", "3", "0.3333", "1"],
+        ["2", "2", "3", "0.3333", "1"],
+    ]
+    assert contents() == before
+
+
+def listed(out):
+    """What `pdanon algorithms` says, by name and by the word in front."""
+    blocks = [block.splitlines() for block in out.split("\n\n")]
+    return {name: dict(line.split(maxsplit=1) for line in lines) for name, *lines in blocks}
+
+
+def test_every_algorithm_is_listed(run):
+    code, out, err = run("algorithms")
+    assert (code, err) == (0, "")
+    algorithms = listed(out)
+    assert list(algorithms) == list(ALGORITHMS)
+    for name, algorithm in ALGORITHMS.items():
+        assert hasattr(pdanon, algorithms[name]["guarantee"].partition("(")[0])
+        assert algorithms[name]["does"] == algorithm.__doc__.splitlines()[0]
+    assert algorithms["apriori"]["options"] == "-k [-m] --hierarchy [--sensitive] [-l]"
+    assert algorithms["pcta"]["options"] == "-k [-m] [--constraints] [--weights] [--refine]"
+    assert algorithms["suppress_to_k"]["options"] == "none: it needs public, from Python"
+
+
+def test_new_algorithm_needs_no_change_here(run, monkeypatch):
+    received = []
+
+    def newest(frame, column=None, *, k, m=2, hierarchy, weights=None, progress=False):
+        """Do what the others do.
+
+        Guarantee: ``KmAnonymity(k,
+        m)``. And so on.
+        """
+        received.append((k, m, hierarchy, progress))
+        return pdanon.pcta(frame, column, k=k, m=m, weights=weights)
+
+    monkeypatch.setitem(ALGORITHMS, "newest", newest)
+    assert listed(run("algorithms")[1])["newest"] == {
+        "does": "Do what the others do.",
+        "guarantee": "KmAnonymity(k, m)",
+        "options": "-k [-m] --hierarchy [--weights]",
+    }
+    command = ("anonymize", "in.parquet", "out.parquet", "--algorithm", "newest", "-k", "2")
+    code, _, err = run(*command)
+    assert code == 2
+    assert "newest needs --hierarchy" in err
+    assert run(*command, "--hierarchy", "3", "-m", "all")[0] == 0
+    assert received == [(2, None, 3, False)]
+    code, _, err = run(*command, "--hierarchy", "3", "--constraints", "c.parquet")
+    assert code == 2
+    assert "newest does not take --constraints" in err
+    assert re.search(r"algorithms that do: .*\bpcta\b", err)
+
+
+def test_algorithm_with_parameters_that_only_python_can_give(run, monkeypatch):
+    def special(frame, column=None, *, k, rules, threshold, progress=False):
+        raise AssertionError
+
+    monkeypatch.setitem(ALGORITHMS, "special", special)
+    code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "special", "-k", "2")
+    assert code == 2
+    assert "special needs rules, threshold, which is no option of the command line" in err
+    assert "call pdanon.special from Python" in err

@@ -1,0 +1,206 @@
+"""Commands that fail leave everything as it was; and what is said meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from commands import CSV, KM, RICE, TEA, contents, here  # noqa: F401 (`here` acts on every test)
+from conftest import SECRET, frame_of, rows_of
+
+import pdanon
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.cli import main as cli
+from pdanon.io.parquet import read_parquet, to_parquet
+
+# --- Failures leave everything as it was
+
+
+@pytest.fixture
+def earlier():
+    """Outputs of an earlier run, and files that cannot be used."""
+    for name in ("out.parquet", "out.csv", "map.parquet", "map.csv"):
+        Path(name).write_text("of an earlier run")
+    Path("bad.parquet").write_text(SECRET)
+    Path("bad.csv").write_bytes(f'item,weight\n"{SECRET},1\n'.encode() + b"\xff\n")
+    Path("gaps.csv").write_text(f"items\n{SECRET}  x\n")
+    Path("strange.csv").write_text(f"item,weight\n{SECRET},0.5\n")
+    Path("heavy.csv").write_text(f"item,weight\n{RICE},1.5\n")
+    Path("words.csv").write_text(f"item,weight\n{RICE},{SECRET}\n")
+    Path("twice.csv").write_text(f"item,weight\n{RICE},0.5\n{RICE},0.6\n")
+    Path("other.csv").write_text(f"items,importance\n{RICE},0.5\n")
+    Path("nameless.csv").write_text("item,weight\n,0.5\n")
+    Path("torn.csv").write_text(f"{SECRET};a;*\n{SECRET};b;*\n")
+    to_parquet(frame_of([{SECRET}]), "unknown.parquet")
+    Path("headless.csv").write_text(f"{SECRET} tea\ntea\n")
+
+
+PARQUET = ("anonymize", "in.parquet", "out.parquet", "--mapping", "map.parquet", "-k", "2")
+PCTA = (*PARQUET, "--algorithm", "pcta")
+HIER = (*PARQUET, "--algorithm", "apriori", "--hierarchy")
+UNUSABLE = {
+    "k of no use": (1, (*PCTA[:-4], *KM, "-k", "5"), "k is larger than the number of rows"),
+    "no input": (2, ("risk", "none.parquet", "-k", "2"), "the file cannot be read as Parquet"),
+    "not Parquet": (2, ("risk", "bad.parquet", "-k", "2"), "the file cannot be read as Parquet"),
+    "not CSV": (2, ("risk", "bad.csv", "-k", "2", *CSV), "the file cannot be read as CSV"),
+    "no column": (2, (*PCTA, "--column", "itms"), "column 'itms' does not exist"),
+    "no header": (2, ("risk", "headless.csv", "-k", "2", *CSV), "the first line of the file must name"),
+    "no lists": (2, (*PCTA, "--column", "store"), "the column does not hold lists"),
+    "empty items": (2, ("risk", "gaps.csv", "-k", "2", *CSV), "an item is empty\n  where: gaps.csv, row 0"),
+    "label with the separator": (
+        2,
+        ("anonymize", "in.parquet", "out.csv", *KM, "--separator", ",", "--mapping", "map.csv"),
+        "an item that is empty or contains the separator",
+    ),
+    "no weights": (2, (*PCTA, "--weights", "none.csv"), "the file cannot be read as CSV\n  where: none.csv"),
+    "unreadable weights": (2, (*PCTA, "--weights", "bad.csv"), "the file cannot be read as CSV"),
+    "no item column": (2, (*PCTA, "--weights", "other.csv"), "the file lacks columns ['item', 'weight']"),
+    "unknown item": (2, (*PCTA, "--weights", "strange.csv"), "1 of 1 weights name items that do not occur"),
+    "no item": (2, (*PCTA, "--weights", "nameless.csv"), "weights name items"),
+    "too heavy": (2, (*PCTA, "--weights", "heavy.csv"), "weights must be numbers in [0, 1]"),
+    "weight in words": (2, (*PCTA, "--weights", "words.csv"), "weights must be numbers in [0, 1]"),
+    "two weights": (2, (*PCTA, "--weights", "twice.csv"), "an item has more than one weight"),
+    "unknown constraint": (2, (*PCTA, "--constraints", "unknown.parquet"), "an item that does not occur"),
+    "no hierarchy": (2, (*HIER, "none.csv"), "No such file or directory\n  where: none.csv"),
+    "no tree": (2, (*HIER, "torn.csv"), "a leaf has two different parents"),
+    "hierarchy of other items": (2, (*HIER, "other.csv"), "the hierarchy does not cover the items"),
+}
+
+
+@pytest.mark.parametrize(("code", "arguments", "message"), UNUSABLE.values(), ids=UNUSABLE.keys())
+def test_error_is_one_message_and_changes_nothing(run, earlier, code, arguments, message):
+    before = contents()
+    got, out, err = run(*arguments)
+    assert (got, out) == (code, "")
+    assert err.startswith("pdanon: error: ")
+    assert message in err
+    assert contents() == before
+
+
+def test_release_that_fails_its_audit_is_not_written(run, earlier, monkeypatch):
+    """An algorithm with a defect: it publishes what it got."""
+
+    def faulty(frame, column=None, *, k, progress=False):
+        raise pdanon.GuaranteeError("the release does not have its guarantee and is withheld")
+
+    monkeypatch.setitem(ALGORITHMS, "faulty", faulty)
+    before = contents()
+    code, out, err = run(*PARQUET, "--algorithm", "faulty")
+    assert (code, out) == (1, "")
+    assert err == "pdanon: error: the release does not have its guarantee and is withheld\n"
+    assert contents() == before
+
+
+def interrupt(*arguments, **options):
+    """Ctrl-C, with something half written."""
+    for draft in Path().glob(".*"):
+        draft.write_text("half")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored in the background
+    try:
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def break_down(*arguments, **options):
+    for draft in Path().glob(".*"):
+        draft.write_text("half")
+    raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize(("failure", "code"), [(interrupt, 130), (break_down, 2)])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+@pytest.mark.parametrize("stage", ["run", "release", "mapping"])
+@pytest.mark.parametrize("anew", [True, False])
+def test_no_half_of_anything_is_left(run, monkeypatch, failure, code, suffix, stage, anew):
+    if not anew:
+        for name in ("out", "map"):
+            Path(f"{name}{suffix}").write_text("of an earlier run")
+    before = contents()
+    if stage == "run":
+        monkeypatch.setitem(ALGORITHMS, "pcta", lambda frame, column=None, *, k, m: failure())
+    elif stage == "release" and suffix == ".csv":
+        monkeypatch.setattr(pd.DataFrame, "to_csv", failure)
+    elif stage == "mapping" and suffix == ".csv":
+        monkeypatch.setattr(pyarrow.csv, "write_csv", failure)
+    else:
+        write = pyarrow.parquet.write_table
+
+        def write_or_fail(table, path, **options):
+            is_mapping = "generalized" in table.column_names
+            return failure() if is_mapping == (stage == "mapping") else write(table, path, **options)
+
+        monkeypatch.setattr(pyarrow.parquet, "write_table", write_or_fail)
+    arguments = ("in.parquet", f"out{suffix}", *KM, "--mapping", f"map{suffix}", "--separator", " ")
+    got, out, err = run("anonymize", *arguments)
+    assert (got, out) == (code, "")
+    named = f"{'map' if stage == 'mapping' else 'out'}{suffix}"
+    full = "pdanon: error: No space left on device\n"
+    if stage != "run":
+        problem = f"the file cannot be written\n  where: {named}\n  got:   No space left on device"
+        full = f"pdanon: error: {problem}\n"
+    assert err == ("pdanon: interrupted\n" if code == 130 else full)
+    assert contents() == before
+
+
+def test_mapping_is_there_before_its_release(run, monkeypatch):
+    replaced = []
+    replace = Path.replace
+
+    def note(self, target):
+        if not Path(target).name.startswith("."):
+            replaced.append(Path(target).name)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", note)
+    assert run("anonymize", "in.parquet", "out.parquet", *KM, "--mapping", "map.parquet")[0] == 0
+    assert replaced == ["map.parquet", "out.parquet"]
+
+
+def test_existing_release_is_replaced_and_keeps_its_permissions(run):
+    Path("out.parquet").write_text("of an earlier run")
+    Path("out.parquet").chmod(0o600)
+    assert run("anonymize", "in.parquet", "out.parquet", *KM)[0] == 0
+    assert rows_of(read_parquet("out.parquet"))[3] == {TEA}
+    assert Path("out.parquet").stat().st_mode & 0o777 == 0o600
+
+
+# --- What is said meanwhile
+
+
+def test_stage_is_named_when_it_takes_long(run, monkeypatch):
+    def slow(frame, column=None, *, k, progress=False):
+        time.sleep(0.2)
+        return pdanon.pcta(frame, column, k=k)
+
+    monkeypatch.setitem(ALGORITHMS, "slow", slow)
+    monkeypatch.setattr(cli, "PATIENCE", 0.05)
+    code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "slow", "-k", "2")
+    assert code == 0
+    assert "pdanon: running slow ...\n" in err
+
+
+@pytest.mark.parametrize("installed", [True, False])
+@pytest.mark.parametrize("terminal", [True, False])
+def test_bar_is_for_terminals(run, monkeypatch, terminal, installed):
+    asked = []
+
+    def slow(frame, column=None, *, k, progress=False):
+        asked.append(progress)
+        time.sleep(0.05)
+        return pdanon.pcta(frame, column, k=k)
+
+    monkeypatch.setitem(ALGORITHMS, "slow", slow)
+    monkeypatch.setattr(cli, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setattr(cli, "find_spec", lambda name: object() if installed else None)
+    code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "slow", "-k", "2")
+    assert code == 0
+    assert asked == [terminal and installed]
+    assert ("running slow" in err) != asked[0]

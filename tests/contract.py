@@ -1,0 +1,246 @@
+"""What every registered algorithm promises, whatever rows it is given.
+
+A new algorithm needs one more line in ARGUMENTS, and one in RECOUNTS if it has a guarantee of its own.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from naive import coherence as naive_coherence
+from naive import itemsets as naive
+
+from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, TransactionalK
+from pdanon.algorithms.items import ALGORITHMS
+from pdanon.itemsets.columns import find_column
+
+
+def tree_over(items):
+    """A hierarchy of pairs of items and pairs of those, whose nodes are not named after items."""
+    pairs = {f"node {start}": list(items[start : start + 2]) for start in range(0, len(items), 2)}
+    names = list(pairs)
+    upper = {
+        f"upper {start}": {name: pairs[name] for name in names[start : start + 2]}
+        for start in range(0, len(names), 2)
+    }
+    return {"all": upper | {"spare": ["in no row"]}}
+
+
+def blocks_of(items):
+    """Utility blocks of three items, all of which may be suppressed."""
+    blocks = [items[start : start + 3] for start in range(0, len(items), 3)]
+    return {"utility": blocks, "max_suppressed": 1.0}
+
+
+def all_but_one_public(items):
+    """The first item is private."""
+    return {"h": 1, "p": 2, "private": items[:1]}
+
+
+# Beyond k and, where there is one, m, what to call each algorithm with, given the items of the data.
+ARGUMENTS = {
+    "apriori": lambda items: {"hierarchy": tree_over(items)},
+    "clump": lambda items: {"hierarchy": tree_over(items)},
+    "coat": blocks_of,
+    "coherence": all_but_one_public,
+    "direct": lambda items: {"hierarchy": tree_over(items)},
+    "hghs": lambda items: {"hierarchy": tree_over(items)},
+    "lra": lambda items: {"hierarchy": tree_over(items), "parts": 2},
+    "mhghs": lambda items: {"hierarchy": tree_over(items)},
+    "optimal": lambda items: {"hierarchy": tree_over(items)},
+    "partition": lambda items: {"hierarchy": tree_over(items)},
+    "pcta": lambda items: {},
+    "suppress_public": all_but_one_public,
+    "suppress_to_k": lambda items: {"public": items[1:]},
+    "upcta": blocks_of,
+    "vpa": lambda items: {"hierarchy": tree_over(items), "parts": 2},
+}
+RECOUNTS = {
+    KmAnonymity: lambda guarantee, bags: naive.rows_at_risk(as_sets(bags), guarantee.k, guarantee.m),
+    TransactionalK: lambda guarantee, bags: sum(bags.count(bag) < guarantee.k for bag in bags),
+    Coherence: lambda guarantee, bags: naive_coherence.moles(
+        [row for row in as_sets(bags) if row is not None],
+        *(guarantee.h, guarantee.k, guarantee.p, guarantee.private.to_pylist()),
+    ),
+    PublicK: lambda guarantee, bags: (
+        not naive_coherence.parts_are_shared(as_sets(bags), guarantee.k, guarantee.public.to_pylist())
+    ),
+    LmDiversity: lambda guarantee, bags: naive.lm_threats(
+        [row or frozenset() for row in as_sets(bags)],
+        guarantee.l,
+        guarantee.m,
+        frozenset(guarantee.sensitive),
+        guarantee.k,
+    ),
+}
+GUARANTEES = {"coherence": Coherence, "suppress_public": Coherence, "suppress_to_k": PublicK}
+GUARANTEES |= {"clump": TransactionalK, "partition": TransactionalK}  # else k^m
+KEEPING = {"coherence", "suppress_public", "suppress_to_k"}  # items stay as they are or go
+TRANSACTIONAL = {"clump", "partition"}  # whose rows, with items or without, are published alike, k by k
+ALL_ROWS = KEEPING | TRANSACTIONAL  # rows without items need k like all others
+BAGS = {"clump"}  # in whose rows a label can come again
+LOCAL = {"lra", *TRANSACTIONAL}  # an item can become one thing in one group of rows, another in the next
+LOSSES = {"NCP", "LM", "UL", "suppressed", "S/N", "GGD", "NCP_relational", "gap"}
+
+algorithms = pytest.mark.parametrize("name", ARGUMENTS)
+
+
+def sets_of(frame):
+    """The rows of the list column, whatever its type; None for a missing row."""
+    column = frame.iloc[:, find_column(frame)]
+    return [None if row is None or row is pd.NA else set(row) for row in column]
+
+
+def rows_of(frame):
+    return [frozenset(row or ()) for row in sets_of(frame)]
+
+
+def bags_of(frame):
+    """The rows of the list column with what they hold several times; None for a missing row."""
+    column = frame.iloc[:, find_column(frame)]
+    return [None if row is None or row is pd.NA else sorted(row) for row in column]
+
+
+def as_sets(bags):
+    return [None if bag is None else frozenset(bag) for bag in bags]
+
+
+def items_of(frame):
+    return sorted({item for row in sets_of(frame) for item in row or ()})
+
+
+def arguments_of(name, frame, **asked):
+    arguments = {"k": 2, "m": 2} | ARGUMENTS[name](items_of(frame)) | asked
+    accepted = inspect.signature(ALGORITHMS[name]).parameters
+    return {key: value for key, value in arguments.items() if key != "m" or key in accepted}
+
+
+def run(name, frame, **asked):
+    return ALGORITHMS[name](frame, **arguments_of(name, frame, **asked))
+
+
+# --- what is promised of every result
+
+
+def assert_contract(frame, result):
+    assert_released(frame, result)
+    assert_mapping_of(frame, result)
+    assert_truthful(frame, result)
+    assert not RECOUNTS[type(result.guarantee)](result.guarantee, bags_of(result.frame))
+    assert set(result.loss.index) <= LOSSES
+    assert result.loss.drop("UL").between(0, 1).all()
+    changed = sum(text(item) != label for (_, item), labels in became_of(result).items() for label in labels)
+    assert f"{changed} of {len(result.mapping)} generalized or suppressed" in repr(result)
+
+
+def assert_released(frame, result):
+    """Index, order and names of columns, attrs and all other columns are those of the input."""
+    position, released = find_column(frame), result.frame
+    keeping = result.parameters["algorithm"] in KEEPING
+    kind = result.mapping["item"].dtype.pyarrow_dtype if keeping else pa.string()
+    pd.testing.assert_index_equal(released.index, frame.index, exact=True)
+    pd.testing.assert_index_equal(released.columns, frame.columns, exact=True)
+    others = [place for place in range(frame.shape[1]) if place != position]
+    pd.testing.assert_frame_equal(released.iloc[:, others], frame.iloc[:, others])
+    assert released.attrs == frame.attrs
+    assert released.iloc[:, position].dtype == pd.ArrowDtype(pa.list_(kind))
+    lists = pa.chunked_array(released.iloc[:, position]).to_pylist()
+    assert all(row is None or row == sorted(row) for row in lists)
+
+
+def assert_mapping_of(frame, result):
+    """One row for each group, item and label, with the number of rows of the group where it became that."""
+    mapping, groups, rows = result.mapping, groups_of(result), rows_of(frame)
+    held = Counter((group, item) for group, row in zip(groups, rows, strict=True) for item in row)
+    assert [*mapping.columns] == ["group", "item", "generalized", "support"]
+    assert [*map(str, mapping.dtypes.drop("item"))] == ["int64", "string[pyarrow]", "int64"]
+    assert mapping["generalized"].dtype == pd.ArrowDtype(pa.string())
+    assert isinstance(mapping["item"].dtype, pd.ArrowDtype)
+    pd.testing.assert_index_equal(mapping.index, pd.RangeIndex(len(mapping)), exact=True)
+    keys = [*zip(mapping["group"], mapping["item"], strict=True)]
+    assert keys == sorted(keys)
+    assert mapping.groupby(["group", "item"])["support"].sum().to_dict() == held
+    algorithm = result.parameters["algorithm"]
+    assert len(keys) == len(held) or algorithm in BAGS
+    assert not mapping.duplicated(["group", "item", "generalized"]).any()
+    assert (result.groups is not None) == (algorithm in LOCAL)
+    if result.groups is not None:
+        pd.testing.assert_index_equal(result.groups.index, frame.index, exact=True)
+
+
+def groups_of(result):
+    return [0] * len(result.frame) if result.groups is None else result.groups.tolist()
+
+
+def became_of(result):
+    """The labels of each item in each group, None where it is suppressed; more than one only in bags."""
+    labels = result.mapping["generalized"]
+    keys = zip(result.mapping["group"], result.mapping["item"], strict=True)
+    became = {}
+    for key, label in zip(keys, labels.astype(object).where(labels.notna(), None), strict=True):
+        became.setdefault(key, []).append(label)
+    return became
+
+
+def assert_truthful(frame, result):
+    """Each row is published as what its items became, no more and no less."""
+    became = became_of(result)
+    algorithm = result.parameters["algorithm"]
+    if algorithm in KEEPING:
+        assert all({None, text(item)} >= {*labels} for (_, item), labels in became.items())
+        became = {key: [label and key[1] for label in labels] for key, labels in became.items()}
+    for group, row, bag in zip(groups_of(result), rows_of(frame), bags_of(result.frame), strict=True):
+        choices = [became[group, item] for item in sorted(row)]
+        if algorithm in BAGS:
+            assert covers(bag or [], choices)
+        else:
+            assert (bag or []) == sorted({label for (label,) in choices} - {None})
+    stay = missing_rows_stay(frame, result)
+    missing = [row is None and stay for row in sets_of(frame)]
+    assert [row is None for row in sets_of(result.frame)] == missing
+    if "hierarchy" in result.parameters:
+        above = names_above(result.parameters["hierarchy"])
+        for (_, item), labels in became.items():
+            assert {None, text(item), *above.get(text(item), ())} >= {*labels}
+
+
+def missing_rows_stay(frame, result):
+    """Unless something is suppressed, or rows that hold nothing would be too few if they looked different."""
+    if any(None in labels for labels in became_of(result).values()):
+        return False
+    if result.parameters["algorithm"] in TRANSACTIONAL:
+        return set() not in sets_of(frame)
+    return result.parameters["algorithm"] not in KEEPING or not RECOUNTS[type(result.guarantee)](
+        result.guarantee, bags_of(frame)
+    )
+
+
+def covers(bag, choices):
+    """Whether each label is what an item of its own has become, and the other items were suppressed."""
+    if not choices:
+        return not bag
+    first, *others = choices
+    return any(
+        covers(bag, others) if label is None else label in bag and covers(without(bag, label), others)
+        for label in first
+    )
+
+
+def without(bag, label):
+    return [*bag[: bag.index(label)], *bag[bag.index(label) + 1 :]]
+
+
+def names_above(tree, path=()):
+    """The categories above each leaf of a nested dict."""
+    if isinstance(tree, dict):
+        parts = [names_above(below, (name, *path)) for name, below in tree.items()]
+        return {leaf: names for part in parts for leaf, names in part.items()}
+    return {text(leaf): path for leaf in tree}
+
+
+def text(item):
+    return pa.scalar(item).cast(pa.string()).as_py()

@@ -1,0 +1,92 @@
+"""How every registered algorithm is called, what it says of itself, and what its result shows."""
+
+from __future__ import annotations
+
+import inspect
+
+import pandas as pd
+from conftest import SECRET, frame_of
+from contract import (
+    algorithms,
+    arguments_of,
+    run,
+)
+from frames import BASE
+
+import pdanon
+from pdanon.accessors import TxanonAccessor
+from pdanon.algorithms.items import ALGORITHMS
+
+
+@algorithms
+def test_result_unpacks_and_says_what_was_asked(name):
+    result = run(name, frame_of(BASE))
+    frame, mapping = result
+    assert frame is result.frame
+    assert mapping is result.mapping
+    assert result.classes is None
+    asked = set(inspect.signature(ALGORITHMS[name]).parameters) - {"frame", "column", "progress"}
+    assert set(result.parameters) == {"algorithm", *asked}
+    assert [result.parameters[key] for key in ("algorithm", "k")] == [name, 2]
+    assert result.parameters.get("m", 2) == 2
+
+
+@algorithms
+def test_representations_show_no_item(name):
+    frame = frame_of([[SECRET, "b"], ["b"], [SECRET], ["c", f"{SECRET}2"]])
+    result = run(name, frame)
+    assert SECRET not in repr(result) + result._repr_html_()
+    assert SECRET not in repr(result.guarantee)
+    audit = frame.txanon.audit(result.guarantee)
+    assert SECRET not in repr(audit) + audit._repr_html_()
+    assert "4 rows" in repr(result)
+
+
+@algorithms
+def test_function_and_method_are_one(name):
+    function = ALGORITHMS[name]
+    assert getattr(pdanon, name) is function
+    assert name in pdanon.__all__
+    method = getattr(frame_of(BASE).txanon, name)
+    assert method.__doc__ == function.__doc__
+    assert method.__name__ == name
+    parameters = list(inspect.signature(function).parameters.values())
+    assert list(inspect.signature(method).parameters.values()) == parameters[1:]
+    assert [parameter.name for parameter in parameters[:2]] == ["frame", "column"]
+    assert {parameter.kind for parameter in parameters[2:]} == {inspect.Parameter.KEYWORD_ONLY}
+    assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
+    assert "progress" in inspect.signature(function).parameters
+    frame = frame_of(BASE)
+    arguments = arguments_of(name, frame)
+    pd.testing.assert_frame_equal(
+        getattr(frame.txanon, name)("items", **arguments).frame, function(frame, **arguments).frame
+    )
+
+
+@algorithms
+def test_docstring_has_all_its_parts(name):
+    doc = inspect.getdoc(ALGORITHMS[name])
+    parts = ["Parameters", "Returns", "Raises", "Notes", "References", "Examples", "Guarantee:", "Cost:"]
+    assert [part for part in parts if part not in doc] == []
+    lines = doc[doc.index("Parameters") : doc.index("Returns")].splitlines()
+    described = [line.split(" : ")[0] for line in lines if " : " in line]
+    assert described == [*inspect.signature(ALGORITHMS[name]).parameters]
+
+
+@algorithms
+def test_progress_goes_to_stderr_alone(name, capsys):
+    frame = frame_of(BASE)
+    quiet = run(name, frame)
+    assert capsys.readouterr() == ("", "")
+    shown = run(name, frame, progress=True)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert name in err
+    pd.testing.assert_frame_equal(shown.mapping, quiet.mapping)
+
+
+def test_public_names_exist_and_are_listed_once():
+    assert len(set(pdanon.__all__)) == len(pdanon.__all__)
+    assert all(hasattr(pdanon, name) for name in pdanon.__all__)
+    assert [*ALGORITHMS] == [function.__name__ for function in ALGORITHMS.values()]
+    assert all(hasattr(TxanonAccessor, name) for name in ALGORITHMS)
