@@ -54,8 +54,9 @@ from pdanon.errors import (
 )
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.explain import Explanation
+from pdanon.evaluation.metrics.answers import Answers
 from pdanon.evaluation.metrics.attack import Attack, attack
-from pdanon.evaluation.metrics.queries import Answers, Workload
+from pdanon.evaluation.metrics.queries import Workload
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees import (
     Coherence,

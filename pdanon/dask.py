@@ -10,7 +10,7 @@ accessors for which that is enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -22,18 +22,18 @@ from dask.dataframe.extensions import register_dataframe_accessor, register_seri
 
 from pdanon.algorithms.decision import SAMPLE, Decision, check_algorithm, decide
 from pdanon.algorithms.registry import FAMILIES
-from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import risk as measured_risk
 from pdanon.guarantees import Coherence, KmAnonymity, LmDiversity, PrivacyConstraints, PublicK
 from pdanon.guarantees.private import names_column
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.itemsets import partitions
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.collapsed import Collapsed, Reader, collapse_columns
-from pdanon.itemsets.columns import find_column, is_list_column, two_columns, with_column
+from pdanon.itemsets.collapsed import Collapsed, Reader
+from pdanon.itemsets.columns import find_column, is_list_column, two_columns
 from pdanon.itemsets.mapping import apply_mapping as applied_mapping
-from pdanon.itemsets.mapping import relabelled
 from pdanon.itemsets.support import supports
 from pdanon.recoding.release import demand, pass_through
 from pdanon.recoding.result import Anonymized
@@ -167,9 +167,9 @@ def anonymize(
     released, seen = _recoded(frame, labels, decision)
     read = seen.compute()
     if read.published.n_rows != decision.rows:
-        raise _changed(f"{read.published.n_rows} rows instead of {decision.rows}")
+        raise partitions.rows_changed(f"{read.published.n_rows} rows instead of {decision.rows}")
     if read.fingerprint != expected:
-        raise _changed("other items in the rows")
+        raise partitions.rows_changed("other items in the rows")
     demand(decision.guarantee.audit(read.published))
     pass_through(read.others, [])
     return LazyRelease(
@@ -395,22 +395,11 @@ def _counted(
 ) -> Collapsed:
     """The distinct transactions of a frame, on the client."""
     columns = frame[labels]  # of Parquet files no more is read
-    counted: Collapsed = _counts(columns.to_delayed(), columns._meta, labels, read).compute()
+    kinds, count = partitions.item_types(columns._meta, labels), dask.delayed(partitions.collapse_part)
+    parts = enumerate(columns.to_delayed())
+    counts = [count(part, labels, kinds, number, read) for number, part in parts]
+    counted: Collapsed = _tree(counts, partitions.merged).compute()
     return counted
-
-
-def _counts(
-    parts: list[Any], meta: pd.DataFrame, labels: list[Hashable], read: Reader = Itemsets.from_series
-) -> Any:
-    """The same, to be computed, from the partitions of a frame."""
-    kinds = _kinds(meta, labels)
-    counts = [dask.delayed(_count)(part, labels, kinds, number, read) for number, part in enumerate(parts)]
-    return _tree(counts, _merged)
-
-
-def _kinds(meta: pd.DataFrame, labels: list[Hashable]) -> list[pa.DataType]:
-    """The types of the items of some columns."""
-    return [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
 
 
 def _tree(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
@@ -421,40 +410,6 @@ def _tree(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
     return parts[0]
 
 
-def _count(
-    part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int, read: Reader
-) -> Collapsed:
-    """The distinct transactions of a partition, whose items are to be of known types."""
-    pairs = zip(labels, kinds, strict=True)
-    return collapse_columns(
-        [[_encoded(part[label], kind, number, read) for label, kind in pairs]], len(labels)
-    )
-
-
-def _encoded(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
-    """A column of a partition as codes."""
-    problem = None
-    try:
-        itemsets = read(column)
-    except ItemsetDtypeError as error:
-        problem = str(error)
-    if problem is not None:
-        raise ItemsetDtypeError(f"{problem}\n  in:    partition {number}")
-    if not itemsets.n_items:  # and so of any type
-        return replace(itemsets, vocabulary=pa.array([], kind))
-    if itemsets.vocabulary.type != kind:
-        raise ItemsetDtypeError(
-            "the items of a partition are of another type than the frame says",
-            where=f"partition {number}",
-            got=f"items of type {itemsets.vocabulary.type} instead of {kind}",
-        )
-    return itemsets
-
-
-def _merged(parts: list[Collapsed]) -> Collapsed:
-    return collapse_columns((part.columns for part in parts), len(parts[0].columns))
-
-
 def _first(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([part for part in parts if len(part)] or parts[:1]).head(SAMPLE)
 
@@ -463,8 +418,10 @@ def _recoded(frame: dd.DataFrame, labels: list[Hashable], decision: Decision) ->
     """The released frame, and what there is to know of its rows; nothing is computed yet."""
     became = *decision.labels(), decision.missing_as_empty
     once = dask.delayed(became, traverse=False)  # in the graph, instead of in each of its tasks
-    released = frame.map_partitions(_recode, labels, once, meta=_recode(frame._meta, labels, became))
-    kinds, look = _kinds(released._meta, labels), dask.delayed(_look)
+    released = frame.map_partitions(
+        partitions.recoded, labels, once, meta=partitions.recoded(frame._meta, labels, became)
+    )
+    kinds, look = partitions.item_types(released._meta, labels), dask.delayed(_look)
     parts = enumerate(frame.to_delayed())
     return released, _tree([look(part, labels, once, kinds, number) for number, part in parts], _together)
 
@@ -477,37 +434,15 @@ def _look(
     number: int,
 ) -> _Seen:
     """Recode a partition as it will be released; what was read is that which was recoded."""
-    released = _recode(part, labels, became)
+    released = partitions.recoded(part, labels, became)
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in labels])
     others = released.drop(columns=labels).head(SAMPLE)
-    return _Seen(fingerprint, _count(released, labels, kinds, number, visible), others)
+    return _Seen(fingerprint, partitions.collapse_part(released, labels, kinds, number, visible), others)
 
 
 def _together(parts: list[_Seen]) -> _Seen:
     return _Seen(
         sum(part.fingerprint for part in parts) % 2**64,
-        _merged([part.published for part in parts]),
+        partitions.merged([part.published for part in parts]),
         _first([part.others for part in parts]),
     )
-
-
-def _recode(
-    part: pd.DataFrame, labels: list[Hashable], became: tuple[Itemsets, pa.Array, bool]
-) -> pd.DataFrame:
-    """A partition with other items; a private column is built anew."""
-    items, texts, missing_as_empty = became
-    position, *hidden = (find_column(part, label) for label in labels)
-    itemsets = Itemsets.from_series(part.iloc[:, position])
-    unknown = int((items.lookup(itemsets.vocabulary) < 0).sum())
-    if unknown:
-        raise _changed(f"{unknown} items that were not counted")
-    recoded = relabelled(itemsets, items, texts, missing_as_empty=missing_as_empty)
-    released = with_column(part, position, recoded.to_pandas())
-    for each in hidden:
-        released = with_column(released, each, Itemsets.from_series(part.iloc[:, each]).to_pandas())
-    return released
-
-
-def _changed(got: str) -> ParameterError:
-    hint = "persist the frame before, or write it to files"
-    return ParameterError("the rows have changed since they were counted", where="frame", got=got, hint=hint)

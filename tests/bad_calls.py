@@ -29,7 +29,7 @@ import pdanon
 from pdanon.accessors import TxanonAccessor
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "api.md"
-SECONDS = 5
+SECONDS = 20  # of the processor: compiling takes some, and other work may keep a machine busy
 
 
 class Target(NamedTuple):
@@ -70,6 +70,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "result": lambda: released(),
     "write.result": lambda: released(),
     "mapping": lambda: released().mapping,
+    "with_mapping.mapping": lambda: pd.DataFrame({"group": [0], "item": [FLU], "generalized": [FLU]}),
     "guarantee": lambda: pdanon.KmAnonymity(2, 2),
     "anonymize.guarantee": lambda: pdanon.KmAnonymity(2, 2),
     "k": lambda: 2,
@@ -329,18 +330,18 @@ def limited(seconds: float) -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise TookTooLongError
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def problem_of(call: Call, seconds: float = SECONDS) -> str | None:
     """What is wrong with what came of a call; None if it was refused as it should be, or done."""
-    start = time.monotonic()
+    start = time.process_time()
     problem = None
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -356,7 +357,7 @@ def problem_of(call: Call, seconds: float = SECONDS) -> str | None:
             place = traceback.extract_tb(error.__traceback__)
             lines = [f"{Path(e.filename).name}:{e.lineno}" for e in place if "/pdanon/" in e.filename]
             problem = f"{type(error).__name__}: {str(error)[:150]!a} at {' '.join(lines[-2:])}"
-    taken = time.monotonic() - start
+    taken = time.process_time() - start
     if "matplotlib.pyplot" in sys.modules:
         sys.modules["matplotlib.pyplot"].close("all")
     if problem is None and taken > seconds:

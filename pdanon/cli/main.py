@@ -14,7 +14,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.metadata import version
 from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
@@ -27,24 +26,10 @@ from pdanon import stream
 from pdanon.algorithms import choice
 from pdanon.algorithms.items import ALGORITHMS
 from pdanon.algorithms.registry import parameters_of
-from pdanon.cli.options import (
-    CONSTRAINTS_HELP,
-    DEMANDS,
-    KNOWN_HELP,
-    WAYS,
-    Parser,
-    described,
-    flag,
-    is_table,
-    new,
-    new_page,
-    new_table,
-    of_algorithm,
-    of_guarantee,
-    table_file,
-)
+from pdanon.cli.options import described, is_table, of_algorithm, of_guarantee
 from pdanon.cli.policy import Policy
 from pdanon.cli.starting import INTERRUPTED, raise_interrupts
+from pdanon.cli.usage import Command, parser_of
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.report.page import write_page
@@ -95,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         raise_interrupts()
         with _output():
-            arguments = _parser().parse_args(argv)
+            arguments = parser_of(_COMMANDS).parse_args(argv)
             if sys.stdout is None:
                 hint = "redirect it where it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
@@ -371,104 +356,11 @@ def _stage(what: str, *, announced: bool = True) -> Iterator[None]:
         timer.cancel()
 
 
-# --- Usage
-
-
-def _parser() -> argparse.ArgumentParser:
-    options: dict[str, Any] = {
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
-        "allow_abbrev": False,
-    }
-    parser = Parser(
-        prog="pdanon",
-        description="Anonymize tables with a column of item lists, audit releases and measure risk.",
-        epilog="example:\n  pdanon anonymize baskets.parquet release.parquet -k 5 -m 2",
-        **options,
-    )
-    parser.add_argument("--version", action="version", version=f"pdanon {version('pdanon')}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-
-    def command(name: str, run: Callable[[argparse.Namespace], int], text: str, example: str) -> Any:
-        description, epilog = f"{text.capitalize()}.", f"example:\n  pdanon {name} {example}".rstrip()
-        added = commands.add_parser(name, help=text, description=description, epilog=epilog, **options)
-        added.set_defaults(run=run)
-        return added
-
-    anonymize = command(
-        "anonymize",
-        _anonymize,
-        "write a release of a table, audited, with the guarantee that is asked for",
-        "baskets.parquet release.parquet -k 5 -m 2 --mapping mapping.parquet",
-    )
-    anonymize.add_argument("source", metavar="IN", help="the data: .parquet or .csv")
-    anonymize.add_argument("target", metavar="OUT", type=new, help="the release: .parquet or .csv")
-    anonymize.add_argument(
-        "--stream",
-        action="store_true",
-        help="read and write Parquet in parts, as it does not fit into memory: IN is a file, a directory, "
-        "a path with wildcards or a URI, and OUT does not exist yet",
-    )
-    anonymize.add_argument(
-        "--algorithm",
-        choices=ALGORITHMS,
-        metavar="NAME",
-        help="see 'pdanon algorithms' for what each does (default: several are tried, and the release that "
-        "loses least is written)",
-    )
-    for title, parameters in (("what must hold", DEMANDS), ("how it is reached", WAYS)):
-        group = anonymize.add_argument_group(title)
-        for parameter, known in parameters.items():
-            group.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
-    _add_format(anonymize)
-    anonymize.add_argument(
-        "--mapping", metavar="FILE", type=new_table, help="write what each item became: .parquet or .csv"
-    )
-    anonymize.add_argument(
-        "--report", metavar="FILE", type=new_page, help="write a page that shows the release to others: .html"
-    )
-
-    audit = command(
-        "audit",
-        _audit,
-        "recount whether a release has a guarantee; exit code 1 if it has not",
-        "release.parquet -k 5 -m 2 --threats threats.parquet",
-    )
-    audit.add_argument("source", metavar="RELEASED", type=table_file, help="the release: .parquet or .csv")
-    audit.add_argument("-k", required=True, **DEMANDS["k"])
-    audit.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
-    _add_format(audit)
-    audit.add_argument(
-        "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (not with -m)"
-    )
-    audit.add_argument(
-        "--mapping", metavar="FILE", type=table_file, help="the mapping of the release, to audit constraints"
-    )
-    audit.add_argument(
-        "--threats", metavar="FILE", type=new_table, help="write the minimal itemsets that break it"
-    )
-
-    measure = command(
-        "risk", _risk, "show the share of rows that a few known items single out", "baskets.parquet -k 5 -m 2"
-    )
-    measure.add_argument("source", metavar="IN", type=table_file, help="a table: .parquet or .csv")
-    measure.add_argument("-k", required=True, **DEMANDS["k"])
-    measure.add_argument("-m", default=2, type=int, help="most items that the attacker knows (default: 2)")
-    _add_format(measure)
-
-    run = command(
-        "run", _run, "write what a policy file asks for: release, mapping and losses, or none", "policy.toml"
-    )
-    run.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file")
-
-    compare = command(
-        "compare", _compare, "run the algorithms of a policy file, and show what is lost", "policy.toml"
-    )
-    compare.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
-
-    command("algorithms", _algorithms, "list the algorithms: guarantee, what it does, parameters", "")
-    return parser
-
-
-def _add_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
-    parser.add_argument("--separator", metavar="TEXT", help="what stands between two items in CSV files")
+_COMMANDS: dict[str, Command] = {
+    "anonymize": _anonymize,
+    "audit": _audit,
+    "risk": _risk,
+    "run": _run,
+    "compare": _compare,
+    "algorithms": _algorithms,
+}

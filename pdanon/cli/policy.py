@@ -5,8 +5,6 @@ A policy says in TOML which table is read, what its columns are, how it is anony
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +15,9 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
-from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
+from pdanon.cli.roles import Roles
+from pdanon.cli.toml import OUTPUTS, check_comparison, each_changed, read_toml
+from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.report.page import write_page
 from pdanon.evaluation.tasks import list_tasks
@@ -32,34 +32,12 @@ from pdanon.io.tables import (
     write_table,
     write_whole,
 )
-from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.values import check_frame, check_kind, check_known, check_path, check_text, is_integer
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Policy"]
 
-# The keys of each table of the file, and of what type each is.
-_KEYS: dict[str, dict[str, type]] = {
-    "": {
-        "algorithm": str,
-        "input": str,
-        "separator": str,
-        "parameters": dict,
-        "columns": dict,
-        "hierarchies": dict,
-        "outputs": dict,
-        "compare": dict,
-    },
-    "columns": {"items": str, "quasi": list, "sensitive": list, "drop": list},
-    "outputs": {"release": str, "mapping": str, "loss": str, "report": str, "comparison": str},
-    "compare": {"algorithms": dict, "vary": dict, "measures": list, "n_jobs": int, "resume": str},
-}
-_TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
 _BY_ROLE = {"column": "columns", "quasi": "columns", "hierarchy": "hierarchies", "hierarchies": "hierarchies"}
-_ROLES = (
-    "name them in [columns] as quasi, as sensitive (published as they are) or as drop; None is an index "
-    "without a name: name it, or reset it before the table is written"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,19 +133,7 @@ class Policy:
             possible, or two names are those of one file.
         """
         source = Path(check_path(file, "file"))
-        tables = _load(source)
-        here = partial(_beside, source)
-        return cls(
-            here(tables["input"]),
-            tables.get("algorithm"),
-            _values(source, tables.get("parameters", {})),
-            **tables.get("columns", {}),
-            hierarchies={name: here(value) for name, value in tables.get("hierarchies", {}).items()},
-            separator=tables.get("separator"),
-            outputs={name: here(value) for name, value in tables.get("outputs", {}).items()},
-            comparison=_comparison(source, tables.get("compare", {})),
-            source=source,
-        )
+        return cls(**read_toml(source), source=source)
 
     def run(self) -> Anonymized:
         """Read the table and anonymize it; nothing is written.
@@ -185,7 +151,7 @@ class Policy:
         if self.algorithm is None:
             raise ParameterError("the policy names no algorithm", where=self._place())
         function = algorithm(self.algorithm)
-        options = self._of_roles(self.algorithm) | self._read_all(self.parameters)
+        options = self._roles.given_to(self.algorithm) | self._read_all(self.parameters)
         place = {"column": self.items} if self._of_lists() else {}
         return function(self.read(), **place, **options)
 
@@ -207,7 +173,7 @@ class Policy:
             raise ParameterError("the policy compares nothing", where=self._place("compare"), hint=hint)
         configurations = {label: self._read_all(given) for label, given in self._configurations().items()}
         varied = self.comparison.get("vary", {}).items()
-        vary = {key: _each(values, partial(self._read, key)) for key, values in varied}
+        vary = {key: each_changed(values, partial(self._read, key)) for key, values in varied}
         options = {
             name: value for name, value in self.comparison.items() if name not in ("algorithms", "vary")
         }
@@ -229,21 +195,10 @@ class Policy:
         """
         frame = read_table(self.input, self.items, self.separator)
         there = [*frame.columns, *frame.index.names]
-        absent = [name for name in self._named() if name not in there]
+        absent = [name for name in self._roles.named if name not in there]
         if absent:
             raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
-        frame = frame.reset_index([name for name in frame.index.names if name in self.drop], drop=True)
-        frame = frame.drop(columns=[name for name in frame.columns if name in self.drop])
-        lists = [name for i, name in enumerate(frame.columns) if is_list_column(frame.iloc[:, i])]
-        known = self._named()
-        if self.items is None and len(lists) == 1 and self._of_lists():
-            known += lists
-        strange = [name for name in (*frame.columns, *frame.index.names) if name not in known]
-        if isinstance(frame.index, pd.RangeIndex):
-            strange = [name for name in strange if name is not None]
-        if strange:
-            raise ColumnError("columns have no role", where=self._place("columns"), got=strange, hint=_ROLES)
-        return frame
+        return self._roles.published(frame, self._place("columns"), lists=self._of_lists())
 
     def write(self, result: Anonymized) -> None:
         """Write what the policy says of a result: all of it or nothing, and the release last.
@@ -280,15 +235,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         self._check_types()
-        named = self._named()
-        if not all(isinstance(name, str) for name in named):
-            raise ParameterError("a role is a list of column names", where=self._place("columns"))
-        if len(set(named)) < len(named):
-            twice = sorted({name for name in named if named.count(name) > 1})
-            raise ParameterError("a column has two roles", where=self._place("columns"), got=twice)
-        for name in self.hierarchies:
-            known = [*([] if self.items is None else [self.items]), *self.quasi]
-            check_known(name, known, "column with a hierarchy", where=self._place("hierarchies"))
+        self._roles.check(self._place("columns"), self._place("hierarchies"))
         self._check_files()
         if self.algorithm is not None:
             self._check_algorithm(self.algorithm)
@@ -311,8 +258,8 @@ class Policy:
             if not is_integer(tree):
                 check_path(tree, f"the hierarchy of {column!r}")
         for name in self.outputs:
-            check_known(name, _KEYS["outputs"], "output of a policy", where=self._place("outputs"))
-        _check_comparison(self.comparison, self._place("compare"))
+            check_known(name, OUTPUTS, "output of a policy", where=self._place("outputs"))
+        check_comparison(self.comparison, self._place("compare"))
         outputs = {name: Path(check_path(file, name)) for name, file in self.outputs.items()}
         object.__setattr__(self, "outputs", outputs)
 
@@ -321,13 +268,8 @@ class Policy:
         for key in self.parameters.keys() & _BY_ROLE.keys():
             hint = f"say it in [{_BY_ROLE[key]}]"
             raise ParameterError("this is said by the role of a column", where=f"parameter {key}", hint=hint)
-        if self.items is not None and not self._of_lists():
-            hint = "choose an algorithm for lists, or give the column another role"
-            raise ParameterError(f"{name} does not protect a list column", where=self._place(), hint=hint)
-        if self.quasi and "quasi" not in accepted:
-            hint = "choose an algorithm that takes quasi, or give the columns another role"
-            raise ParameterError(f"{name} does not protect quasi-identifiers", where=self._place(), hint=hint)
-        list_tasks({name: self.parameters | self._of_roles(name)}, {})
+        self._roles.check_protected(name, self._place())
+        list_tasks({name: self.parameters | self._roles.given_to(name)}, {})
         if "random_state" in accepted and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
             raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
@@ -358,36 +300,25 @@ class Policy:
             hint = "say which column has the items: items = ... in [columns]"
             raise ParameterError("a CSV file needs a column", where=str(self.input), hint=hint)
 
+    @property
+    def _roles(self) -> Roles:
+        return Roles(self.items, self.quasi, self.sensitive, self.drop, self.hierarchies)
+
     def _of_lists(self) -> bool:
         """Whether what runs works on a list column; a comparison may."""
         return self.algorithm is None or of_lists(algorithm(self.algorithm))
-
-    def _named(self) -> list[str]:
-        """The columns that have a role."""
-        return [*([] if self.items is None else [self.items]), *self.quasi, *self.sensitive, *self.drop]
 
     def _place(self, table: str = "") -> str:
         return f"{self.source or 'policy'}{f', [{table}]' if table else ''}"
 
     # --- What an algorithm is given
 
-    def _of_roles(self, name: Any) -> dict[str, Any]:
-        """What the roles of the columns say, as far as an algorithm takes it."""
-        accepted = parameters_of(algorithm(name))
-        relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
-        said = {
-            "quasi": self.quasi,
-            "hierarchies": relational,
-            "hierarchy": self.hierarchies.get(self.items or ""),
-        }
-        return {key: value for key, value in said.items() if key in accepted and value}
-
     def _configurations(self) -> dict[str, dict[str, Any]]:
         """What is compared: the tables of the file, and what the roles of the columns say."""
         vary = self.comparison.get("vary", {})
         asked = {}
         for label, given in self.comparison["algorithms"].items():
-            roles = self._of_roles(given.get("algorithm", label))
+            roles = self._roles.given_to(given.get("algorithm", label))
             asked[label] = {name: value for name, value in roles.items() if name not in vary} | given
         return asked
 
@@ -401,83 +332,3 @@ class Policy:
 
     def _read_all(self, given: Mapping[str, Any]) -> dict[str, Any]:
         return {key: self._read(key, value) for key, value in given.items()}
-
-
-def _beside(source: Path, value: Any) -> Any:
-    """A path that is relative to the directory of the policy."""
-    return source.parent / value if isinstance(value, str) else value
-
-
-def _values(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters with paths where files are meant, and None for all items of a row."""
-    return {key: _value(source, key, value) for key, value in given.items()}
-
-
-def _value(source: Path, key: str, value: Any) -> Any:
-    if key in ("constraints", "hierarchy", "utility", "weights"):
-        return _beside(source, value)
-    return None if (key, value) == ("m", "all") else value
-
-
-def _comparison(source: Path, table: Mapping[str, Any]) -> dict[str, Any]:
-    comparison = dict(table)
-    if "resume" in table:
-        comparison["resume"] = _beside(source, table["resume"])
-    algorithms, vary = table.get("algorithms", {}), table.get("vary", {})
-    comparison["algorithms"] = {label: _values(source, given) for label, given in algorithms.items()}
-    comparison["vary"] = {key: _each(values, partial(_value, source, key)) for key, values in vary.items()}
-    return comparison
-
-
-def _each(values: Any, change: Callable[[Any], Any]) -> Any:
-    """The values of a varied parameter, listed or by name, each changed."""
-    if isinstance(values, list):
-        return [change(value) for value in values]
-    return {name: change(value) for name, value in values.items()}
-
-
-def _load(source: Path) -> dict[str, Any]:
-    """Read the tables of a file, with no keys but those that are known, of the types they have."""
-    tables = None
-    try:
-        with source.open("rb") as file:
-            tables = tomllib.load(file)
-    except (OSError, ValueError) as error:
-        place = re.search(r"at line \d+, column \d+", str(error))
-        problem = f"{cause_of(error)}{f' {place[0]}' if place else ''}"
-    if tables is None:  # raised outside the handler: the parser's own message may show an item
-        raise FormatError("the file cannot be read as TOML", where=str(source), got=problem)
-    _check_keys(tables, "", source)
-    if "input" not in tables:
-        raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')
-    for name in ("columns", "outputs", "compare"):
-        _check_keys(tables.get(name, {}), name, source)
-    _check_comparison(tables.get("compare", {}), f"{source}, [compare]")
-    return tables
-
-
-def _check_comparison(table: Mapping[str, Any], place: str) -> None:
-    """Check the types within what is compared."""
-    place = place.removesuffix("]")
-    for name in ("algorithms", "vary"):
-        check_kind(table.get(name, {}), Mapping, name, "a table")  # type: ignore[type-abstract]
-    for label, given in table.get("algorithms", {}).items():
-        if not isinstance(given, dict):
-            where = f"{place}.algorithms]"
-            raise ParameterError("an algorithm to compare is a table", where=where, got=label)
-    for key, values in table.get("vary", {}).items():
-        if not isinstance(values, (list, dict)):
-            where = f"{place}.vary]"
-            raise ParameterError(
-                "a varied parameter needs a list of values, or a table", where=where, got=key
-            )
-
-
-def _check_keys(table: Mapping[str, Any], name: str, source: Path) -> None:
-    known = _KEYS[name]
-    where = f"{source}, [{name}]" if name else str(source)
-    for key, value in table.items():
-        check_known(key, known, "key of a policy", where=where)
-        if not isinstance(value, known[key]) or isinstance(value, bool):
-            got = type(value).__name__
-            raise ParameterError(f"{key} must be {_TYPES[known[key]]}", where=where, got=got)

@@ -22,7 +22,9 @@ from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import with_column
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable, no_itemsets
 from pdanon.recoding.original import labels_of, recoded_column
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized
@@ -203,7 +205,7 @@ def _with(code: int, others: ItemsetTable) -> ItemsetTable:
     sets = np.append(np.repeat(np.arange(n_sets), sizes), np.arange(n_sets))
     codes = np.append(others.codes, np.full(n_sets, code, np.int32))
     codes = codes[np.lexsort((codes, sets))]
-    offsets = np.concatenate(([0], np.cumsum(sizes + 1)))
+    offsets = offsets_of(sizes + 1)
     return ItemsetTable(codes, offsets, others.supports).ordered()
 
 
@@ -262,7 +264,7 @@ def _exposed(
 ) -> pd.DataFrame:
     """What an audit of the release with less done to an item finds."""
     if split is None:
-        nothing = ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+        nothing = no_itemsets()
         return threat_table(itemsets, nothing, "rare")[["itemset", "support"]]
     frame = with_column(original, position, split.apply(itemsets).to_pandas())
     audited = guarantee.with_mapping(mapping_table(itemsets, split))

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenated
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable, concatenated, no_itemsets
 
 __all__ = ["breaches", "divided", "rows_at_risk", "threats"]
 
@@ -85,7 +86,7 @@ def _search(
     m = max(known.longest if m is None else min(m, known.longest), 1)
     relevant = secrets.singles * below > above * k
     if share >= 1 or not relevant.any():
-        return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+        return no_itemsets()
     secrets = secrets.holding_only(relevant)
     rows: Any = [(each.codes, each.offsets, each.n_items) for each in (known, secrets)]
     listing = held is None

@@ -22,7 +22,7 @@ from pdanon.guarantees.private import Division, private_items
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible, with_first_copies
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.support import ItemsetTable, empty_itemset
+from pdanon.itemsets.table import ItemsetTable, empty_itemset
 from pdanon.itemsets.values import check_count
 
 __all__ = ["Coherence"]

@@ -21,7 +21,9 @@ from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import check_k, check_m, check_share, check_unsaid, constraint_list
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator
 
 __all__ = [
@@ -377,7 +379,7 @@ def _table(parts: list[NDArray[Any]]) -> ItemsetTable:
     """Itemsets given as matrices, one for each size."""
     sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
     codes = np.concatenate([part.ravel() for part in parts]).astype(np.int32)
-    return ItemsetTable(codes, np.concatenate(([0], np.cumsum(sizes))), np.zeros(len(sizes), np.int64))
+    return ItemsetTable(codes, offsets_of(sizes), np.zeros(len(sizes), np.int64))
 
 
 def _series(table: ItemsetTable, itemsets: Itemsets) -> pd.Series[Any]:

@@ -25,7 +25,8 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Codes, Itemsets, beside
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_count
 
 __all__ = ["KKm", "KLm"]

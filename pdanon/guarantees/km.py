@@ -17,7 +17,8 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible, with_first_copies
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.collapsed import encoded
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable, empty_itemset
 
 __all__ = ["KmAnonymity", "threat_table"]
 

@@ -24,7 +24,7 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.collapsed import encoded
-from pdanon.itemsets.support import empty_itemset
+from pdanon.itemsets.table import empty_itemset
 from pdanon.itemsets.values import check_count
 
 __all__ = ["LmDiversity", "sensitive_texts"]

@@ -21,7 +21,8 @@ from pdanon.errors import (
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.support import MOST_ROWS, ItemsetTable
+from pdanon.itemsets.support import MOST_ROWS
+from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_path, is_integer, is_number, shown
 
 __all__ = [

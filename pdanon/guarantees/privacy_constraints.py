@@ -19,8 +19,10 @@ from pdanon.guarantees.parameters import check_k, constraint_list, constraint_ta
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets, canonical_rows
 from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, empty_itemset
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable, empty_itemset
 
 __all__ = ["PrivacyConstraints"]
 
@@ -131,10 +133,8 @@ class PrivacyConstraints:
         images = by_item[table.codes]
         kept = images >= 0
         sets = np.repeat(np.arange(len(table)), np.diff(table.offsets))[kept]
-        codes, lengths = canonical_rows(
-            images[kept], np.bincount(sets, minlength=len(table)), published.n_items + 1
-        )
-        return ItemsetTable(codes, np.concatenate(([0], np.cumsum(lengths))), table.supports)
+        offsets = offsets_of(np.bincount(sets, minlength=len(table)))
+        return ItemsetTable(*canonical_rows(images[kept], offsets, published.n_items + 1), table.supports)
 
     def with_mapping(self, mapping: pd.DataFrame) -> PrivacyConstraints:
         """The same constraints on a frame whose items became what the mapping says."""

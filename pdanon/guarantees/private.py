@@ -19,6 +19,7 @@ from pdanon.itemsets.bags import first_copies
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets
 from pdanon.itemsets.collapsed import Collapsed, Reader, encoded
 from pdanon.itemsets.columns import two_columns
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import listed
 
@@ -189,7 +190,7 @@ class Division:
             return self
         lengths = np.diff(self.offsets)
         kept = np.repeat(~nulls, lengths)
-        offsets = np.append(0, np.cumsum(lengths[~nulls]))
+        offsets = offsets_of(lengths[~nulls])
         itemsets = self.itemsets.take(np.flatnonzero(~nulls))
         return replace(self, itemsets=itemsets, codes=self.codes[kept], offsets=offsets)
 

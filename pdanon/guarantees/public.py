@@ -19,7 +19,8 @@ from pdanon.guarantees.private import listed_items
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import first_copies, visible
 from pdanon.itemsets.collapsed import encoded
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, concatenated, empty_itemset
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable, concatenated, empty_itemset
 
 __all__ = ["PublicK"]
 

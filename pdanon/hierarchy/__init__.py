@@ -1,9 +1,10 @@
 """Hierarchy: item taxonomies and value generalization hierarchies.
 
-``sources`` reads what people have; ``tree`` is what the algorithms work on.
+``sources`` reads what people have; ``tree`` is what the algorithms work on, with what ``arrays`` says of each
+node; ``drawing`` shows its upper part.
 """
 
-from pdanon.hierarchy.sources import Nodes
+from pdanon.hierarchy.arrays import Nodes
 from pdanon.hierarchy.tree import Hierarchy, HierarchyLike, Missing
 
 __all__ = ["Hierarchy", "HierarchyLike", "Missing", "Nodes"]

@@ -17,9 +17,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of
+from pdanon.hierarchy.arrays import Nodes
+from pdanon.io.files import replacing
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.values import (
     can_be_written,
@@ -33,7 +34,6 @@ from pdanon.itemsets.values import (
 )
 
 __all__ = [
-    "Nodes",
     "Tree",
     "balanced_tree",
     "csv_tree",
@@ -42,9 +42,9 @@ __all__ = [
     "free_name",
     "interval_tree",
     "prefix_tree",
+    "write_csv",
 ]
 
-Nodes: TypeAlias = NDArray[np.int32]
 # Name and parent of each node, in pre-order; the parent of the root is -1.
 Tree: TypeAlias = tuple[tuple[str, ...], Nodes]
 
@@ -62,6 +62,13 @@ def csv_tree(path: str | os.PathLike[str], sep: str) -> Tree:
     """Read the layout of ARX: one row a leaf, ``leaf;parent;...;*``."""
     check_delimiter(sep, "sep")
     return _tree(_row_links(_read(Path(check_path(path)), sep)), "line")
+
+
+def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], sep: str) -> None:
+    """Write the layout of ARX, whole or not at all."""
+    check_delimiter(sep, "sep")
+    with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter=sep).writerows(rows)
 
 
 def frame_tree(frame: pd.DataFrame) -> Tree:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import os
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from html import escape
 from numbers import Integral
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -18,17 +15,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import HierarchyError, ParameterError
-from pdanon.hierarchy import sources
-from pdanon.hierarchy.sources import Nodes
-from pdanon.io.files import replacing
-from pdanon.itemsets.values import check_delimiter, check_known, is_integer, listed, shown
+from pdanon.hierarchy import arrays, drawing, sources
+from pdanon.hierarchy.arrays import Nodes
+from pdanon.itemsets.values import check_known, listed
 
 __all__ = ["Hierarchy", "HierarchyLike", "Missing"]
 
 HierarchyLike: TypeAlias = "Hierarchy | str | os.PathLike[str] | pd.DataFrame | Mapping[Any, Any] | int"
 Missing: TypeAlias = Literal["error", "root"]
-
-_SHOWN_LINES, _SHOWN_CHILDREN, _SHOWN_CHARACTERS = 30, 8, 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,7 +69,7 @@ class Hierarchy:
 
     def __post_init__(self) -> None:
         check_known(self.missing, get_args(Missing), "way with missing items", where="missing")
-        object.__setattr__(self, "parent", _frozen(self.parent, np.int32))
+        object.__setattr__(self, "parent", arrays.frozen(self.parent, np.int32))
 
     def __reduce__(self) -> tuple[Any, ...]:  # by construction, so that a copy's arrays are read-only too
         return Hierarchy, (self.names, self.parent, self.missing)
@@ -323,25 +317,22 @@ class Hierarchy:
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
         """Whether each node is a leaf."""
-        return _frozen(self.size == 1, np.bool_)
+        return arrays.frozen(self.size == 1, np.bool_)
 
     @cached_property
     def size(self) -> Nodes:
         """Number of nodes of each subtree, its own root included."""
-        return self._subtree_sums([1] * self.n_nodes)
+        return arrays.subtree_sums(self.parent, [1] * self.n_nodes)
 
     @cached_property
     def leaves(self) -> Nodes:
         """Number of leaves under each node; 1 for a leaf."""
-        return self._subtree_sums(self.is_leaf.astype(int).tolist())
+        return arrays.subtree_sums(self.parent, self.is_leaf.astype(int).tolist())
 
     @cached_property
     def depth(self) -> Nodes:
         """Number of edges from the root to each node."""
-        depth = [0] * self.n_nodes
-        for node, parent in enumerate(self.parent[1:].tolist(), start=1):
-            depth[node] = depth[parent] + 1
-        return _frozen(depth, np.int32)
+        return arrays.depths(self.parent)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -359,17 +350,14 @@ class Hierarchy:
 
     def children(self, node: int) -> Nodes:
         """Children of a node, in order."""
-        self._check_node(node)
+        arrays.check_node(node, self.n_nodes)
         starts, nodes = self._children
         return nodes[starts[node] : starts[node + 1]]
 
     def ancestors_of(self, node: int) -> Nodes:
         """Nodes from a node, itself first, up to the root."""
-        self._check_node(node)
-        path = [node]
-        while path[-1]:
-            path.append(int(self.parent[path[-1]]))
-        return np.array(path, np.int32)
+        arrays.check_node(node, self.n_nodes)
+        return arrays.path_up(self.parent, node)
 
     def cover(self, texts: Sequence[str]) -> tuple[Hierarchy, Nodes]:
         """Find the leaf of each item, and treat items that have none as `missing` says.
@@ -419,13 +407,10 @@ class Hierarchy:
             missing beyond the root.
         """
         names = np.array([*self.names, None], object)
-        parent = np.append(self.parent, np.int32(-1))  # -1 finds this last entry, and stays -1
-        nodes: Nodes = np.flatnonzero(self.is_leaf).astype(np.int32)
-        levels: dict[str, pd.Series[Any]] = {}
-        for level in range(self.height + 1):
-            levels[f"level{level}"] = pd.Series(names[nodes], dtype="str")
-            nodes = parent[nodes]
-        return pd.DataFrame(levels)
+        nodes = arrays.levels(self.parent, np.flatnonzero(self.is_leaf).astype(np.int32), self.height)
+        return pd.DataFrame(
+            {f"level{level}": pd.Series(names[each], dtype="str") for level, each in enumerate(nodes)}
+        )
 
     def to_csv(self, path: str | os.PathLike[str], *, sep: str = ";") -> None:
         """Write the ARX layout; `from_csv` reads the same hierarchy back.
@@ -437,32 +422,21 @@ class Hierarchy:
         sep : str
             The field separator.
         """
-        check_delimiter(sep, "sep")
-        with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file, delimiter=sep)
-            for leaf in np.flatnonzero(self.is_leaf).tolist():
-                rows.writerow([self.names[node] for node in self.ancestors_of(leaf)])
-
-    def _check_node(self, node: Any) -> None:
-        if not is_integer(node) or not 0 <= node < self.n_nodes:
-            got = f"{shown(node)}, {self.n_nodes} nodes"
-            raise ParameterError("there is no such node", where="node", got=got)
+        paths = (self.ancestors_of(leaf) for leaf in np.flatnonzero(self.is_leaf).tolist())
+        sources.write_csv(([self.names[node] for node in each] for each in paths), path, sep)
 
     def __repr__(self) -> str:
         counts = f"nodes={self.n_nodes}, leaves={self.n_leaves}, height={self.height}"
         return f"Hierarchy({counts}, missing={self.missing!r})"
 
     def __str__(self) -> str:
-        return "\n".join("  " * depth + text for depth, text, _ in self._outline())
+        return drawing.as_text(self._outline())
 
     def _repr_html_(self) -> str:
-        parts, unclosed = [], 0
-        for depth, text, is_open in self._outline():
-            parts.append("</details>" * (unclosed - depth))
-            tag = "<details open><summary>{}</summary>" if is_open else "<div>{}</div>"
-            parts.append(tag.format(escape(text)))
-            unclosed = depth + is_open
-        return "".join(parts) + "</details>" * unclosed
+        return drawing.as_html(self._outline())
+
+    def _outline(self) -> list[drawing.Line]:
+        return drawing.outline(self.names, self.leaves, self.children)
 
     @cached_property
     def _leaf_of(self) -> dict[str, int]:
@@ -470,47 +444,4 @@ class Hierarchy:
 
     @cached_property
     def _children(self) -> tuple[NDArray[np.int64], Nodes]:
-        nodes = np.argsort(self.parent, kind="stable")[1:]
-        counts = np.bincount(self.parent[1:], minlength=self.n_nodes)
-        return np.concatenate(([0], np.cumsum(counts))), _frozen(nodes, np.int32)
-
-    def _subtree_sums(self, own: list[int]) -> Nodes:
-        parent = self.parent.tolist()
-        for node in range(self.n_nodes - 1, 0, -1):
-            own[parent[node]] += own[node]
-        return _frozen(own, np.int32)
-
-    def _outline(self) -> list[tuple[int, str, bool]]:
-        """Choose the lines of a small picture: depth, text, and whether the node's children follow."""
-        lines = {0: (0, self._caption(0), True)}  # by node, or by the first node that a line stands for
-        queue = deque([0])
-        while queue:
-            node = queue.popleft()
-            children = self.children(node).tolist()
-            n_shown = len(children) if len(children) <= _SHOWN_CHILDREN else _SHOWN_CHILDREN - 1
-            depth, text, _ = lines[node]
-            if len(lines) + min(len(children), _SHOWN_CHILDREN) > _SHOWN_LINES:
-                lines[node] = (depth, f"{text} …", False)
-                continue
-            lines[node] = (depth, text, True)
-            for child in children[:n_shown]:
-                lines[child] = (depth + 1, self._caption(child), False)
-            if n_shown < len(children):
-                lines[children[n_shown]] = (depth + 1, f"… {len(children) - n_shown} more", False)
-            queue.extend(child for child in children[:n_shown] if not self.is_leaf[child])
-        return [lines[node] for node in sorted(lines)]
-
-    def _caption(self, node: int) -> str:
-        name = " ".join(self.names[node].split())  # one line, whatever the name holds
-        if len(name) > _SHOWN_CHARACTERS:
-            name = name[: _SHOWN_CHARACTERS - 1] + "…"
-        if self.is_leaf[node]:
-            return name
-        leaves = int(self.leaves[node])
-        return f"{name} ({leaves} {'leaf' if leaves == 1 else 'leaves'})"
-
-
-def _frozen(values: Any, dtype: Any) -> NDArray[Any]:
-    array = np.array(values, dtype)
-    array.setflags(write=False)
-    return array
+        return arrays.children_of(self.parent)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator, shown
 
 __all__ = ["make_baskets"]
@@ -89,7 +90,7 @@ def make_baskets(
     _check_mean(mean_length, len(vocabulary))
     rng = random_generator(random_state)
     lengths = np.minimum(1 + rng.poisson(mean_length - 1, rows), len(vocabulary))
-    offsets = np.append(0, np.cumsum(lengths))
+    offsets = offsets_of(lengths)
     copies = _incomplete(*_patterns(patterns, len(vocabulary), rng), len(vocabulary), rng)
     stream = _stream(*copies, int(offsets[-1]), rng)
     codes = _distinct(stream, offsets, len(vocabulary), rng)
@@ -121,7 +122,7 @@ def _patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[Codes
     sizes = 1 + rng.poisson(_MEAN_PATTERN - 1, count)
     # Patterns are windows on one sequence of items; what two windows share, the patterns have in common.
     shared = (sizes * np.minimum(rng.exponential(0.5, count), 1)).astype(np.int64)
-    starts = np.concatenate(([0], np.cumsum(sizes[:-1] - np.minimum(shared[1:], sizes[:-1]))))
+    starts = offsets_of(sizes[:-1] - np.minimum(shared[1:], sizes[:-1]))
     sequence = rng.choice(n_items, int((starts + sizes).max()), p=popularity / popularity.sum())
     return gather(sequence.astype(np.int32), starts, sizes), sizes
 
@@ -141,7 +142,8 @@ def _incomplete(
     copy = np.repeat(np.arange(_SLOTS), sizes[pattern])
     kept = rng.random(len(items)) >= loss[pattern[copy]]
     lengths = np.bincount(copy[kept], minlength=_SLOTS)
-    return canonical_rows(items[kept], lengths, n_items)
+    codes, offsets = canonical_rows(items[kept], offsets_of(lengths), n_items)
+    return codes, np.diff(offsets)
 
 
 def _stream(codes: Codes, lengths: NDArray[np.int64], total: int, rng: np.random.Generator) -> Codes:

@@ -1,6 +1,7 @@
 """A list column as integers, and how many rows hold what."""
 
 from pdanon.itemsets.codes import Itemsets, as_itemsets
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable
 
 __all__ = ["ItemsetTable", "Itemsets", "SupportIndex", "as_itemsets"]

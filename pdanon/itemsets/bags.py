@@ -74,7 +74,7 @@ class Bags:
 
         lengths = np.diff(self.offsets)[rows]
         codes = gather(self.codes, self.offsets[rows], lengths)
-        return Bags(codes, np.append(0, np.cumsum(lengths)), self.vocabulary, self.nulls[rows])
+        return Bags(codes, offsets_of(lengths), self.vocabulary, self.nulls[rows])
 
     def to_pandas(self) -> pd.api.extensions.ExtensionArray:
         """Build the column as a pandas array of Arrow list dtype."""
@@ -108,8 +108,6 @@ def with_first_copies(codes: Codes, offsets: Offsets, vocabulary: pa.Array) -> t
     if not before.any():
         return codes, offsets
     lengths = before[codes] + 1
-    ends = np.cumsum(lengths)
-    codes = np.repeat(codes - ends + 1, lengths) + np.arange(lengths.sum())
-    lengths = np.diff(np.append(0, ends)[offsets])
-    codes, lengths = canonical_rows(codes, lengths, len(vocabulary))
-    return codes, offsets_of(lengths)
+    bounds = offsets_of(lengths)
+    codes = np.repeat(codes - bounds[1:] + 1, lengths) + np.arange(bounds[-1])
+    return canonical_rows(codes, bounds[offsets], len(vocabulary))

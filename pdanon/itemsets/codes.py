@@ -337,14 +337,12 @@ def _wide_enough(vocabulary: pa.Array, codes: Codes) -> pa.Array:
     return vocabulary.cast(pa.large_string()) if too_long else vocabulary
 
 
-def canonical_rows(codes: Codes, lengths: NDArray[Any], n_items: int) -> tuple[Codes, NDArray[np.int64]]:
+def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes, Offsets]:
     """Sort each row, and drop duplicates within it."""
     from pdanon._kernels import rows
 
-    codes, offsets = codes.astype(np.int32, copy=False), offsets_of(lengths)
     same, is_used = np.arange(n_items, dtype=np.int32), np.empty(n_items, np.bool_)
-    codes, offsets = rows.canonical_rows(codes, offsets, same, is_used, False)
-    return codes, np.diff(offsets)
+    return rows.canonical_rows(codes.astype(np.int32, copy=False), offsets, same, is_used, False)
 
 
 def relabelled_rows(

@@ -141,7 +141,7 @@ def _column(rows: DistinctRows, which: int, n_columns: int, items: pa.Array) -> 
         numbers, offsets = rows.codes, rows.offsets
     else:
         own = (rows.codes >= 0) & (rows.codes % n_columns == which)
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(own)))[rows.offsets]
+        offsets = offsets_of(own)[rows.offsets]
         numbers = rows.codes[own] // n_columns
     codes, vocabulary = compact(numbers, items)
     return Itemsets(codes, offsets, vocabulary, nulls, rows.weights)

@@ -6,10 +6,9 @@ models of the package are statements about supports, and this is the only place 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,73 +19,19 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.deadline import check_time
 from pdanon.itemsets.distinct import DistinctRows
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.table import ItemsetTable, concatenated
 
 __all__ = [
     "MOST_ROWS",
-    "ItemsetTable",
     "SupportIndex",
     "check_feasible",
     "check_rows",
-    "concatenated",
-    "empty_itemset",
     "threats_beyond_pairs",
 ]
 
 MOST_ROWS = 2**31  # as many rows, and more, are not counted
 _PART = 2**14  # occurrences whose itemsets are searched in one go
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ItemsetTable:
-    """Itemsets and their supports.
-
-    Parameters
-    ----------
-    codes : ndarray of int32
-        Item codes, itemset after itemset; ascending within one.
-    offsets : ndarray of int64, shape (itemsets + 1,)
-        Itemset ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
-    supports : ndarray of int64, shape (itemsets,)
-        Number of rows that hold the itemset.
-    """
-
-    codes: Codes
-    offsets: Offsets
-    supports: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.supports)
-
-    def sets(self) -> list[tuple[int, ...]]:
-        """Itemsets as tuples of codes; for small tables."""
-        return [tuple(row.tolist()) for row in np.split(self.codes, self.offsets[1:-1])] if len(self) else []
-
-    def ordered(self) -> ItemsetTable:
-        """The same itemsets by size, then by their codes."""
-        sizes = np.diff(self.offsets)
-        longest = int(sizes.max(initial=0))
-        firsts = self.offsets[:-1]
-        places = (self._at(firsts + place, place < sizes) for place in range(longest))
-        return self.take(np.lexsort(_packed(chain([sizes], places))[::-1]))
-
-    def _at(self, positions: NDArray[np.int64], is_there: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Codes at some positions, from 1 on; 0 where there is none."""
-        found = np.zeros(len(self), np.int64)
-        found[is_there] = self.codes[positions[is_there]].astype(np.int64) + 1
-        return found
-
-    def take(self, which: NDArray[Any]) -> ItemsetTable:
-        """Some of the itemsets, by number or mask, in the given order."""
-        from pdanon._kernels import rows
-
-        sizes = np.diff(self.offsets)[which]
-        codes = rows.gather(self.codes, self.offsets[:-1][which], sizes)
-        return ItemsetTable(codes, np.append(0, np.cumsum(sizes)), self.supports[which])
-
-
-def empty_itemset(support: int) -> ItemsetTable:
-    """The itemset without items: what is known of a row when nothing is."""
-    return ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([support]))
 
 
 class SupportIndex:
@@ -165,7 +110,7 @@ class SupportIndex:
         if self.n_items**2 <= len(self.codes):
             return self._pairs_of_few_items()
         starts, tids, positions = self.transpose
-        following = np.concatenate(([0], np.cumsum(self.offsets[tids + 1] - positions - 1)))
+        following = offsets_of(self.offsets[tids + 1] - positions - 1)
         most = np.minimum(np.diff(following[starts]), np.arange(self.n_items)[::-1]).sum()
         bounds = np.zeros(self.n_items + 1, np.int64)
         partners, supports = np.empty(most, np.int32), np.empty(most, np.int64)
@@ -349,7 +294,7 @@ class SupportIndex:
         """The pairs whose support is wanted, as ``pairs``, with the partners of an item ascending."""
         starts, partners, supports = self.pairs
         kept = wanted(supports)
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))
+        before = offsets_of(kept)
         pairs = csr((supports[kept], partners[kept], before[starts]), self.n_items, self.n_items)
         pairs = pairs.tocsc().tocsr()  # there and back again: a sort in linear time
         return pairs.indptr.astype(np.int64), pairs.indices.astype(np.int32, copy=False), pairs.data
@@ -386,31 +331,6 @@ class SupportIndex:
             asked = k, m, minimal, listing, *bounds
             found.append(ItemsetTable(*rare.rare_itemsets(*asked, rows, *cliques, order, exposed)))
         return found
-
-
-def _packed(columns: Iterable[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Keys that sort as columns of numbers from 0 do, the first one first: as many in one as fit."""
-    keys: list[NDArray[np.int64]] = []
-    room = 0  # how many times as large the last key may become
-    for column in columns:
-        count = int(column.max(initial=0)) + 1
-        if count > room:
-            keys.append(np.zeros(len(column), np.int64))
-            room = 2**63 - 1
-        keys[-1] = keys[-1] * count + column
-        room //= count
-    return keys
-
-
-def concatenated(tables: list[ItemsetTable]) -> ItemsetTable:
-    """The itemsets of some tables, one table after the other."""
-    ends = np.cumsum([0, *(len(table.codes) for table in tables)])
-    offsets = [table.offsets[1:] + end for table, end in zip(tables, ends[:-1], strict=True)]
-    return ItemsetTable(
-        np.concatenate([table.codes for table in tables]),
-        np.concatenate([np.zeros(1, np.int64), *offsets]),
-        np.concatenate([table.supports for table in tables]),
-    )
 
 
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:

@@ -13,7 +13,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.recoding import Changes, Recoding
 
-__all__ = ["LOSSES", "information_loss"]
+__all__ = ["LOSSES", "information_loss", "with_measure"]
 
 # The names of all losses that a result may have, in the order of tables.
 LOSSES = ("NCP", "LM", "UL", "suppressed", "S/N", "GGD", "NCP_relational", "gap")
@@ -74,6 +74,11 @@ def information_loss(itemsets: Itemsets, recoding: Recoding) -> pd.Series[float]
     loss["UL"] = _utility_loss(itemsets, changes)
     loss["suppressed"] = _average(~published, changes.supports)
     return pd.Series(loss, name="loss", dtype="float64")
+
+
+def with_measure(loss: pd.Series[float], name: str, value: float) -> pd.Series[float]:
+    """Some losses and one more, as a Series of its own."""
+    return pd.Series({**loss.to_dict(), name: value}, name="loss", dtype="float64")
 
 
 def _average(values: np.ndarray, occurrences: np.ndarray) -> float:

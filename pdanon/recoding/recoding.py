@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.bags import Bags
 from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 
 __all__ = ["Changes", "Recoding", "mapping_table", "set_labels"]
@@ -199,7 +200,7 @@ def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.in
     texts = texts.cast(pa.large_string())
     opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
     escaped = pc.replace_substring_regex(texts, r"([\\,()]|^<NA>$)", r"\\\1").fill_null("<NA>")
-    offsets = np.append(0, np.cumsum(sizes))
+    offsets = offsets_of(sizes)
     lists = pa.LargeListArray.from_arrays(offsets, escaped.take(pa.array(members)))
     labels = pc.binary_join_element_wise(opening, pc.binary_join(lists, comma), closing, nothing)
     while (taken := pc.is_in(labels, value_set=texts)).true_count:

@@ -16,7 +16,7 @@ from naive import queries as naive_queries
 import pdanon
 from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError, Workload
 from pdanon.evaluation.metrics import estimates
-from pdanon.evaluation.metrics.queries import Answers
+from pdanon.evaluation.metrics.answers import Answers
 from pdanon.io.datasets import make_baskets
 
 MODES = ["subset", "uniform", "optimistic", "none"]

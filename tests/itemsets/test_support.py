@@ -13,7 +13,8 @@ from indexes import N_ITEMS, csr, index_of, weighted_rows
 from naive import itemsets as naive
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable
 
 
 def table(itemsets):

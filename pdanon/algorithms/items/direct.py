@@ -16,7 +16,8 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.collapsed import encoded
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible
+from pdanon.itemsets.support import SupportIndex, check_feasible
+from pdanon.itemsets.table import ItemsetTable
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized

@@ -19,7 +19,9 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.collapsed import encoded
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, concatenated
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex, check_feasible
+from pdanon.itemsets.table import ItemsetTable, concatenated
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
@@ -178,7 +180,7 @@ class Blocks:
         """The block of each row; an item that no row of a block has is taken for another."""
         known = self.items.lookup(itemsets.vocabulary)
         n_items = len(self._ranks)
-        codes, _ = canonical_rows(self._ranks[known][itemsets.codes], itemsets.lengths, n_items)
+        codes, _ = canonical_rows(self._ranks[known][itemsets.codes], itemsets.offsets, n_items)
         rows = ItemsetTable(codes, itemsets.offsets, np.ones(itemsets.n_rows, np.int64))
         joint = concatenated([self._first, rows])
         ranks = _ranks(joint.codes, joint.offsets, n_items)
@@ -195,7 +197,7 @@ def _support_ranks(index: SupportIndex) -> Codes:
 
 def _by_support(index: SupportIndex) -> Codes:
     """The rows as places of their items by descending support."""
-    return canonical_rows(_support_ranks(index)[index.codes], np.diff(index.offsets), index.n_items)[0]
+    return canonical_rows(_support_ranks(index)[index.codes], index.offsets, index.n_items)[0]
 
 
 def _gray_ranks(index: SupportIndex) -> NDArray[np.int64]:
@@ -247,7 +249,7 @@ def _cut_by_blocks(
     for block in range(int(blocks.max(initial=-1)) + 1):
         inside = block_of == block
         items, codes = np.unique(index.codes[inside], return_inverse=True)
-        offsets = np.concatenate(([0], np.cumsum(lengths[blocks == block])))
+        offsets = offsets_of(lengths[blocks == block])
         rows = SupportIndex(codes.astype(np.int32), offsets, len(items), index.weights[blocks == block])
         cut = Cut(rows, tree, leaves[items])
         cut.protect(k, m, report)

@@ -8,6 +8,7 @@ Suppression and Generalization", PAKDD 2010; the way to solve them is not.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from itertools import islice
 from time import monotonic
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.items.mhghs import rounds
 from pdanon.algorithms.progress import Report, progress_bar
 from pdanon.algorithms.states.cuts import Cut
-from pdanon.algorithms.states.descent import Descent, Mask, Scenario, mapped
+from pdanon.algorithms.states.descent import Descent, Mask, Scenario
 from pdanon.algorithms.states.packing import Packing
 from pdanon.algorithms.states.solver import chosen
 from pdanon.guarantees import KmAnonymity
@@ -27,8 +28,11 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.collapsed import encoded
 from pdanon.itemsets.deadline import TimeLimitError, limited, seconds_left
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, check_feasible, threats_beyond_pairs
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex, check_feasible, threats_beyond_pairs
+from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_flag
+from pdanon.recoding.loss import with_measure
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
@@ -160,8 +164,8 @@ def optimal(
     asked = {"algorithm": "optimal", "k": k, "m": m, "hierarchy": hierarchy, "suppress": suppress}
     asked["time_limit"] = time_limit
     result = release(frame, position, itemsets, Recoding.of_cut(nodes, tree), guarantee, asked)
-    result.loss["gap"] = (loss - bound) / loss if loss > bound else 0.0
-    return result
+    gap = (loss - bound) / loss if loss > bound else 0.0
+    return replace(result, loss=with_measure(result.loss, "gap", gap))
 
 
 def decide(
@@ -232,7 +236,7 @@ def _least_cover(
     sizes = np.concatenate([*(np.diff(table.offsets) for table in demands), np.full(len(lower), 2)])
     signs = np.concatenate((np.ones(len(columns)), np.tile((1.0, -1.0), len(lower))))
     columns = np.concatenate((columns, np.column_stack((lower, upper[lower])).ravel()))
-    rows = csr_array((signs, columns, np.append(0, np.cumsum(sizes))), shape=(len(sizes), n))
+    rows = csr_array((signs, columns, offsets_of(sizes)), shape=(len(sizes), n))
     least = np.arange(len(sizes)) < len(sizes) - len(lower)
     found, bound, solved = chosen(loss, rows, least, np.inf, seconds)
     return np.zeros(1, np.int32) if found is None else nodes[found], bound, solved
@@ -315,7 +319,7 @@ class _Search:
         safe = self._packing.allows(published)
         if safe:
             nodes = choice.nodes_of(self._leaves)
-            rows = mapped(self._index.holding_only(nodes >= 0), nodes, self._tree.n_nodes)
+            rows = self._index.recoded(nodes, self._tree.n_nodes).distinct()
             for threats in islice(threats_beyond_pairs(lambda: rows, self._k, self._m), 1):
                 self._packing.learn(_sample(threats, _FEW))
                 safe = False

@@ -21,6 +21,7 @@ from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.release import Dataset
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement
+from pdanon.algorithms.states.trace import trace_of
 from pdanon.errors import GuaranteeError, ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.utility import item_blocks, partition
@@ -193,8 +194,7 @@ class ClassRefinement:
     @property
     def trace(self) -> pd.DataFrame:
         """The least loss over time: columns ``seconds`` and ``loss``."""
-        curve = [(seconds, cost / max(self._most, 1)) for seconds, cost in self._curve]
-        return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
+        return trace_of((seconds, cost / max(self._most, 1)) for seconds, cost in self._curve)
 
     def descend(self, limit: float | None) -> None:
         """Make moves in each class until none gains, or the limit in seconds is reached."""

@@ -22,6 +22,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_known
+from pdanon.recoding.loss import with_measure
 from pdanon.recoding.original import other_frame
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import release
@@ -54,9 +55,10 @@ def refined_cuts(task: Task) -> Anonymized:
     task.run(search)
     recoding = _recoding(search.best, itemsets, tree, groups)
     refined = release(task.original, task.position, itemsets, recoding, km, task.parameters)
+    loss = refined.loss
     if "gap" in result.loss:
-        refined.loss["gap"] = _gap(result, refined, int(index.singles.sum()), tree.n_leaves)
-    return replace(refined, trace=search.trace)
+        loss = with_measure(loss, "gap", _gap(result, refined, int(index.singles.sum()), tree.n_leaves))
+    return replace(refined, loss=loss, trace=search.trace)
 
 
 def _gap(result: Anonymized, refined: Anonymized, occurrences: int, n_leaves: int) -> float:

@@ -28,6 +28,7 @@ from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, Pa
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_quasi
+from pdanon.itemsets.lists import offsets_of
 
 __all__ = ["Classes", "Formation", "QuasiTable", "group_rows", "least_class", "sums"]
 
@@ -325,7 +326,7 @@ def _single_lists(column: pd.Series[Any]) -> pa.Array:
     values = pa.array(pa.chunked_array([pa.array(column)]).combine_chunks())
     values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
     present = pc.invert(pc.is_null(values, nan_is_null=True))
-    offsets = np.concatenate(([0], np.cumsum(present.to_numpy(zero_copy_only=False))))
+    offsets = offsets_of(present.to_numpy(zero_copy_only=False))
     return pa.LargeListArray.from_arrays(offsets, values.filter(present))
 
 

@@ -12,6 +12,7 @@ from pdanon.algorithms.relational.covers import Covers, numbered
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.transactions import Transactions
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.lists import offsets_of
 
 __all__ = ["Merging", "candidates", "distances"]
 
@@ -91,7 +92,7 @@ class Merging:
         from pdanon._kernels import merging
 
         result = self._own_distances().copy()
-        bounds = np.concatenate(([0], np.cumsum(self.sizes)))
+        bounds = offsets_of(self.sizes)
         members = np.concatenate(self.rows)
         merging.joined(self.rows[seed], members, bounds, result[seed], *self._transactions, result)
         return result

@@ -21,6 +21,7 @@ from pdanon.algorithms.rt.transactions import (
     by_sets,
     check_transaction,
 )
+from pdanon.algorithms.states.leaf_rows import by_first_row
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.named import named_items
@@ -28,7 +29,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, beside
 from pdanon.itemsets.columns import find_column, quasi_labels, with_column
 from pdanon.itemsets.values import check_known
-from pdanon.recoding.loss import information_loss
+from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import demand, pass_through
 from pdanon.recoding.result import Anonymized
@@ -134,7 +135,7 @@ class Dataset:
             What was asked, for the record.
         """
         classes = Classes.of_members(self.table, groups)
-        of_row = _in_order(groups)
+        of_row = by_first_row(groups)
         released = with_classes(self.frame, self.table, classes)
         mappings, losses = [], []
         for position, column, recoding in zip(
@@ -152,14 +153,13 @@ class Dataset:
         if len(losses) > 1:  # each measure of occurrences; UL is of one vocabulary
             shares = pd.DataFrame(losses).drop(columns="UL").mul(weights / max(weights.sum(), 1), axis=0)
             loss = shares.sum().rename("loss")
-        loss["NCP_relational"] = classes.ncp
         return Anonymized(
             released,
             mapping,
             class_table(released, self.table, of_row),
             pd.Series(of_row, index=self.frame.index, name="group"),
             guarantee,
-            loss,
+            with_measure(loss, "NCP_relational", classes.ncp),
             dict(asked),
             pass_through(self.frame, [*self.positions, *self.table.positions]),
         )
@@ -233,12 +233,6 @@ def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarc
     joint = Hierarchy(names, np.concatenate(([-1], *parents)).astype(np.int32))
     moved = [nodes + start for nodes, start in zip(leaves, starts, strict=False)]
     return joint, np.concatenate(moved).astype(np.int32)
-
-
-def _in_order(groups: Numbers) -> Codes:
-    """The groups numbered in the order of their first rows."""
-    _, first, own = np.unique(groups, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first)).astype(np.int32)[own]
 
 
 def _one_mapping(mappings: Sequence[pd.DataFrame], labels: Sequence[Hashable]) -> pd.DataFrame:

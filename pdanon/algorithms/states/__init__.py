@@ -11,4 +11,5 @@ __all__ = [
     "packing",
     "sets_search",
     "solver",
+    "trace",
 ]

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from pdanon.algorithms.progress import Report
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_pairs
+from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
+from pdanon.itemsets.table import ItemsetTable
 
 __all__ = ["Clusters"]
 

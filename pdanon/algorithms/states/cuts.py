@@ -14,8 +14,10 @@ from pdanon.algorithms.progress import Report
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import breaches
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Offsets, canonical_rows
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, threats_beyond_pairs
+from pdanon.itemsets.codes import Codes, canonical_rows
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
+from pdanon.itemsets.table import ItemsetTable
 
 __all__ = ["Cut", "check_parts"]
 
@@ -153,11 +155,7 @@ class Cut:
         return self._rows().distinct()
 
     def _rows(self) -> SupportIndex:
-        index = self._index
-        codes, lengths = canonical_rows(
-            self.nodes[index.codes], np.diff(index.offsets), self._hierarchy.n_nodes
-        )
-        return SupportIndex(codes, _bounds(lengths), self._hierarchy.n_nodes, index.weights)
+        return self._index.recoded(self.nodes, self._hierarchy.n_nodes)
 
     @property
     def supports(self) -> Any:
@@ -199,7 +197,7 @@ class Cut:
             found = demands.pair_demands(k, forced, tree.parent, tree.size, self._supports)
         sizes = np.concatenate((np.ones(len(uppermost), np.int64), np.full(len(found) // 2, 2)))
         codes = np.concatenate((uppermost.astype(np.int32), found))
-        rows = SupportIndex(codes, _bounds(sizes), tree.n_nodes).distinct()
+        rows = SupportIndex(codes, offsets_of(sizes), tree.n_nodes).distinct()
         return ItemsetTable(rows.codes, rows.offsets, rows.weights)
 
     def demands(self, threats: ItemsetTable, k: int) -> ItemsetTable:
@@ -248,13 +246,9 @@ def _extended(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> Suppor
         paths.append(np.maximum(hierarchy.parent[paths[-1]], 0))
     ancestors = np.column_stack(paths)[index.codes]
     inner = ancestors > 0
-    ends = _bounds(inner.sum(axis=1))[index.offsets]
-    codes, lengths = canonical_rows(ancestors[inner], np.diff(ends), hierarchy.n_nodes)
-    return SupportIndex(codes, _bounds(lengths), hierarchy.n_nodes, index.weights)
-
-
-def _bounds(lengths: NDArray[np.int64]) -> Offsets:
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    ends = offsets_of(inner.sum(axis=1))[index.offsets]
+    codes, offsets = canonical_rows(ancestors[inner], ends, hierarchy.n_nodes)
+    return SupportIndex(codes, offsets, hierarchy.n_nodes, index.weights)
 
 
 def _occurrences(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> NDArray[np.int64]:

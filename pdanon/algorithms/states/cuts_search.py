@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.states.trace import trace_of
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, canonical_rows
 from pdanon.itemsets.deadline import is_over
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 
 __all__ = ["CutRefinement"]
@@ -69,7 +71,7 @@ class CutRefinement:
         order = np.argsort(leaves)
         self._place = np.argsort(order).astype(np.int32)  # of each item, in the order of the hierarchy
         n_blocks, n_items = became.shape
-        codes, _ = canonical_rows(self._place[index.codes], np.diff(index.offsets), max(n_items, 1))
+        codes, _ = canonical_rows(self._place[index.codes], index.offsets, max(n_items, 1))
         marked = np.insert(codes, index.offsets[1:], n_items + blocks).astype(np.int32)
         offsets = index.offsets + np.arange(len(index.offsets), dtype=np.int64)
         rows = SupportIndex(marked, offsets, n_items + n_blocks, index.weights).distinct()
@@ -133,9 +135,8 @@ class CutRefinement:
         items = rows.holding_only(np.arange(rows.n_items) < n_items)
         blocks = rows.codes[rows.offsets[1:] - 1] - n_items
         nodes = self._state[0][np.repeat(blocks, np.diff(items.offsets)), items.codes]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(nodes >= 0)))[items.offsets]
-        codes, lengths = canonical_rows(nodes[nodes >= 0], np.diff(offsets), self._tree.n_nodes)
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        offsets = offsets_of(nodes >= 0)[items.offsets]
+        codes, offsets = canonical_rows(nodes[nodes >= 0], offsets, self._tree.n_nodes)
         index = SupportIndex(codes, offsets, self._tree.n_nodes, rows.weights)
         if index.at_risk(guarantee.k, guarantee.m).any():
             raise ParameterError(
@@ -148,8 +149,7 @@ class CutRefinement:
     def trace(self) -> pd.DataFrame:
         """The least loss over time: columns ``seconds`` and ``loss``."""
         most = self._most * int(self._state[3].sum())
-        curve = [(seconds, cost / most if most else 0.0) for seconds, cost in self._curve]
-        return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
+        return trace_of((seconds, cost / most if most else 0.0) for seconds, cost in self._curve)
 
     def descend(self, limit: float | None = None, rng: np.random.Generator | None = None) -> None:
         """Make moves, those of most gain first, until none is left; keep the best.

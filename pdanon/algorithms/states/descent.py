@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.algorithms.progress import Report
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Offsets, canonical_rows
+from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.deadline import check_time
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 
-__all__ = ["Descent", "Mask", "Scenario", "mapped"]
+__all__ = ["Descent", "Mask", "Scenario"]
 
 Mask = NDArray[np.bool_]
 
@@ -99,15 +99,15 @@ class Descent:
         nodes = np.arange(hierarchy.n_nodes)
         ends = nodes + hierarchy.size
         self._ranges = np.searchsorted(lowest, nodes), np.searchsorted(lowest, ends)
-        rows = mapped(index, np.searchsorted(lowest, leaves, side="right") - 1, len(lowest))
+        rows = index.recoded(np.searchsorted(lowest, leaves, side="right") - 1, len(lowest)).distinct()
         self.longest = rows.longest
         self._m = rows.longest if m is None else min(m, rows.longest)
         self._rows = (rows.codes, rows.offsets, rows.weights, *rows.transpose)
         supports = descent.node_supports(*self._ranges, self._rows)
         self._rare = (supports > 0) & (supports < k)
         # LM times the leaves less one: an integer. What is rare is suppressed at any cut.
-        below = np.concatenate(([0], np.cumsum(np.bincount(leaves, index.singles, hierarchy.n_nodes))))
-        occurrences = (below[ends] - below[nodes]).astype(np.int64)
+        below = offsets_of(np.bincount(leaves, index.singles, hierarchy.n_nodes).astype(np.int64))
+        occurrences = below[ends] - below[nodes]
         self._penalty = occurrences * (hierarchy.n_leaves - hierarchy.leaves.astype(np.int64))
         self._loss = occurrences * (hierarchy.leaves.astype(np.int64) - 1) + self._rare * self._penalty
         names = np.argsort(np.argsort(np.array(hierarchy.names, object), kind="stable"))
@@ -228,11 +228,3 @@ class Descent:
         newest[last] = np.arange(len(bounds) - 1, len(earlier))
         codes = np.concatenate((codes, nodes.astype(np.int32)))
         self._threats = codes, np.concatenate((bounds, bounds[-1] + offsets[1:])), newest, earlier
-
-
-def mapped(index: SupportIndex, number_of: NDArray[np.integer[Any]], count: int) -> SupportIndex:
-    """The rows with another number for each item, equal rows collapsed."""
-    codes = number_of.astype(np.int32)[index.codes]
-    codes, lengths = canonical_rows(codes, np.diff(index.offsets), count)
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    return SupportIndex(codes, offsets, count, index.weights).distinct()

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.states.leaf_rows import LeafRows, node_counts
+from pdanon.algorithms.states.trace import trace_of
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes
@@ -144,8 +145,7 @@ class GroupRefinement:
         seconds = [self._curve[0][0], *(passed for passed, _ in self._curve)]
         most = max(self._most * len(before), 1)
         falls = [0, *(i for i in range(1, len(costs)) if costs[i] < costs[i - 1])]
-        curve = [(seconds[i], costs[i] / most) for i in falls]
-        return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
+        return trace_of((seconds[i], costs[i] / most) for i in falls)
 
     def descend(self, limit: float | None) -> None:
         """Give rows their turns, round after round, until a round gains little or the time is over."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
+from pdanon.itemsets.lists import offsets_of
 
 __all__ = ["LeafRows", "ancestors", "by_first_row", "empty_alike", "node_counts", "silent_rows"]
 
@@ -48,7 +49,7 @@ class LeafRows:
     def take(self, rows: NDArray[np.int64]) -> LeafRows:
         """Some of the rows, in the given order; ``order`` then leads to the same column."""
         lengths = self.lengths[rows]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+        offsets = offsets_of(lengths)
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
         return LeafRows(self.leaves[places], offsets, self.order[places])
 

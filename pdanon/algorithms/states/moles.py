@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.private import Division
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
+from pdanon.itemsets.support import SupportIndex, csr
+from pdanon.itemsets.table import ItemsetTable
 
 __all__ = ["Moles"]
 

@@ -20,7 +20,8 @@ from pdanon.algorithms.states.cuts import Cut
 from pdanon.algorithms.states.solver import chosen, relaxed
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Offsets
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable
 
 __all__ = ["Packing"]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.progress import quietly
 from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.states.trace import trace_of
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
@@ -19,7 +20,8 @@ from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.deadline import is_over
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable
 
 __all__ = ["KINDS", "Refinement", "check_refinable"]
 
@@ -138,8 +140,7 @@ class Refinement:
     @property
     def trace(self) -> pd.DataFrame:
         """The least loss over time: columns ``seconds`` and ``loss``."""
-        curve = [(seconds, self._share(cost)) for seconds, cost in self._curve]
-        return pd.DataFrame(curve, columns=["seconds", "loss"], dtype="float64")
+        return trace_of((seconds, self._share(cost)) for seconds, cost in self._curve)
 
     def descend(self, limit: float | None = None) -> None:
         """Move items, part clusters and swap items until little is gained, or the limit is reached."""

@@ -14,6 +14,7 @@ from pdanon.evaluation.metrics.cover import Release, codes_of, read_mapping
 from pdanon.evaluation.metrics.draws import draw_subsets
 from pdanon.guarantees.parameters import check_m
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator
 from pdanon.recoding.result import Anonymized
@@ -167,8 +168,7 @@ def _translated(
     kept = became >= 0
     cases = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[kept]
     lengths = np.bincount(cases, minlength=len(offsets) - 1)
-    labels, lengths = canonical_rows(became[kept].astype(np.int32), lengths, published.n_items)
-    return labels, np.concatenate(([0], np.cumsum(lengths)))
+    return canonical_rows(became[kept].astype(np.int32), offsets_of(lengths), published.n_items)
 
 
 def _became(

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import csr
 
 __all__ = ["Condition", "Factors", "draw_conditions"]
@@ -116,7 +117,7 @@ class Condition:
         codes, labels = pd.factorize(self.released, use_na_sentinel=False)
         pairs = np.unique(np.stack((codes, before.values)), axis=1)
         members = np.bincount(pairs[0], minlength=len(labels))
-        bounds = np.concatenate(([0], np.cumsum(members)))
+        bounds = offsets_of(members)
         stands_for = csr((1 / members[pairs[0]], pairs[1], bounds), len(labels), before.n_values)
         return Factors(codes, len(labels), lambda queries: (stands_for @ before.shares(queries).T).T)
 

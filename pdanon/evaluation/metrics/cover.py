@@ -16,6 +16,7 @@ from pdanon.errors import ColumnError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.columns import find_column, list_column
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_values
 from pdanon.recoding.result import Anonymized
 
@@ -54,8 +55,7 @@ class Cover:
     ) -> Cover:
         """Collect pairs of an item and a label that stands for it; each pair once."""
         order = np.lexsort((labels, members[labels], items))
-        offsets = np.zeros(n_items + 1, np.int64)
-        np.cumsum(np.bincount(items, minlength=n_items), out=offsets[1:])
+        offsets = offsets_of(np.bincount(items, minlength=n_items))
         return cls(labels[order].astype(np.int32), offsets, members)
 
     @classmethod

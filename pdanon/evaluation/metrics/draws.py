@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
-from pdanon.itemsets.support import ItemsetTable
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.table import ItemsetTable
 
 __all__ = ["draw_subsets"]
 
@@ -43,4 +44,4 @@ def draw_subsets(
     within = rank - np.repeat(whole.offsets[:-1], lengths)
     kept = within < (len(order) if size is None else size)
     counts = np.bincount(of_draw[kept], minlength=len(rows))
-    return whole.codes[kept], np.concatenate(([0], np.cumsum(counts)))
+    return whole.codes[kept], offsets_of(counts)

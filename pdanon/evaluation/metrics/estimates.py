@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pdanon.evaluation.metrics.conditions import Factors
 from pdanon.evaluation.metrics.cover import Cover
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable
 
 __all__ = ["Mode", "expected_counts"]
 

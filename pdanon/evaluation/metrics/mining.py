@@ -12,7 +12,9 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import check_share
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.support import ItemsetTable, SupportIndex, csr
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex, csr
+from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_count
 
 __all__ = ["frequent_itemsets"]
@@ -105,7 +107,7 @@ def _mine(
         table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
         share = (least - 0.5) / itemsets.n_rows  # it is compared with shares of the rows, as floats
         found = fpgrowth(table, min_support=share, max_len=longest)["itemsets"].tolist()
-    offsets = np.concatenate(([0], np.cumsum([len(each) for each in found], dtype=np.int64)))
+    offsets = offsets_of(np.array([len(each) for each in found], np.int64))
     places = [place for each in found for place in sorted(each)]
     codes = items[np.array(places, np.int64)].astype(np.int32)
     return ItemsetTable(codes, offsets, index.supports(codes, offsets))

@@ -23,7 +23,8 @@ from pdanon.evaluation.metrics.queries import Workload
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
-from pdanon.itemsets.support import ItemsetTable, SupportIndex
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable, no_itemsets
 from pdanon.itemsets.values import check_count
 from pdanon.recoding.result import Anonymized
 
@@ -86,7 +87,7 @@ def ml2(
     items, nodes = _published_nodes(mapping, itemsets, tree)
     frequent = {"ML2": 0, "dML2": 0}
     found = {"ML2": 0, "dML2": 0}
-    level, below = leaves, ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+    level, below = leaves, no_itemsets()
     for _ in range(tree.height + 1):
         table = _mine_nodes(itemsets, level, least, most)
         above = level[items]

@@ -7,7 +7,7 @@ Gkoulalas-Divanis, Loukides, TDP 5, 2012, and Poulis et al., ECML PKDD 2013, for
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -15,50 +15,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, ParameterError
-from pdanon.evaluation.metrics.conditions import Condition, draw_conditions
-from pdanon.evaluation.metrics.cover import Cover, Release
+from pdanon.errors import ParameterError
+from pdanon.evaluation.metrics.answers import Answers, answered, check_asked
+from pdanon.evaluation.metrics.conditions import draw_conditions
+from pdanon.evaluation.metrics.cover import Release
 from pdanon.evaluation.metrics.draws import draw_subsets
-from pdanon.evaluation.metrics.estimates import Mode, expected_counts
+from pdanon.evaluation.metrics.estimates import Mode
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_quasi, is_list_column
-from pdanon.itemsets.support import ItemsetTable
-from pdanon.itemsets.values import MOST_DRAWN, check_count, check_frame, check_known, listed, random_generator
+from pdanon.itemsets.values import MOST_DRAWN, check_count, check_known, listed, random_generator
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Answers", "Workload"]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Answers:
-    """Answers to a workload, and how far they are off. ``are, table = answers`` unpacks the first two.
-
-    Parameters
-    ----------
-    are : float
-        Average relative error over the queries that have one; NaN if none has.
-    table : pandas.DataFrame
-        One row a query, in the order of the workload: ``actual`` (count in the original), ``estimate``
-        (from the release) and ``error``; NaN where that is left out because nothing matches in the original.
-    mode : str
-        How a label was read.
-    """
-
-    are: float
-    table: pd.DataFrame
-    mode: Mode
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter((self.are, self.table))
-
-    def __repr__(self) -> str:
-        left_out = int(self.table["error"].isna().sum())
-        return (
-            f"Answers(are={self.are:.4g}, queries={len(self.table)}, left_out={left_out}, mode={self.mode!r})"
-        )
+__all__ = ["Workload"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -427,50 +398,9 @@ class Workload:
         """
         check_known(mode, get_args(Mode), "mode", where="mode")
         least = 0 if sanity is None else check_count(sanity, "sanity", least=1, most=MOST_DRAWN)
-        self._check_columns(original, "original")
+        check_asked(self.queries, original, "original")
         release = Release.of(original, released, mapping, hierarchy, self.column)
-        self._check_columns(release.frame, "release")
-        wanted = self._encoded(release.items)
-        conditions = [
-            Condition.of(self.queries[label], original[label], release.frame[label])
-            for label in self.queries.columns
-            if label != self.column
-        ]
-        if conditions:
-            release.check_rows()
-        itself = Cover.of_itself(release.items, release.items)
-        before, after = [each.before() for each in conditions], [each.after() for each in conditions]
-        actual = expected_counts(wanted, release.items, itself, "none", before)
-        estimate = expected_counts(wanted, release.published, release.cover, mode, after)
-        base = np.maximum(actual, least)
-        error = np.divide(np.abs(actual - estimate), base, out=np.full(len(base), np.nan), where=base > 0)
-        table = pd.DataFrame({"actual": actual.astype(np.int64), "estimate": estimate, "error": error})
-        return Answers(float(table["error"].mean()), table, mode)
-
-    def _check_columns(self, frame: pd.DataFrame, name: str) -> None:
-        check_frame(frame, name)
-        for label in self.queries.columns:
-            found = int((frame.columns == label).sum())
-            if found != 1:
-                raise ColumnError(
-                    f"the workload asks about a column that the {name} {'repeats' if found else 'lacks'}",
-                    where=f"column {label!r}",
-                    got=f"columns {list(frame.columns)}",
-                )
-
-    def _encoded(self, items: Itemsets) -> ItemsetTable:
-        """The itemsets of the queries in codes of the original."""
-        asked = Itemsets.from_series(self.queries[self.column])
-        code_of = items.lookup(asked.vocabulary)
-        unknown = code_of[asked.codes] < 0
-        if unknown.any():
-            raise ParameterError(
-                "a query asks for an item that does not occur in the original",
-                got=f"{len(np.unique(asked.rows[unknown]))} of {asked.n_rows} queries with "
-                f"{int((code_of < 0).sum())} unknown items",
-                hint="check the spelling and type of the items",
-            )
-        return ItemsetTable(code_of[asked.codes], asked.offsets, np.zeros(asked.n_rows, np.int64))
+        return answered(self.queries, self.column, original, release, mode, least)
 
     def __repr__(self) -> str:
         conditions = [label for label in self.queries.columns if label != self.column]

@@ -14,7 +14,7 @@ from naive.itemsets import Clustering
 
 from pdanon._kernels.clusters import _compare_loss
 from pdanon.algorithms.states.clusters import Clusters
-from pdanon.itemsets.support import ItemsetTable
+from pdanon.itemsets.table import ItemsetTable
 
 N_ITEMS = 7
 

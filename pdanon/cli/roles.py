@@ -1,0 +1,99 @@
+"""Roles: what the columns of a table are, and what an algorithm is told of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.values import check_known
+
+__all__ = ["Roles"]
+
+_HINT = (
+    "name them in [columns] as quasi, as sensitive (published as they are) or as drop; None is an index "
+    "without a name: name it, or reset it before the table is written"
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Roles:
+    """What each column is. Parameters as those of `Policy`."""
+
+    items: str | None
+    quasi: list[str]
+    sensitive: list[str]
+    drop: list[str]
+    hierarchies: dict[str, Any]
+
+    @property
+    def named(self) -> list[str]:
+        """The columns that have a role."""
+        return [*([] if self.items is None else [self.items]), *self.quasi, *self.sensitive, *self.drop]
+
+    def check(self, columns: str, hierarchies: str) -> None:
+        """Check that no column has two roles, and that only those with values to generalize have a hierarchy.
+
+        Parameters
+        ----------
+        columns, hierarchies : str
+            Where they are said.
+        """
+        named = self.named
+        if not all(isinstance(name, str) for name in named):
+            raise ParameterError("a role is a list of column names", where=columns)
+        if len(set(named)) < len(named):
+            twice = sorted({name for name in named if named.count(name) > 1})
+            raise ParameterError("a column has two roles", where=columns, got=twice)
+        for name in self.hierarchies:
+            known = [*([] if self.items is None else [self.items]), *self.quasi]
+            check_known(name, known, "column with a hierarchy", where=hierarchies)
+
+    def check_protected(self, name: str, where: str) -> None:
+        """Check that an algorithm protects the columns that are to be protected."""
+        if self.items is not None and not of_lists(algorithm(name)):
+            hint = "choose an algorithm for lists, or give the column another role"
+            raise ParameterError(f"{name} does not protect a list column", where=where, hint=hint)
+        if self.quasi and "quasi" not in parameters_of(algorithm(name)):
+            hint = "choose an algorithm that takes quasi, or give the columns another role"
+            raise ParameterError(f"{name} does not protect quasi-identifiers", where=where, hint=hint)
+
+    def given_to(self, name: Any) -> dict[str, Any]:
+        """What the roles say, as far as an algorithm takes it."""
+        accepted = parameters_of(algorithm(name))
+        relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
+        said = {
+            "quasi": self.quasi,
+            "hierarchies": relational,
+            "hierarchy": self.hierarchies.get(self.items or ""),
+        }
+        return {key: value for key, value in said.items() if key in accepted and value}
+
+    def published(self, frame: pd.DataFrame, where: str, *, lists: bool) -> pd.DataFrame:
+        """A table without the columns that are dropped, in which each other one has a role.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The table, which has all columns that are named.
+        where : str
+            Where the roles are said.
+        lists : bool
+            Whether the only list column needs none.
+        """
+        frame = frame.reset_index([name for name in frame.index.names if name in self.drop], drop=True)
+        frame = frame.drop(columns=[name for name in frame.columns if name in self.drop])
+        columns = [name for i, name in enumerate(frame.columns) if is_list_column(frame.iloc[:, i])]
+        known = self.named
+        if self.items is None and len(columns) == 1 and lists:
+            known += columns
+        strange = [name for name in (*frame.columns, *frame.index.names) if name not in known]
+        if isinstance(frame.index, pd.RangeIndex):
+            strange = [name for name in strange if name is not None]
+        if strange:
+            raise ColumnError("columns have no role", where=where, got=strange, hint=_HINT)
+        return frame

@@ -1,0 +1,132 @@
+"""TOML: the file of a policy, with no keys but those that are known, as the parts of a policy."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pdanon.errors import FormatError, ParameterError, cause_of
+from pdanon.itemsets.values import check_kind, check_known
+
+__all__ = ["OUTPUTS", "check_comparison", "each_changed", "read_toml"]
+
+# The keys of each table of the file, and of what type each is.
+_KEYS: dict[str, dict[str, type]] = {
+    "": {
+        "algorithm": str,
+        "input": str,
+        "separator": str,
+        "parameters": dict,
+        "columns": dict,
+        "hierarchies": dict,
+        "outputs": dict,
+        "compare": dict,
+    },
+    "columns": {"items": str, "quasi": list, "sensitive": list, "drop": list},
+    "outputs": {"release": str, "mapping": str, "loss": str, "report": str, "comparison": str},
+    "compare": {"algorithms": dict, "vary": dict, "measures": list, "n_jobs": int, "resume": str},
+}
+OUTPUTS = tuple(_KEYS["outputs"])
+_TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
+
+
+def read_toml(source: Path) -> dict[str, Any]:
+    """Read the parameters of `Policy` from a file; paths in it are relative to its directory."""
+    tables = _load(source)
+    here = partial(_beside, source)
+    return {
+        "input": here(tables["input"]),
+        "algorithm": tables.get("algorithm"),
+        "parameters": _values(source, tables.get("parameters", {})),
+        **tables.get("columns", {}),
+        "hierarchies": {name: here(value) for name, value in tables.get("hierarchies", {}).items()},
+        "separator": tables.get("separator"),
+        "outputs": {name: here(value) for name, value in tables.get("outputs", {}).items()},
+        "comparison": _comparison(source, tables.get("compare", {})),
+    }
+
+
+def _load(source: Path) -> dict[str, Any]:
+    """Read the tables of a file, with no keys but those that are known, of the types they have."""
+    tables = None
+    try:
+        with source.open("rb") as file:
+            tables = tomllib.load(file)
+    except (OSError, ValueError) as error:
+        place = re.search(r"at line \d+, column \d+", str(error))
+        problem = f"{cause_of(error)}{f' {place[0]}' if place else ''}"
+    if tables is None:  # raised outside the handler: the parser's own message may show an item
+        raise FormatError("the file cannot be read as TOML", where=str(source), got=problem)
+    _check_keys(tables, "", source)
+    if "input" not in tables:
+        raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')
+    for name in ("columns", "outputs", "compare"):
+        _check_keys(tables.get(name, {}), name, source)
+    check_comparison(tables.get("compare", {}), f"{source}, [compare]")
+    return tables
+
+
+def _beside(source: Path, value: Any) -> Any:
+    """A path that is relative to the directory of the policy."""
+    return source.parent / value if isinstance(value, str) else value
+
+
+def _values(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with paths where files are meant, and None for all items of a row."""
+    return {key: _value(source, key, value) for key, value in given.items()}
+
+
+def _value(source: Path, key: str, value: Any) -> Any:
+    if key in ("constraints", "hierarchy", "utility", "weights"):
+        return _beside(source, value)
+    return None if (key, value) == ("m", "all") else value
+
+
+def _comparison(source: Path, table: Mapping[str, Any]) -> dict[str, Any]:
+    comparison = dict(table)
+    if "resume" in table:
+        comparison["resume"] = _beside(source, table["resume"])
+    algorithms, vary = table.get("algorithms", {}), table.get("vary", {})
+    comparison["algorithms"] = {label: _values(source, given) for label, given in algorithms.items()}
+    comparison["vary"] = {
+        key: each_changed(values, partial(_value, source, key)) for key, values in vary.items()
+    }
+    return comparison
+
+
+def each_changed(values: Any, change: Callable[[Any], Any]) -> Any:
+    """The values of a varied parameter, listed or by name, each changed."""
+    if isinstance(values, list):
+        return [change(value) for value in values]
+    return {name: change(value) for name, value in values.items()}
+
+
+def check_comparison(table: Mapping[str, Any], place: str) -> None:
+    """Check the types within what is compared."""
+    place = place.removesuffix("]")
+    for name in ("algorithms", "vary"):
+        check_kind(table.get(name, {}), Mapping, name, "a table")  # type: ignore[type-abstract]
+    for label, given in table.get("algorithms", {}).items():
+        if not isinstance(given, dict):
+            where = f"{place}.algorithms]"
+            raise ParameterError("an algorithm to compare is a table", where=where, got=label)
+    for key, values in table.get("vary", {}).items():
+        if not isinstance(values, (list, dict)):
+            where = f"{place}.vary]"
+            raise ParameterError(
+                "a varied parameter needs a list of values, or a table", where=where, got=key
+            )
+
+
+def _check_keys(table: Mapping[str, Any], name: str, source: Path) -> None:
+    known = _KEYS[name]
+    where = f"{source}, [{name}]" if name else str(source)
+    for key, value in table.items():
+        check_known(key, known, "key of a policy", where=where)
+        if not isinstance(value, known[key]) or isinstance(value, bool):
+            got = type(value).__name__
+            raise ParameterError(f"{key} must be {_TYPES[known[key]]}", where=where, got=got)

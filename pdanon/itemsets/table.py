@@ -1,0 +1,96 @@
+"""ItemsetTable: itemsets and their supports, as codes and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.itemsets.lists import Codes, Offsets, offsets_of
+
+__all__ = ["ItemsetTable", "concatenated", "empty_itemset", "no_itemsets"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ItemsetTable:
+    """Itemsets and their supports.
+
+    Parameters
+    ----------
+    codes : ndarray of int32
+        Item codes, itemset after itemset; ascending within one.
+    offsets : ndarray of int64, shape (itemsets + 1,)
+        Itemset ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    supports : ndarray of int64, shape (itemsets,)
+        Number of rows that hold the itemset.
+    """
+
+    codes: Codes
+    offsets: Offsets
+    supports: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.supports)
+
+    def sets(self) -> list[tuple[int, ...]]:
+        """Itemsets as tuples of codes; for small tables."""
+        return [tuple(row.tolist()) for row in np.split(self.codes, self.offsets[1:-1])] if len(self) else []
+
+    def ordered(self) -> ItemsetTable:
+        """The same itemsets by size, then by their codes."""
+        sizes = np.diff(self.offsets)
+        longest = int(sizes.max(initial=0))
+        firsts = self.offsets[:-1]
+        places = (self._at(firsts + place, place < sizes) for place in range(longest))
+        return self.take(np.lexsort(_packed(chain([sizes], places))[::-1]))
+
+    def _at(self, positions: NDArray[np.int64], is_there: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Codes at some positions, from 1 on; 0 where there is none."""
+        found = np.zeros(len(self), np.int64)
+        found[is_there] = self.codes[positions[is_there]].astype(np.int64) + 1
+        return found
+
+    def take(self, which: NDArray[Any]) -> ItemsetTable:
+        """Some of the itemsets, by number or mask, in the given order."""
+        from pdanon._kernels import rows
+
+        sizes = np.diff(self.offsets)[which]
+        codes = rows.gather(self.codes, self.offsets[:-1][which], sizes)
+        return ItemsetTable(codes, offsets_of(sizes), self.supports[which])
+
+
+def no_itemsets() -> ItemsetTable:
+    """A table without rows."""
+    return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+
+
+def empty_itemset(support: int) -> ItemsetTable:
+    """The itemset without items: what is known of a row when nothing is."""
+    return ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([support]))
+
+
+def concatenated(tables: list[ItemsetTable]) -> ItemsetTable:
+    """The itemsets of some tables, one table after the other."""
+    return ItemsetTable(
+        np.concatenate([table.codes for table in tables]),
+        offsets_of(np.concatenate([np.diff(table.offsets) for table in tables])),
+        np.concatenate([table.supports for table in tables]),
+    )
+
+
+def _packed(columns: Iterable[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    """Keys that sort as columns of numbers from 0 do, the first one first: as many in one as fit."""
+    keys: list[NDArray[np.int64]] = []
+    room = 0  # how many times as large the last key may become
+    for column in columns:
+        count = int(column.max(initial=0)) + 1
+        if count > room:
+            keys.append(np.zeros(len(column), np.int64))
+            room = 2**63 - 1
+        keys[-1] = keys[-1] * count + column
+        room //= count
+    return keys
