@@ -52,6 +52,7 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
 )
+from pdanon.evaluation import metrics, plotting
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.explain import Explanation
 from pdanon.evaluation.metrics.answers import Answers
@@ -159,5 +160,13 @@ def __dir__() -> list[str]:
 
 
 # Public modules that live in packages: `import pdanon.constraints` finds them by the name they have here.
-for _module in (constraints, datasets, utility):
-    sys.modules[f"pdanon.{_module.__name__.rpartition('.')[2]}"] = _module
+for _name, _module in {
+    "constraints": constraints,
+    "datasets": datasets,
+    "metrics": metrics,
+    "metrics.classes": metrics.classes,
+    "metrics.patterns": metrics.patterns,
+    "plotting": plotting,
+    "utility": utility,
+}.items():
+    sys.modules[f"pdanon.{_name}"] = _module

@@ -15,11 +15,10 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.algorithms.choice import anonymize
-from pdanon.algorithms.items import ALGORITHMS
 from pdanon.algorithms.items.lcg import lcg
+from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.relational import RELATIONAL
-from pdanon.algorithms.rt import RT
+from pdanon.algorithms.registry import watch
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.risk import risk
@@ -58,19 +57,22 @@ def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    *ALGORITHMS.values(),
-    *RELATIONAL.values(),
     audit,
     risk,
     attack,
     lcg,
-    *RT.values(),
     apply_mapping,
     refine,
     anonymize,
 )
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
+
+
+@watch
+def _offer(record: Algorithm) -> None:
+    """Make a method of an algorithm."""
+    setattr(TxanonAccessor, record.name, _forwarding(record.function))
 
 
 @pd.api.extensions.register_series_accessor("itemset")

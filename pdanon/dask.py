@@ -21,7 +21,8 @@ import pyarrow as pa
 from dask.dataframe.extensions import register_dataframe_accessor, register_series_accessor
 
 from pdanon.algorithms.decision import SAMPLE, Decision, check_algorithm, decide
-from pdanon.algorithms.registry import FAMILIES
+from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.registry import watch
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import risk as measured_risk
@@ -106,8 +107,8 @@ def anonymize(
     frame : dask.dataframe.DataFrame
         One row a person, with a column of Arrow lists. Divisions need not be known.
     algorithm : str
-        One that recodes the whole table alike: ``apriori``, ``coat``, ``coherence``, ``direct``, ``hghs``,
-        ``mhghs``, ``optimal``, ``pcta``, ``suppress_public``, ``suppress_to_k``, ``upcta`` or ``vpa``.
+        One that recodes an item alike in the whole table, such as ``pcta``. If another one is named, the
+        error lists them.
     column : hashable, optional
         The list column. By default the only one, apart from a private column.
     **parameters
@@ -295,12 +296,14 @@ def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-_METHODS: dict[str, Callable[..., Any]] = {
-    **{name: _anonymizing(function) for family in FAMILIES for name, function in family.items()},
-    **{function.__name__: _forwarding(function) for function in (audit, risk, apply_mapping)},
-}
-for _name, _method in _METHODS.items():
-    setattr(TxanonAccessor, _name, _method)
+for _function in (audit, risk, apply_mapping):
+    setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
+
+
+@watch
+def _offer(record: Algorithm) -> None:
+    """Make a method of an algorithm."""
+    setattr(TxanonAccessor, record.name, _anonymizing(record.function))
 
 
 @register_series_accessor("itemset")
@@ -441,8 +444,6 @@ def _look(
 
 
 def _together(parts: list[_Seen]) -> _Seen:
-    return _Seen(
-        sum(part.fingerprint for part in parts) % 2**64,
-        partitions.merged([part.published for part in parts]),
-        _first([part.others for part in parts]),
-    )
+    fingerprint = sum(part.fingerprint for part in parts) % 2**64
+    others = _first([part.others for part in parts])
+    return _Seen(fingerprint, partitions.merged([part.published for part in parts]), others)

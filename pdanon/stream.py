@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.decision import GLOBAL, SAMPLE, Decision, check_algorithm, decide
+from pdanon.algorithms.decision import SAMPLE, Decision, check_algorithm, decide
 from pdanon.errors import FormatError, ParameterError, cause_of, readable
 from pdanon.guarantees.private import names_column
 from pdanon.guarantees.verdict import Guarantee
@@ -37,7 +37,6 @@ from pdanon.recoding.release import demand, pass_through
 
 __all__ = ["Streamed", "anonymize"]
 
-_STREAMED = tuple(sorted((*GLOBAL, "lra")))
 _Publisher: TypeAlias = Callable[[Itemsets], Itemsets | None]
 
 
@@ -94,9 +93,8 @@ def anonymize(
         What to write, a local path: a file for a file, else a directory. It must not exist, nor be within the
         source.
     algorithm : str
-        One that recodes the whole table alike, or equal rows: ``apriori``, ``coat``, ``coherence``,
-        ``direct``, ``hghs``, ``lra``, ``mhghs``, ``optimal``, ``pcta``, ``suppress_public``,
-        ``suppress_to_k``, ``upcta`` or ``vpa``.
+        One that recodes an item alike in the whole table, such as ``pcta``, or at least equal rows, such as
+        ``lra``. If another one is named, the error lists them.
     column : str, optional
         The list column. By default the only one, apart from a private column.
     mapping : path, optional
@@ -164,7 +162,7 @@ def anonymize(
     >>> released.txanon.audit(result.guarantee).holds
     True
     """
-    check_algorithm(algorithm, parameters, _STREAMED)
+    check_algorithm(algorithm, parameters, ("items", "rows"))
     source, target = check_path(source, "source"), check_path(target, "target")
     mapping = None if mapping is None else check_path(mapping, "mapping")
     if "://" in target:

@@ -10,11 +10,9 @@ from random import Random
 from typing import Any
 
 import pandas as pd
+from families import ALGORITHMS, RELATIONAL, RT
 
 import pdanon
-from pdanon.algorithms.items import ALGORITHMS
-from pdanon.algorithms.relational import RELATIONAL
-from pdanon.algorithms.rt import RT
 
 ITEMS = [
     ["a", "b", "c", "d", "e"],

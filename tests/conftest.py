@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+import pdanon
+from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.cli import main
 
 # The first example of a test may compile kernels, which takes seconds.
@@ -51,6 +55,17 @@ def run(capsys):
         return code, out, err
 
     return run
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    """Let a function be run by the name of an algorithm, known or not."""
+
+    def put(name, function):
+        known = ALGORITHMS.get(name) or Algorithm(function, (pdanon.KmAnonymity,), recodes="items")
+        monkeypatch.setitem(ALGORITHMS, name, replace(known, function=function))
+
+    return put
 
 
 def row_lists(items: str = "abcdef", longest: int = 5, most: int = 10, least: int = 0):

@@ -11,11 +11,11 @@ from collections import Counter
 import pandas as pd
 import pyarrow as pa
 import pytest
+from families import ALGORITHMS
 from naive import coherence as naive_coherence
 from naive import itemsets as naive
 
 from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, TransactionalK
-from pdanon.algorithms.items import ALGORITHMS
 from pdanon.itemsets.columns import find_column
 
 

@@ -26,6 +26,7 @@ from contract import (
     text,
     tree_over,
 )
+from families import ALGORITHMS
 from frames import BASE, FRAMES, NULLS, chunked, many_items, objects
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,6 @@ from naive import itemsets as naive
 
 import pdanon
 from pdanon import KmAnonymity, LmDiversity, TransactionalK
-from pdanon.algorithms.items import ALGORITHMS
 from pdanon.evaluation.report.page import render
 from pdanon.itemsets.columns import find_column
 

@@ -8,11 +8,10 @@ from contract import (
     ARGUMENTS,
     LOCAL,
 )
+from families import ALGORITHMS
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from naive import itemsets as naive
-
-from pdanon.algorithms.items import ALGORITHMS
 
 # --- published examples
 

@@ -11,11 +11,11 @@ from contract import (
     arguments_of,
     run,
 )
+from families import ALGORITHMS
 from frames import BASE
 
 import pdanon
 from pdanon.accessors import TxanonAccessor
-from pdanon.algorithms.items import ALGORITHMS
 
 
 @algorithms

@@ -6,10 +6,9 @@ import shlex
 from pathlib import Path
 
 import pytest
+from families import ALGORITHMS, RT
 
 import pdanon
-from pdanon.algorithms.items import ALGORITHMS
-from pdanon.algorithms.rt import RT
 from pdanon.cli.main import main
 
 ROOT = Path(__file__).parents[1]

@@ -11,10 +11,10 @@ import pytest
 from conftest import frame_of
 from contract import ARGUMENTS
 from contract import run as release
+from families import RT
 
 import pdanon
 from pdanon import Coherence, KLm, KmAnonymity, LmDiversity, ParameterError, PublicK
-from pdanon.algorithms.rt import RT
 
 NAMES = {"texts", "sensitive", "named", "vocabulary"}
 MAKING = {"texts", "to_pylist"}

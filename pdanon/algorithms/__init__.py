@@ -5,6 +5,7 @@ __all__ = [
     "decision",
     "items",
     "progress",
+    "record",
     "refinement",
     "registry",
     "relational",

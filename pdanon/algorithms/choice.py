@@ -7,13 +7,14 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.record import Way
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.errors import IdentifierWarning, InfeasibleError, ParameterError, one_line
 from pdanon.guarantees import (
     Coherence,
@@ -42,41 +43,14 @@ __all__ = ["anonymize"]
 # --- What can be tried
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """A way to a guarantee: an algorithm with what it is told beyond the fields of the guarantee.
-
-    Parameters
-    ----------
-    algorithm : str
-        Its name; ``"refine"`` refines the best release so far.
-    options : mapping
-        Parameters and their values.
-    needs : str
-        The parameter of `anonymize` that it cannot do without, if there is one.
-    endless : float
-        For an algorithm that cannot be stopped: how many times as long as the first way it is expected to
-        take. 0 for others.
-    most : float
-        For an algorithm with a time limit: the most seconds that it is given.
-    """
+class Step(NamedTuple):
+    """A way to a guarantee, and the algorithm that goes it; ``"refine"`` refines the best release so far."""
 
     algorithm: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    needs: str = ""
-    endless: float = 0.0
-    most: float = np.inf
+    way: Way
 
     def __str__(self) -> str:
-        return ", ".join([self.algorithm, *(f"{name}={value}" for name, value in self.options.items())])
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """The ways to a guarantee, the cheapest first, and what is counted as loss, by the name of a loss."""
-
-    ways: tuple[Way, ...]
-    losses: Mapping[str, Callable[[Anonymized], float]]
+        return ", ".join([self.algorithm, *(f"{name}={value}" for name, value in self.way.options.items())])
 
 
 def _of_items(result: Anonymized, *, base: int) -> float:
@@ -99,72 +73,35 @@ _OF_ITEMS = {"ncp": partial(_of_items, base=0), "lm": partial(_of_items, base=1)
 _SUPPRESSED = {"ncp": _mean("S/N"), "lm": _mean("S/N")}  # every suppressed occurrence costs 1 by both
 _OF_BOTH = {"ncp": _mean("NCP", "NCP_relational")}
 
-_BOUNDS: list[dict[str, Any]] = [{"delta": delta} for delta in (0.1, 0.25, 0.5)]
-_DIVERSE = {"transaction": "apriori"}
-
-# Left out is what never loses least: vpa, lra, suppress_public, tfirst, and the global algorithms for
-# quasi-identifiers; and tum_bound, which merges as rum_bound does and ends elsewhere.
-CHOICES: dict[type[Guarantee], Choice] = {
-    KmAnonymity: Choice(
-        (
-            Way("pcta"),
-            Way("upcta", needs="utility"),  # without blocks it does what pcta does
-            Way("coat"),
-            Way("refine"),
-            Way("apriori", needs="hierarchy"),
-            Way("direct", needs="hierarchy"),
-            Way("mhghs", needs="hierarchy"),
-            Way("optimal", needs="hierarchy"),
-            Way("hghs", needs="hierarchy"),
-            # What it finds it mostly finds at once; to prove that it is the least may take minutes.
-            Way("optimal", {"suppress": True}, needs="hierarchy", most=5),
-            Way("refine", needs="hierarchy"),
-        ),
-        _OF_ITEMS,
-    ),
-    PrivacyConstraints: Choice(
-        (Way("pcta"), Way("upcta", needs="utility"), Way("coat"), Way("refine")), _OF_ITEMS
-    ),
-    LmDiversity: Choice((Way("apriori", needs="hierarchy"),), _OF_ITEMS),
-    Coherence: Choice(
-        (
-            Way("coherence", {"criterion": "mm/il"}),
-            Way("coherence", {"criterion": "mm"}, endless=1),
-            Way("coherence", {"criterion": "1/il"}, endless=1),
-        ),
-        _SUPPRESSED,
-    ),
-    PublicK: Choice((Way("suppress_to_k"),), _SUPPRESSED),
-    TransactionalK: Choice(
-        (
-            Way("partition", needs="hierarchy"),
-            Way("clump", needs="hierarchy", endless=10),
-            Way("refine", needs="hierarchy"),
-        ),
-        {"ncp": _mean("NCP"), "lm": _mean("LM")},
-    ),
-    KAnonymity: Choice(
-        (Way("mondrian"), Way("cluster"), Way("k_member")),
-        {"ncp": _mean("NCP_relational")},
-    ),
-    KKm: Choice(
-        (
-            Way("rfirst", {"cluster": "mondrian"}),
-            Way("rfirst", {"cluster": "cluster"}),
-            *(Way("rum_bound", each) for each in _BOUNDS),
-            Way("refine"),
-        ),
-        _OF_BOTH,
-    ),
-    KLm: Choice(
-        (
-            Way("rfirst", {"cluster": "mondrian", **_DIVERSE}, needs="hierarchy"),
-            Way("rfirst", {"cluster": "cluster", **_DIVERSE}, needs="hierarchy"),
-            *(Way("rum_bound", each | _DIVERSE, needs="hierarchy") for each in _BOUNDS),
-        ),
-        _OF_BOTH,
-    ),
+# What is counted as loss, by the name of a loss.
+LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
+    KmAnonymity: _OF_ITEMS,
+    PrivacyConstraints: _OF_ITEMS,
+    LmDiversity: _OF_ITEMS,
+    Coherence: _SUPPRESSED,
+    PublicK: _SUPPRESSED,
+    TransactionalK: {"ncp": _mean("NCP"), "lm": _mean("LM")},
+    KAnonymity: {"ncp": _mean("NCP_relational")},
+    KKm: _OF_BOTH,
+    KLm: _OF_BOTH,
 }
+
+_REFINED = (
+    Way(KmAnonymity, 40),
+    Way(KmAnonymity, 110, needs="hierarchy"),
+    Way(PrivacyConstraints, 40),
+    Way(TransactionalK, 30, needs="hierarchy"),
+    Way(KKm, 60),
+)
+
+
+# What never loses least has no way: vpa, lra, suppress_public, tfirst, and the global algorithms for
+# quasi-identifiers; nor has tum_bound, which merges as rum_bound does and ends elsewhere.
+def steps(model: type) -> list[Step]:
+    """The ways to a guarantee, the cheapest first, as the records of the algorithms have them."""
+    known = [Step(name, way) for name, record in ALGORITHMS.items() for way in record.ways]
+    known += [Step("refine", way) for way in _REFINED]
+    return sorted((each for each in known if each.way.guarantee is model), key=lambda each: each.way.order)
 
 
 # --- The public function
@@ -281,45 +218,46 @@ def anonymize(
     end = began + check_seconds(time_limit, "time_limit")
     given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies}
     given = {name: value for name, value in given.items() if value is not None}
-    choice = _choice(guarantee, given)
-    measure = choice.losses[check_known(loss, choice.losses, "loss of this guarantee", where="loss")]
+    ways = _steps(guarantee, given)
+    losses = LOSSES[type(guarantee)]
+    measure = losses[check_known(loss, losses, "loss of this guarantee", where="loss")]
     if utility is not None:
         given["utility"] = partition(utility)
     asked = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     asked |= given | {"random_state": random_state}
     trials = _Trials(frame, column, asked, loss, measure, end, time_limit)
-    for way in choice.ways:
-        trials.add(way)
+    for step in ways:
+        trials.add(step)
     return trials.outcome()
 
 
-def _choice(guarantee: Guarantee, given: Mapping[str, Any]) -> Choice:
+def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
     """The ways to a guarantee, if there are some that can use all that is given."""
     name = type(guarantee).__name__
-    choice = CHOICES.get(type(guarantee))
-    if choice is None:
-        hint = f"known: {', '.join(each.__name__ for each in CHOICES)}"
+    if type(guarantee) not in LOSSES:
+        hint = f"known: {', '.join(each.__name__ for each in LOSSES)}"
         raise ParameterError(f"no algorithm gives {name}", where="guarantee", hint=hint)
     if isinstance(guarantee, LmDiversity) and guarantee.k is None:
         hint = "diversity alone does not hide a row: LmDiversity(l, m, sensitive, k=5)"
         raise ParameterError("no algorithm gives LmDiversity without k", where="guarantee", hint=hint)
+    known = steps(type(guarantee))
     for parameter in given:
-        if not any(_uses(way, parameter) for way in choice.ways if way.algorithm != "refine"):
+        if not any(_uses(step, parameter) for step in known if step.algorithm != "refine"):
             hint = f"leave it out, or call an algorithm that takes {parameter}= yourself"
             raise ParameterError(f"no algorithm for {name} uses {parameter}", where=parameter, hint=hint)
-    needed = {way.needs for way in choice.ways}
+    needed = {step.way.needs for step in known}
     if len(needed) == 1 and (parameter := needed.pop()) and parameter not in given:
         raise ParameterError(f"{name} needs a {parameter}", where=parameter, hint=f"give {parameter}=")
-    return choice
+    return known
 
 
-def _uses(way: Way, parameter: str) -> bool:
+def _uses(step: Step, parameter: str) -> bool:
     """Whether a way makes use of ``hierarchy``, ``utility`` or ``hierarchies``."""
-    if way.algorithm == "refine":
+    if step.algorithm == "refine":
         return parameter == "utility"  # it keeps to the blocks of what it refines
     if parameter == "hierarchy":  # which some take, but not with the options of the way
-        return way.needs == "hierarchy"
-    return parameter in parameters_of(algorithm(way.algorithm))
+        return step.way.needs == "hierarchy"
+    return parameter in parameters_of(algorithm(step.algorithm))
 
 
 # --- Trials
@@ -343,20 +281,20 @@ class _Trials:
     failures: list[InfeasibleError] = field(default_factory=list)
     late: bool = False  # whether a way was not tried, or not to its end, for lack of time
 
-    def add(self, way: Way) -> None:
+    def add(self, step: Step) -> None:
         """Try one more way, if there is time and it is one."""
         began = perf_counter()
         left = self.end - began
-        row: dict[str, Any] = {"algorithm": str(way), "reason": self._left_out(way, left)}
+        row: dict[str, Any] = {"algorithm": str(step), "reason": self._left_out(step, left)}
         self.rows.append(row)
         if row["reason"]:
             return
-        if way.algorithm == "refine" and self.best is not None:
+        if step.algorithm == "refine" and self.best is not None:
             row["algorithm"] = f"{self.best.parameters['algorithm']}, refined"
         try:
             with limited(left):
-                result = self._run(way, left)
-                if way.algorithm == "refine" and time_is_up():
+                result = self._run(step, left)
+                if step.algorithm == "refine" and time_is_up():
                     row["reason"] = "no time left: ended with what it had"
             row["loss"] = loss = self.measure(result)
             if loss < self.least:
@@ -372,18 +310,18 @@ class _Trials:
         if self.first is None:
             self.first = row["seconds"]
 
-    def _left_out(self, way: Way, left: float) -> str | None:
+    def _left_out(self, step: Step, left: float) -> str | None:
         """Why a way is not tried, if it is not."""
-        if way.needs and way.needs not in self.asked:
-            return f"needs {way.needs}"
-        if way.algorithm == "refine" and (reason := self._not_refined()):
+        if step.way.needs and step.way.needs not in self.asked:
+            return f"needs {step.way.needs}"
+        if step.algorithm == "refine" and (reason := self._not_refined()):
             return reason
-        if "utility" in self.asked and not _uses(way, "utility"):
+        if "utility" in self.asked and not _uses(step, "utility"):
             return "does not keep to utility"
         if left <= 0:
             self.late = True
             return "no time left: not started"
-        if self.first is not None and way.endless * self.first > left:
+        if self.first is not None and step.way.endless * self.first > left:
             self.late = True
             return "no time left: not started, as it could not be stopped"
         return None
@@ -398,16 +336,16 @@ class _Trials:
             return "has several list columns"
         return None
 
-    def _run(self, way: Way, left: float) -> Anonymized:
+    def _run(self, step: Step, left: float) -> Anonymized:
         with warnings.catch_warnings():
             if self.first is not None:  # the first has said it
                 warnings.simplefilter("ignore", IdentifierWarning)
-            if way.algorithm == "refine":
+            if step.algorithm == "refine":
                 assert self.best is not None
                 return refine(self.frame, self.best, loss=self.loss)
-            function = algorithm(way.algorithm)
+            function = algorithm(step.algorithm)
             accepted = parameters_of(function)
-            known = {**self.asked, "time_limit": min(left / 2, way.most), **way.options}
+            known = {**self.asked, "time_limit": min(left / 2, step.way.most), **step.way.options}
             place = {"column": self.column} if of_lists(function) else {}
             return function(
                 self.frame, **place, **{name: value for name, value in known.items() if name in accepted}

@@ -16,8 +16,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.algorithms.items import ALGORITHMS
 from pdanon.algorithms.items.lra import Blocks
+from pdanon.algorithms.record import Recodes
+from pdanon.algorithms.registry import ALGORITHMS, functions
 from pdanon.algorithms.registry import algorithm as find_algorithm
 from pdanon.errors import ParameterError
 from pdanon.guarantees.verdict import Guarantee
@@ -26,13 +27,8 @@ from pdanon.itemsets.collapsed import Collapsed
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["GLOBAL", "SAMPLE", "Decision", "check_algorithm", "decide"]
+__all__ = ["SAMPLE", "Decision", "check_algorithm", "decide"]
 
-_SUPPRESSING = ("coherence", "suppress_public", "suppress_to_k")  # items are as they were, or not there
-GLOBAL = (
-    *("apriori", "coat", "coherence", "direct", "hghs", "mhghs", "optimal", "pcta"),
-    *("suppress_public", "suppress_to_k", "upcta", "vpa"),
-)
 SAMPLE = 10_000  # rows in which a column that differs in nearly all of them is told
 
 
@@ -69,7 +65,7 @@ class Decision:
     @property
     def keeps_type(self) -> bool:
         """Whether items are released as they were or not at all, and not as text."""
-        return self.parameters["algorithm"] in _SUPPRESSING
+        return ALGORITHMS[self.parameters["algorithm"]].keeps_type
 
     def labels(self) -> tuple[Itemsets, pa.Array]:
         """The items and what each becomes, as `pdanon.recoding.relabelled` takes them."""
@@ -80,7 +76,7 @@ class Decision:
         return items, labels
 
 
-def check_algorithm(name: str, parameters: dict[str, Any], accepted: tuple[str, ...] = GLOBAL) -> None:
+def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recodes, ...] = ("items",)) -> None:
     """Check, before any row is read, that distinct transactions are enough for an algorithm.
 
     Parameters
@@ -89,8 +85,8 @@ def check_algorithm(name: str, parameters: dict[str, Any], accepted: tuple[str, 
         Its name.
     parameters : dict
         What is asked of it.
-    accepted : tuple of str
-        Those that they are enough for.
+    recodes : tuple of str
+        What becomes of a list column by the algorithms that they are enough for; as in `Algorithm`.
 
     Raises
     ------
@@ -100,6 +96,7 @@ def check_algorithm(name: str, parameters: dict[str, Any], accepted: tuple[str, 
         If it does not have the parameters.
     """
     function = find_algorithm(name)
+    accepted = sorted(functions(*recodes))
     if name not in accepted:
         raise ParameterError(
             "the algorithm needs all rows at once: it does not recode items alike in the whole table",
@@ -112,7 +109,7 @@ def check_algorithm(name: str, parameters: dict[str, Any], accepted: tuple[str, 
 
 def decide(transactions: Collapsed, algorithm: str, parameters: dict[str, Any]) -> Decision:
     """Let an algorithm decide; the transactions are let go."""
-    function: Any = ALGORITHMS[algorithm]
+    function: Any = find_algorithm(algorithm)
     result: Anonymized = function(transactions, **parameters)
     blocks = None
     if result.groups is not None:

@@ -1,20 +1,90 @@
-"""All algorithms by name, whatever their family, and what each of them takes."""
+"""All algorithms by name, whatever their family, and what each of them takes.
+
+A family registers its records when it is imported. Whatever lists algorithms asks here when it needs them,
+or watches: one that is registered later is found as well.
+"""
 
 from __future__ import annotations
 
 import inspect
+import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
-from pdanon.algorithms.items import ALGORITHMS
-from pdanon.algorithms.relational import RELATIONAL
-from pdanon.algorithms.rt import RT
+from pdanon import guarantees
+from pdanon.algorithms.record import Algorithm
+from pdanon.errors import ParameterError
 from pdanon.itemsets.values import check_known
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["FAMILIES", "algorithm", "of_lists", "parameters_of"]
+__all__ = ["ALGORITHMS", "algorithm", "functions", "of_lists", "parameters_of", "register", "watch"]
 
-FAMILIES: tuple[dict[str, Callable[..., Anonymized]], ...] = (ALGORITHMS, RELATIONAL, RT)
+ALGORITHMS: dict[str, Algorithm] = {}
+
+_Watcher = Callable[[Algorithm], object]
+_WATCHERS: list[_Watcher] = []
+_MODELS = {each for each in map(vars(guarantees).get, guarantees.__all__) if isinstance(each, type)}
+
+
+# --- What is registered
+
+
+def register(*records: Algorithm) -> None:
+    """Make algorithms known: to accessors, the command line, policies, streams, Dask and one another.
+
+    Parameters
+    ----------
+    *records : Algorithm
+        What is known of each.
+
+    Raises
+    ------
+    ParameterError
+        If the name is taken, a guarantee is not one of `pdanon.guarantees`, or the docstring does not
+        describe a parameter.
+    """
+    for record in records:
+        _check(record)
+        ALGORITHMS[record.name] = record
+        for watcher in _WATCHERS:
+            watcher(record)
+
+
+def watch(watcher: _Watcher) -> _Watcher:
+    """Call a function, which this decorates, with each record: now, or when it is registered."""
+    _WATCHERS.append(watcher)
+    for record in ALGORITHMS.values():
+        watcher(record)
+    return watcher
+
+
+def _check(record: Algorithm) -> None:
+    if record.name in ALGORITHMS:
+        raise ParameterError("there is an algorithm of that name", where="function", got=record.name)
+    unknown = {*record.guarantees} - _MODELS or {way.guarantee for way in record.ways} - {*record.guarantees}
+    if unknown:
+        names = ", ".join(sorted(getattr(each, "__name__", repr(each)) for each in unknown))
+        hint = "one of pdanon.guarantees; a way is to one of those of the algorithm"
+        problem = f"{record.name} has an unknown guarantee"
+        raise ParameterError(problem, where="guarantees", got=names, hint=hint)
+    described = _described(record)
+    lacking = [name for name in inspect.signature(record.function).parameters if name not in described]
+    if lacking and sys.flags.optimize < 2:  # 2 leaves no docstrings
+        hint = "the section Parameters of the docstring has each, and what it is"
+        problem = f"{record.name} does not describe its parameters"
+        raise ParameterError(problem, where="function", got=", ".join(lacking), hint=hint)
+
+
+def _described(record: Algorithm) -> set[str]:
+    """The parameters that the docstring describes: a line with their names, then indented text."""
+    text = inspect.getdoc(record.function) or ""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", text, re.MULTILINE | re.DOTALL)
+    entries = re.findall(r"^(\w[\w, ]*?)(?: :.*)?\n +\S", section[1] if section else "", re.MULTILINE)
+    return {name for entry in entries for name in entry.split(", ")}
+
+
+# --- What is asked
 
 
 def algorithm(name: Any) -> Callable[..., Anonymized]:
@@ -34,8 +104,12 @@ def algorithm(name: Any) -> Callable[..., Anonymized]:
     ParameterError
         If there is none of that name. The hint has the nearest one.
     """
-    known = {known: function for family in FAMILIES for known, function in family.items()}
-    return known[check_known(name, known, "algorithm")]
+    return ALGORITHMS[check_known(name, ALGORITHMS, "algorithm")].function
+
+
+def functions(*recodes: str) -> dict[str, Callable[..., Anonymized]]:
+    """The algorithms that recode in one of some ways, by name."""
+    return {name: each.function for name, each in ALGORITHMS.items() if each.recodes in recodes}
 
 
 def parameters_of(function: Callable[..., Anonymized]) -> dict[str, inspect.Parameter]:

@@ -24,8 +24,8 @@ import pandas as pd
 
 from pdanon import stream
 from pdanon.algorithms import choice
-from pdanon.algorithms.items import ALGORITHMS
-from pdanon.algorithms.registry import parameters_of
+from pdanon.algorithms.record import OF_LISTS
+from pdanon.algorithms.registry import algorithm, functions, parameters_of
 from pdanon.cli.options import described, is_table, of_algorithm, of_guarantee
 from pdanon.cli.policy import Policy
 from pdanon.cli.starting import INTERRUPTED, raise_interrupts
@@ -140,7 +140,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     frame = _read(arguments.source, arguments)
     bar = bool(options.get("progress"))
     with _stage(f"running {name or 'the algorithms'}", announced=not bar):
-        run = _least_lossy if name is None else ALGORITHMS[name]
+        run = _least_lossy if name is None else algorithm(name)
         result = run(frame, arguments.column, **options)
     with _stage(f"writing {arguments.target}"):
         _write_release(result, arguments, frame)
@@ -248,7 +248,7 @@ def _compare(arguments: argparse.Namespace) -> int:
 
 
 def _algorithms(arguments: argparse.Namespace) -> int:
-    print("\n\n".join(described(name, algorithm) for name, algorithm in ALGORITHMS.items()))
+    print("\n\n".join(described(name, each) for name, each in functions(*OF_LISTS).items()))
     return 0
 
 
@@ -264,7 +264,7 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
 def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """What the algorithm that was named is called with."""
     asked = of_algorithm(arguments)
-    if "progress" in parameters_of(ALGORITHMS[arguments.algorithm]):
+    if "progress" in parameters_of(algorithm(arguments.algorithm)):
         asked["progress"] = _bar()
     return asked
 

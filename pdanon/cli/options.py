@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pdanon.algorithms.items import ALGORITHMS
-from pdanon.algorithms.registry import parameters_of
+from pdanon.algorithms.record import OF_LISTS
+from pdanon.algorithms.registry import algorithm, functions, parameters_of
 from pdanon.errors import ParameterError
 from pdanon.recoding.result import Anonymized
 
@@ -165,7 +165,7 @@ def of_guarantee(arguments: argparse.Namespace) -> dict[str, Any]:
 def of_algorithm(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that were given, if they are the algorithm's and none is lacking."""
     name, given = arguments.algorithm, _given(arguments)
-    accepted, required = parameters_of(ALGORITHMS[name]), _required(ALGORITHMS[name])
+    accepted, required = parameters_of(algorithm(name)), _required(algorithm(name))
     for option in [option for option in given if option not in accepted]:
         raise ParameterError(f"{name} does not take {flag(option)}", hint=_having(option))
     if required - PARAMETERS.keys():
@@ -182,24 +182,24 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     return {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
 
 
-def _required(algorithm: Callable[..., Anonymized]) -> set[str]:
-    accepted = parameters_of(algorithm)
+def _required(function: Callable[..., Anonymized]) -> set[str]:
+    accepted = parameters_of(function)
     return {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
 
 
 def _having(option: str) -> str:
-    having = [name for name, function in ALGORITHMS.items() if option in parameters_of(function)]
+    having = [name for name, function in functions(*OF_LISTS).items() if option in parameters_of(function)]
     return f"algorithms that do: {', '.join(having) or 'none'}"
 
 
-def described(name: str, algorithm: Callable[..., Anonymized]) -> str:
+def described(name: str, function: Callable[..., Anonymized]) -> str:
     """An algorithm in a few lines: what it does, its guarantee (as its docstring has it) and its options."""
-    text = inspect.getdoc(algorithm) or ""
+    text = inspect.getdoc(function) or ""
     guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
-    required = _required(algorithm)
+    required = _required(function)
     options = " ".join(
         flag(option) if option in required else f"[{flag(option)}]"
-        for option in parameters_of(algorithm)
+        for option in parameters_of(function)
         if option in PARAMETERS
     )
     if required - PARAMETERS.keys():

@@ -8,7 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pdanon.algorithms.items import ALGORITHMS
+from pdanon.algorithms.record import OF_LISTS
+from pdanon.algorithms.registry import functions
 from pdanon.cli.options import (
     CONSTRAINTS_HELP,
     DEMANDS,
@@ -68,7 +69,7 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--algorithm",
-        choices=ALGORITHMS,
+        choices=functions(*OF_LISTS),
         metavar="NAME",
         help="see 'pdanon algorithms' for what each does (default: several are tried, and the release that "
         "loses least is written)",

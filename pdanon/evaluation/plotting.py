@@ -195,7 +195,7 @@ class Plots:
 
 
 def draw_risk(tables: dict[str, pd.DataFrame], k: int | None, ax: Axes | None = None) -> Axes:
-    """Draw the risk before and after, as `pdanon.summary.exposure` gives it."""
+    """Draw the risk before and after, as `pdanon.evaluation.metrics.risk.exposure` gives it."""
     ax = _axes(ax)
     width = 0.8 / len(tables)
     styles = {"before": ("none", "///"), "after": ("C0", "")}

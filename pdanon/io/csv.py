@@ -20,7 +20,7 @@ from pdanon.errors import ColumnError, FormatError, ParameterError, readable
 from pdanon.io.files import replacing
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
-from pdanon.itemsets.values import can_be_written, check_text, quoted
+from pdanon.itemsets.values import can_be_written, check_path, check_text, quoted
 
 __all__ = ["read_csv", "to_csv"]
 
@@ -78,6 +78,7 @@ def read_csv(
     0  north  ['rice' 'tea']
     1  south              []
     """
+    path = check_path(path)
     _check_separators(separator, field_separator)
     check_text(column, "column")
 

@@ -105,6 +105,6 @@ def _create(draft: Path, target: Path) -> None:
 
 def check_name(path: str | os.PathLike[str]) -> None:
     """Check that a path, links followed, is UTF-8: Arrow takes no others."""
-    real = os.path.realpath(path)
+    real = os.path.realpath(check_path(path))
     if real != real.encode(errors="replace").decode():
         raise FormatError("the path is not UTF-8", where=real, hint="rename the file or its directory")

@@ -21,7 +21,7 @@ from pdanon.io.files import check_name, replacing
 from pdanon.io.rowgroups import open_parquet, read_row_group
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, is_list_type
-from pdanon.itemsets.values import check_frame, check_text, listed
+from pdanon.itemsets.values import check_frame, check_path, check_text, listed
 
 __all__ = ["list_dtype", "read_parquet", "readable", "to_parquet"]
 
@@ -69,6 +69,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     store                               str
     dtype: object
     """
+    path = check_path(path)
     wanted = None if columns is None else [check_text(name, "columns") for name in listed(columns, "columns")]
 
     def read() -> pd.DataFrame:

@@ -34,10 +34,9 @@ from pdanon import (
     TransactionalK,
 )
 from pdanon.algorithms import choice as choosing
-from pdanon.algorithms.choice import CHOICES
-from pdanon.algorithms.items import ALGORITHMS
+from pdanon.algorithms.choice import LOSSES, steps
 from pdanon.algorithms.progress import progress_bar
-from pdanon.algorithms.registry import algorithm, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.itemsets.deadline import TimeLimitError, check_time, limited, seconds_left
 
 TREE = {"*": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "D": ["d", "e", "f"]}}
@@ -109,7 +108,7 @@ def test_the_guarantee_holds(name):
     tried = result.tried
     assert [*tried] == ["algorithm", "loss", "seconds", "reason"]
     assert (tried["loss"].isna() == tried["reason"].notna()).all()
-    assert len(tried) == len(CHOICES[type(guarantee)].ways)
+    assert len(tried) == len(steps(type(guarantee)))
     best = tried.loc[tried["loss"].idxmin(), "algorithm"]
     refined = best.endswith("refined")
     assert result.parameters["algorithm"] == best.split(",")[0]
@@ -208,20 +207,20 @@ def test_what_may_identify_is_said_once():
     assert caught[0].filename == __file__
 
 
-# --- The table of ways
+# --- The ways
 
 
 def test_every_guarantee_has_ways():
     models = {getattr(pdanon.guarantees, name) for name in pdanon.guarantees.__all__}
-    assert set(CHOICES) == {model for model in models if inspect.isclass(model)}
+    assert set(LOSSES) == {model for model in models if inspect.isclass(model)}
     documented = inspect.getdoc(pdanon.anonymize)
-    for model, choice in CHOICES.items():
+    for model in LOSSES:
         assert f"``{model.__name__}``" in documented
-        assert choice.ways
-        for way in choice.ways:
-            assert f"`{way.algorithm}`" in documented
-            if way.algorithm != "refine":
-                assert set(way.options) <= set(parameters_of(algorithm(way.algorithm)))
+        assert steps(model)
+        for name, way in steps(model):
+            assert f"`{name}`" in documented
+            if name != "refine":
+                assert set(way.options) <= set(parameters_of(algorithm(name)))
 
 
 # --- What is refused
@@ -299,15 +298,15 @@ def test_what_fails_is_told():
     assert not any(item in reason for reason in reasons.dropna() for item in ["'a'", "(a"])
 
 
-def test_without_memory_others_are_tried(monkeypatch):
+def test_without_memory_others_are_tried(stand_in):
     def large(frame, column=None, *, k, m=2):
         raise MemoryError(SECRET)
 
-    monkeypatch.setitem(ALGORITHMS, "pcta", large)
+    stand_in("pcta", large)
     result = pdanon.anonymize(FRAME, KmAnonymity(3, 2))
     assert result.tried["reason"][0] == "not enough memory"
     assert result.parameters["algorithm"] == "coat"
-    monkeypatch.setitem(ALGORITHMS, "coat", large)
+    stand_in("coat", large)
     with pytest.raises(InfeasibleError, match="2 of 9 algorithms tried, 0 of them found") as caught:
         pdanon.anonymize(FRAME, KmAnonymity(3, 2))
     assert SECRET not in str(caught.value)
@@ -322,8 +321,8 @@ def test_nothing_is_done_in_time():
     assert "where: time_limit\n  got:   1e-09 seconds" in str(caught.value)
 
 
-def test_the_first_is_stopped_too(monkeypatch):
-    monkeypatch.setitem(ALGORITHMS, "pcta", endless)
+def test_the_first_is_stopped_too(stand_in):
+    stand_in("pcta", endless)
     start = time.perf_counter()
     with pytest.raises(ParameterError, match="no algorithm found a release in the time"):
         pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=0.3)
@@ -355,9 +354,9 @@ def endless(frame, column=None, *, k, m=2, progress=False):
             report(1)
 
 
-def test_work_that_takes_too_long_is_stopped(monkeypatch):
+def test_work_that_takes_too_long_is_stopped(stand_in):
     pdanon.anonymize(FRAME, KmAnonymity(3, 2))  # loads compiled code
-    monkeypatch.setitem(ALGORITHMS, "coat", endless)
+    stand_in("coat", endless)
     result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=2)
     rows = result.tried.set_index("algorithm")
     assert rows.loc["coat", "reason"] == "no time left: stopped"
@@ -368,24 +367,24 @@ def test_work_that_takes_too_long_is_stopped(monkeypatch):
 
 def test_work_that_cannot_be_stopped_is_not_begun(monkeypatch):
     """The others are taken to need a million times as long as the first, which is more than a minute."""
-    choice = CHOICES[Coherence]
-    first, *others = choice.ways
+    record = ALGORITHMS["coherence"]
+    first, *others = record.ways
     assert all(way.endless > 0 for way in others)
-    slow = replace(choice, ways=(first, *(replace(way, endless=1e6) for way in others)))
-    monkeypatch.setitem(CHOICES, Coherence, slow)
+    slow = replace(record, ways=(first, *(replace(way, endless=1e6) for way in others)))
+    monkeypatch.setitem(ALGORITHMS, "coherence", slow)
     result = pdanon.anonymize(FRAME, Coherence(0.5, 2, 2, ["f"]))
     reasons = result.tried["reason"].iloc[1:]
     assert (reasons == "no time left: not started, as it could not be stopped").all()
 
 
-def test_solver_gets_what_is_left(monkeypatch):
+def test_solver_gets_what_is_left(stand_in):
     seconds = []
 
     def solver(frame, column=None, *, k, m=2, hierarchy, time_limit=60, progress=False):
         seconds.append(time_limit)
         return pdanon.apriori(frame, column, k=k, m=m, hierarchy=hierarchy)
 
-    monkeypatch.setitem(ALGORITHMS, "optimal", solver)
+    stand_in("optimal", solver)
     pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=50)
     assert 0 < seconds[0] < 25
     assert seconds[1] == 5

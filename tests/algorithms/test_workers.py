@@ -73,7 +73,7 @@ def test_refusals(jobs):
 AT_WORK = """
 import os, sys, time
 from pathlib import Path
-from pdanon.workers import sharing
+from pdanon.algorithms.workers import sharing
 
 def work(number, report):
     Path(f"{number}.pid").write_text(str(os.getpid()))

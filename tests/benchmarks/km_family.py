@@ -92,7 +92,7 @@ import pdanon
 from pdanon.algorithms.mhghs import rounds
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
-from pdanon.support import SupportIndex
+from pdanon.itemsets.support import SupportIndex
 
 tree = "{HIERARCHIES / "completejourney_product_type_hierarchy.csv"}"
 baskets = pdanon.read_parquet("{DATA / "completejourney_baskets_product_type.parquet"}")

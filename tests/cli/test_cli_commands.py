@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from commands import CSV, MERGED, RICE, ROWS, SALT, TEA, contents, here  # noqa: F401 (`here` acts on every test)
 from conftest import frame_of, rows_of
+from families import ALGORITHMS
 from naive import itemsets as naive
 
 import pdanon
-from pdanon.algorithms.items import ALGORITHMS
 from pdanon.io.csv import read_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 
@@ -178,7 +178,7 @@ def test_every_algorithm_is_listed(run):
     assert algorithms["suppress_to_k"]["options"] == "none: it needs public, from Python"
 
 
-def test_new_algorithm_needs_no_change_here(run, monkeypatch):
+def test_new_algorithm_needs_no_change_here(run, stand_in):
     received = []
 
     def newest(frame, column=None, *, k, m=2, hierarchy, weights=None, progress=False):
@@ -190,7 +190,7 @@ def test_new_algorithm_needs_no_change_here(run, monkeypatch):
         received.append((k, m, hierarchy, progress))
         return pdanon.pcta(frame, column, k=k, m=m, weights=weights)
 
-    monkeypatch.setitem(ALGORITHMS, "newest", newest)
+    stand_in("newest", newest)
     assert listed(run("algorithms")[1])["newest"] == {
         "does": "Do what the others do.",
         "guarantee": "KmAnonymity(k, m)",
@@ -208,11 +208,11 @@ def test_new_algorithm_needs_no_change_here(run, monkeypatch):
     assert re.search(r"algorithms that do: .*\bpcta\b", err)
 
 
-def test_algorithm_with_parameters_that_only_python_can_give(run, monkeypatch):
+def test_algorithm_with_parameters_that_only_python_can_give(run, stand_in):
     def special(frame, column=None, *, k, rules, threshold, progress=False):
         raise AssertionError
 
-    monkeypatch.setitem(ALGORITHMS, "special", special)
+    stand_in("special", special)
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "special", "-k", "2")
     assert code == 2
     assert "special needs rules, threshold, which is no option of the command line" in err

@@ -15,7 +15,6 @@ from commands import CSV, KM, RICE, TEA, contents, here  # noqa: F401 (`here` ac
 from conftest import SECRET, frame_of, rows_of
 
 import pdanon
-from pdanon.algorithms.items import ALGORITHMS
 from pdanon.cli import main as cli
 from pdanon.io.parquet import read_parquet, to_parquet
 
@@ -83,13 +82,13 @@ def test_error_is_one_message_and_changes_nothing(run, earlier, code, arguments,
     assert contents() == before
 
 
-def test_release_that_fails_its_audit_is_not_written(run, earlier, monkeypatch):
+def test_release_that_fails_its_audit_is_not_written(run, earlier, stand_in):
     """An algorithm with a defect: it publishes what it got."""
 
     def faulty(frame, column=None, *, k, progress=False):
         raise pdanon.GuaranteeError("the release does not have its guarantee and is withheld")
 
-    monkeypatch.setitem(ALGORITHMS, "faulty", faulty)
+    stand_in("faulty", faulty)
     before = contents()
     code, out, err = run(*PARQUET, "--algorithm", "faulty")
     assert (code, out) == (1, "")
@@ -118,13 +117,13 @@ def break_down(*arguments, **options):
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 @pytest.mark.parametrize("stage", ["run", "release", "mapping"])
 @pytest.mark.parametrize("anew", [True, False])
-def test_no_half_of_anything_is_left(run, monkeypatch, failure, code, suffix, stage, anew):
+def test_no_half_of_anything_is_left(run, monkeypatch, stand_in, failure, code, suffix, stage, anew):
     if not anew:
         for name in ("out", "map"):
             Path(f"{name}{suffix}").write_text("of an earlier run")
     before = contents()
     if stage == "run":
-        monkeypatch.setitem(ALGORITHMS, "pcta", lambda frame, column=None, *, k, m: failure())
+        stand_in("pcta", lambda frame, column=None, *, k, m: failure())
     elif stage == "release" and suffix == ".csv":
         monkeypatch.setattr(pd.DataFrame, "to_csv", failure)
     elif stage == "mapping" and suffix == ".csv":
@@ -174,12 +173,12 @@ def test_existing_release_is_replaced_and_keeps_its_permissions(run):
 # --- What is said meanwhile
 
 
-def test_stage_is_named_when_it_takes_long(run, monkeypatch):
+def test_stage_is_named_when_it_takes_long(run, monkeypatch, stand_in):
     def slow(frame, column=None, *, k, progress=False):
         time.sleep(0.2)
         return pdanon.pcta(frame, column, k=k)
 
-    monkeypatch.setitem(ALGORITHMS, "slow", slow)
+    stand_in("slow", slow)
     monkeypatch.setattr(cli, "PATIENCE", 0.05)
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "slow", "-k", "2")
     assert code == 0
@@ -188,7 +187,7 @@ def test_stage_is_named_when_it_takes_long(run, monkeypatch):
 
 @pytest.mark.parametrize("installed", [True, False])
 @pytest.mark.parametrize("terminal", [True, False])
-def test_bar_is_for_terminals(run, monkeypatch, terminal, installed):
+def test_bar_is_for_terminals(run, monkeypatch, stand_in, terminal, installed):
     asked = []
 
     def slow(frame, column=None, *, k, progress=False):
@@ -196,7 +195,7 @@ def test_bar_is_for_terminals(run, monkeypatch, terminal, installed):
         time.sleep(0.05)
         return pdanon.pcta(frame, column, k=k)
 
-    monkeypatch.setitem(ALGORITHMS, "slow", slow)
+    stand_in("slow", slow)
     monkeypatch.setattr(cli, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     monkeypatch.setattr(cli, "find_spec", lambda name: object() if installed else None)

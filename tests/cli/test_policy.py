@@ -13,7 +13,6 @@ from conftest import SECRET, frame_of, rows_of
 from naive import itemsets as naive
 
 import pdanon
-from pdanon.algorithms.items import ALGORITHMS
 from pdanon.cli import policy as cli
 from pdanon.errors import ColumnError, FormatError, InfeasibleError, ParameterError
 from pdanon.io.csv import read_csv, to_csv
@@ -213,14 +212,14 @@ def test_outputs_are_written_all_or_none(here, monkeypatch, broken, anew):
 # --- Roles that some algorithms take
 
 
-def test_roles_become_parameters(here, monkeypatch):
+def test_roles_become_parameters(here, stand_in):
     received = {}
 
     def both(frame, column=None, *, k, m=2, quasi, hierarchies=None, hierarchy=None, random_state=None):
         received.update(column=column, quasi=quasi, hierarchies=hierarchies, hierarchy=hierarchy)
         return pdanon.pcta(frame, column, k=k)
 
-    monkeypatch.setitem(ALGORITHMS, "both", both)
+    stand_in("both", both)
     changes = {
         "a": ('"pcta"', '"both"'),
         "c": ('sensitive = ["store"]', 'quasi = ["store"]'),

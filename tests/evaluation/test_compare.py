@@ -13,7 +13,6 @@ from frames import FRAMES
 from naive import itemsets as naive
 
 import pdanon
-from pdanon.algorithms.items import ALGORITHMS
 from pdanon.errors import ColumnError, FormatError, ParameterError
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.io.parquet import read_parquet, to_parquet
@@ -80,13 +79,13 @@ def test_combinations_vary_the_last_parameter_fastest():
     assert pdanon.compare(FRAME, {"pcta": {"k": 2}})["k"].tolist() == [2]
 
 
-def test_verdict_is_that_of_the_released_frame(monkeypatch):
+def test_verdict_is_that_of_the_released_frame(stand_in):
     def liar(frame, column=None, *, k):
         from dataclasses import replace
 
         return replace(pdanon.pcta(frame, k=k), frame=frame)
 
-    monkeypatch.setitem(ALGORITHMS, "liar", liar)
+    stand_in("liar", liar)
     table = pdanon.compare(FRAME, {"liar": {}, "pcta": {}}, vary={"k": [3]})
     assert table["holds"].tolist() == [not naive.km_threats(rows_of(FRAME), 3, 2), True] == [False, True]
 
@@ -110,12 +109,12 @@ def test_relational_algorithms_and_workloads():
     assert table["holds"].tolist() == [True, True]
 
 
-def test_memory_is_that_of_each_configuration(monkeypatch):
+def test_memory_is_that_of_each_configuration(monkeypatch, stand_in):
     def greedy(frame, column=None, *, k, megabytes):
         np.ones(megabytes * 2**17).sum()
         return pdanon.pcta(frame, column, k=k)
 
-    monkeypatch.setitem(ALGORITHMS, "greedy", greedy)
+    stand_in("greedy", greedy)
     pdanon.compare(FRAME, {"pcta": {"k": 2}})  # loads what is loaded once
     memory = pdanon.compare(FRAME, {"greedy": {"k": 2}}, vary={"megabytes": [200, 1]})["memory"]
     if os.access("/proc/self/clear_refs", os.W_OK) and memory.notna().all():
@@ -160,11 +159,11 @@ def test_varied_values_that_could_not_be_told_apart_need_names(values):
     assert SECRET not in str(caught.value)
 
 
-def test_failures_are_rows_with_reasons(monkeypatch):
+def test_failures_are_rows_with_reasons(stand_in):
     def foreign(frame, column=None, *, k):
         raise KeyError(SALT)
 
-    monkeypatch.setitem(ALGORITHMS, "foreign", foreign)
+    stand_in("foreign", foreign)
     asked = {"foreign": {}, "pcta": {}, "apriori": {"hierarchy": {"food": [RICE]}}}
     table = pdanon.compare(FRAME, asked, vary={"k": [2, 100]})
     assert table["reason"].fillna("").str.split(";").str[0].tolist() == [
@@ -211,14 +210,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("asked", "options", "message"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_makes_no_sense_is_refused_before_anything_runs(asked, options, message, monkeypatch):
-    monkeypatch.setitem(ALGORITHMS, "pcta", lambda frame, column=None, *, k, constraints=None: 1 / 0)
+def test_what_makes_no_sense_is_refused_before_anything_runs(asked, options, message, stand_in):
+    stand_in("pcta", lambda frame, column=None, *, k, constraints=None: 1 / 0)
     with pytest.raises(ParameterError, match=message):
         pdanon.compare(FRAME, asked, **options)
 
 
-def test_generator_cannot_be_shared(monkeypatch):
-    monkeypatch.setitem(ALGORITHMS, "drawn", lambda frame, *, random_state=None: 1 / 0)
+def test_generator_cannot_be_shared(stand_in):
+    stand_in("drawn", lambda frame, *, random_state=None: 1 / 0)
     with pytest.raises(ParameterError, match="a generator cannot be shared"):
         pdanon.compare(FRAME, {"drawn": {"random_state": np.random.default_rng(1)}})
 

@@ -9,13 +9,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of
+from families import RT
 from hypothesis import given
 from hypothesis import strategies as st
 from test_kkm import left_out
 
 import pdanon
 from pdanon import Coherence, KKm, KLm, KmAnonymity, LmDiversity, ParameterError, PublicK
-from pdanon.algorithms.rt import RT
 from pdanon.guarantees.named import label_members
 from pdanon.recoding.recoding import set_labels
 

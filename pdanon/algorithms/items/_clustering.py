@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pdanon.algorithms.progress import Report, progress_bar
 from pdanon.algorithms.states.clusters import Clusters
@@ -15,14 +17,14 @@ from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.constraints import privacy_model, read_constraints
 from pdanon.guarantees.parameters import check_share, constraint_table
 from pdanon.guarantees.utility import check_release, item_blocks, partition
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.collapsed import Collapsed, encoded
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import attempt, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["cluster_within_blocks", "encoded_with_constraints", "protect"]
+__all__ = ["cluster_within_blocks", "encoded_with_constraints", "merged", "protect"]
 
 
 def protect(
@@ -99,3 +101,19 @@ def cluster_within_blocks(
     result = release(frame, position, itemsets, recoding, guarantee, asked)
     check_release(result.mapping, blocks, allowed)
     return result
+
+
+def merged(
+    index: SupportIndex,
+    blocks: NDArray[np.int64],
+    spare: int,
+    k: int,
+    m: int | None,
+    report: Report,
+    *,
+    least_first: bool,
+) -> Codes:
+    """The set of each occurrence; -1 where it is suppressed."""
+    state = Clusters(index, None, blocks, spare=spare, least_first=least_first)
+    state.satisfy_km(k, m, report=report)
+    return state.labels[index.codes]

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
@@ -27,7 +28,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["apriori", "covering"]
+__all__ = ["RECORD", "apriori", "covering"]
 
 
 def apriori(
@@ -172,3 +173,24 @@ def covering(
     known = [text for text, secret in zip(texts, hidden, strict=True) if not secret]
     tree, _ = Hierarchy.of(hierarchy, known).cover(known)
     return replace(tree, missing="root").cover(texts)
+
+
+def _nodes(
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
+) -> Codes:
+    """The node of each occurrence, where no item is sensitive."""
+    cut = Cut(index, tree, leaves)
+    cut.protect(k, m, report)
+    return cut.nodes[index.codes]
+
+
+RECORD = Algorithm(
+    apriori,
+    (KmAnonymity, LmDiversity),
+    recodes="items",
+    nodes=_nodes,
+    ways=(
+        Way(KmAnonymity, 50, needs="hierarchy"),
+        Way(LmDiversity, 10, needs="hierarchy"),
+    ),
+)

@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.leaf_rows import LeafRows, by_first_row, empty_alike, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -25,7 +26,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Score", "clump"]
+__all__ = ["RECORD", "Score", "clump"]
 
 Score: TypeAlias = Literal["increase", "total"]
 
@@ -200,3 +201,11 @@ def _weights(tree: Hierarchy, scale: int) -> NDArray[np.int64]:
     weights = tree.leaves[tree.parent].astype(np.int64) - tree.leaves
     weights[0] = scale - (tree.n_leaves - 1)
     return weights
+
+
+RECORD = Algorithm(
+    clump,
+    (TransactionalK,),
+    recodes="groups",
+    ways=(Way(TransactionalK, 20, needs="hierarchy", endless=10),),
+)

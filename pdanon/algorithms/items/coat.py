@@ -7,15 +7,18 @@ Information Systems 28, 2011.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import cluster_within_blocks
+from pdanon.algorithms.items._clustering import cluster_within_blocks, merged
+from pdanon.algorithms.record import Algorithm, Way
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["coat"]
+__all__ = ["RECORD", "coat"]
 
 
 def coat(
@@ -136,3 +139,16 @@ def coat(
         progress=progress,
         least_first=True,
     )
+
+
+RECORD = Algorithm(
+    coat,
+    (KmAnonymity, PrivacyConstraints),
+    recodes="items",
+    sets=partial(merged, least_first=True),
+    options={"utility": None, "max_suppressed": 0.0},
+    ways=(
+        Way(KmAnonymity, 30),
+        Way(PrivacyConstraints, 30),
+    ),
+)

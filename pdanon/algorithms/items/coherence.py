@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.items._suppression import check_coherent_without_public, release_suppressed
 from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.moles import Moles
 from pdanon.algorithms.weights import item_losses
 from pdanon.guarantees import Coherence
@@ -22,7 +23,7 @@ from pdanon.guarantees.private import Division
 from pdanon.itemsets.values import check_known
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["coherence"]
+__all__ = ["RECORD", "coherence"]
 
 CRITERIA = ("mm/il", "mm", "1/il")
 
@@ -143,3 +144,16 @@ def decide(
     moles = Moles(parts, guarantee)
     report(len(moles.larger))
     return moles.eliminate(losses, criterion)
+
+
+RECORD = Algorithm(
+    coherence,
+    (Coherence,),
+    recodes="items",
+    keeps_type=True,
+    ways=(
+        Way(Coherence, 10, {"criterion": "mm/il"}),
+        Way(Coherence, 20, {"criterion": "mm"}, endless=1),
+        Way(Coherence, 30, {"criterion": "1/il"}, endless=1),
+    ),
+)

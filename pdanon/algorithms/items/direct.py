@@ -6,11 +6,13 @@ Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Da
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -22,7 +24,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["direct"]
+__all__ = ["RECORD", "direct"]
 
 
 def direct(
@@ -128,3 +130,17 @@ def _rare_in_preorder(index: SupportIndex, k: int, m: int | None) -> ItemsetTabl
     padded = np.full((len(threats), int(sizes.max(initial=1))), -1, np.int32)
     padded[np.arange(padded.shape[1]) < sizes[:, None]] = threats.codes
     return threats.take(np.lexsort(padded.T[::-1]))
+
+
+def _nodes(index: SupportIndex, *task: Any, **options: Any) -> Codes:
+    """The node of each occurrence."""
+    return decide(index, *task, **options)[index.codes]
+
+
+RECORD = Algorithm(
+    direct,
+    (KmAnonymity,),
+    recodes="items",
+    nodes=_nodes,
+    ways=(Way(KmAnonymity, 60, needs="hierarchy"),),
+)

@@ -6,10 +6,12 @@ Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generali
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 import pandas as pd
 
 from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.descent import Descent
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -20,7 +22,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["hghs"]
+__all__ = ["RECORD", "hghs"]
 
 
 def hghs(
@@ -123,3 +125,17 @@ def decide(
     """The node of each item; -1 where it is suppressed."""
     *_, scenario = Descent(index, tree, leaves, k=k, m=m).steps(report)
     return scenario.nodes_of(leaves)
+
+
+def _nodes(index: SupportIndex, *task: Any, **options: Any) -> Codes:
+    """The node of each occurrence."""
+    return decide(index, *task, **options)[index.codes]
+
+
+RECORD = Algorithm(
+    hghs,
+    (KmAnonymity,),
+    recodes="items",
+    nodes=_nodes,
+    ways=(Way(KmAnonymity, 90, needs="hierarchy"),),
+)

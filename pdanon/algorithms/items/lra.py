@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -26,7 +28,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Blocks", "alike_blocks", "decide", "lra"]
+__all__ = ["RECORD", "Blocks", "alike_blocks", "decide", "lra"]
 
 
 def lra(
@@ -255,3 +257,17 @@ def _cut_by_blocks(
         cut.protect(k, m, report)
         nodes[inside] = cut.nodes[codes]
     return nodes
+
+
+def _nodes(*task: Any, **options: Any) -> Codes:
+    """The node of each occurrence."""
+    return decide(*task, **options)[0]
+
+
+RECORD = Algorithm(
+    lra,
+    (KmAnonymity,),
+    recodes="rows",
+    nodes=_nodes,
+    options={"parts": 2},
+)

@@ -10,7 +10,8 @@ from itertools import count
 
 import pandas as pd
 
-from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.descent import Descent, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -21,7 +22,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["mhghs", "rounds"]
+__all__ = ["RECORD", "mhghs", "rounds"]
 
 
 def mhghs(
@@ -110,7 +111,7 @@ def mhghs(
 def rounds(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, *, k: int, m: int | None, progress: bool = False
 ) -> Iterator[Scenario]:
-    """Give the result of each round; parameters as those of :class:`pdanon.descent.Descent`."""
+    """Give the result of each round; parameters as those of :class:`Descent`."""
     floor = None
     for size in count(1):
         descent = Descent(index, tree, leaves, k=k, m=size, floor=floor)
@@ -120,3 +121,20 @@ def rounds(
         if size == m or size >= descent.longest:
             return
         floor = scenario.cut
+
+
+def _nodes(
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
+) -> Codes:
+    """The node of each occurrence; -1 where it is suppressed."""
+    *_, scenario = rounds(index, tree, leaves, k=k, m=m)
+    return scenario.nodes_of(leaves)[index.codes]
+
+
+RECORD = Algorithm(
+    mhghs,
+    (KmAnonymity,),
+    recodes="items",
+    nodes=_nodes,
+    ways=(Way(KmAnonymity, 70, needs="hierarchy"),),
+)

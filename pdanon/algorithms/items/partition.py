@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.leaf_rows import LeafRows, ancestors, by_first_row, empty_alike, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -21,7 +22,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["partition"]
+__all__ = ["RECORD", "partition"]
 
 
 def partition(
@@ -127,3 +128,11 @@ def decide(
     became = np.empty_like(nodes)
     became[rows.order] = np.where(np.repeat(silent, rows.lengths), -1, ~nodes)
     return became, by_first_row(parts)
+
+
+RECORD = Algorithm(
+    partition,
+    (TransactionalK,),
+    recodes="groups",
+    ways=(Way(TransactionalK, 10, needs="hierarchy"),),
+)

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import encoded_with_constraints, protect
+from pdanon.algorithms.items._clustering import encoded_with_constraints, merged, protect
 from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import item_weights
-from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.constraints import privacy_model
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.itemsets.support import SupportIndex, check_feasible
@@ -27,7 +29,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["pcta"]
+__all__ = ["RECORD", "pcta"]
 
 
 def pcta(
@@ -140,3 +142,15 @@ def pcta(
     search.descend()
     recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
     return replace(release(frame, position, itemsets, recoding, guarantee, asked), trace=search.trace)
+
+
+RECORD = Algorithm(
+    pcta,
+    (KmAnonymity, PrivacyConstraints),
+    recodes="items",
+    sets=partial(merged, least_first=False),
+    ways=(
+        Way(KmAnonymity, 10),
+        Way(PrivacyConstraints, 10),
+    ),
+)

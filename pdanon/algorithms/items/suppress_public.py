@@ -12,12 +12,13 @@ import pandas as pd
 
 from pdanon.algorithms.items._suppression import check_coherent_without_public, release_suppressed
 from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.record import Algorithm
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.parameters import lasting
 from pdanon.guarantees.private import Division
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["suppress_public"]
+__all__ = ["RECORD", "suppress_public"]
 
 
 def suppress_public(
@@ -101,3 +102,11 @@ def suppress_public(
         report(int(suppressed.sum()))
     asked = {"algorithm": "suppress_public", "h": h, "k": k, "p": p, "private": private}
     return release_suppressed(frame, parts, suppressed, guarantee, asked)
+
+
+RECORD = Algorithm(
+    suppress_public,
+    (Coherence,),
+    recodes="items",
+    keeps_type=True,
+)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.items._suppression import release_suppressed
 from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.guarantees import PublicK
 from pdanon.guarantees.parameters import lasting
 from pdanon.guarantees.private import Division, known_items
@@ -21,7 +22,7 @@ from pdanon.itemsets.collapsed import encoded
 from pdanon.itemsets.support import check_rows
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["suppress_to_k"]
+__all__ = ["RECORD", "suppress_to_k"]
 
 
 def suppress_to_k(
@@ -113,3 +114,12 @@ def decide(parts: Division, k: int, report: Report) -> NDArray[np.bool_]:
     released = suppress_to_k.release_items(order, starts, tids, index.weights, k)
     report(len(public))
     return ~parts.is_private & ~released
+
+
+RECORD = Algorithm(
+    suppress_to_k,
+    (PublicK,),
+    recodes="items",
+    keeps_type=True,
+    ways=(Way(PublicK, 10),),
+)

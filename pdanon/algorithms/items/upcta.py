@@ -7,15 +7,18 @@ Transactions on Data Privacy 5, 2012.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import cluster_within_blocks
+from pdanon.algorithms.items._clustering import cluster_within_blocks, merged
+from pdanon.algorithms.record import Algorithm, Way
+from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["upcta"]
+__all__ = ["RECORD", "upcta"]
 
 
 def upcta(
@@ -133,3 +136,17 @@ def upcta(
         progress=progress,
         least_first=False,
     )
+
+
+RECORD = Algorithm(
+    upcta,
+    (KmAnonymity, PrivacyConstraints),
+    recodes="items",
+    sets=partial(merged, least_first=False),
+    options={"utility": None, "max_suppressed": 0.0},
+    ways=(
+        # Without blocks it does what pcta does.
+        Way(KmAnonymity, 20, needs="utility"),
+        Way(PrivacyConstraints, 20, needs="utility"),
+    ),
+)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from heapq import heappop, heappush
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -23,7 +25,7 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["vpa"]
+__all__ = ["RECORD", "vpa"]
 
 
 def vpa(
@@ -166,3 +168,17 @@ def _subtree(tree: Hierarchy, root: int) -> Hierarchy:
     parent = tree.parent[root:end] - root
     parent[0] = -1
     return Hierarchy(tree.names[root:end], parent)
+
+
+def _nodes(index: SupportIndex, *task: Any, **options: Any) -> Codes:
+    """The node of each occurrence."""
+    return decide(index, *task, **options)[index.codes]
+
+
+RECORD = Algorithm(
+    vpa,
+    (KmAnonymity,),
+    recodes="items",
+    nodes=_nodes,
+    options={"parts": 2},
+)

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.covers import Covers, numbered
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.release import form
+from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["cluster", "form_clusters"]
+__all__ = ["RECORD", "cluster", "form_clusters"]
 
 
 def cluster(
@@ -118,3 +120,12 @@ def _least(values: Numbers, count: int) -> Numbers:
     bound = np.partition(values, count - 1)[count - 1]
     below = np.flatnonzero(values < bound)
     return np.concatenate((below, np.flatnonzero(values == bound)[: count - len(below)]))
+
+
+RECORD = Algorithm(
+    cluster,
+    (KAnonymity,),
+    recodes="values",
+    form=form_clusters,
+    ways=(Way(KAnonymity, 20),),
+)

@@ -14,14 +14,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.relational.attributes import Numbers, Taxonomy
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, least_class, sums
 from pdanon.algorithms.relational.release import form
+from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["full_subtree", "raise_groups"]
+__all__ = ["RECORD", "full_subtree", "raise_groups"]
 
 # The column, the node, the values below it, and their nodes before.
 Step: TypeAlias = tuple[int, int, Numbers, Numbers]
@@ -218,3 +220,11 @@ def _complete(taxonomy: Taxonomy, cut: Numbers) -> NDArray[np.bool_]:
     complete = np.ones(len(parent), np.bool_)
     complete[parent[np.flatnonzero(lacking)[1:]]] = False  # the first is the root, which has no parent
     return complete
+
+
+RECORD = Algorithm(
+    full_subtree,
+    (KAnonymity,),
+    recodes="values",
+    form=raise_groups,
+)

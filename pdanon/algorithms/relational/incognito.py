@@ -13,14 +13,16 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, least_class
 from pdanon.algorithms.relational.release import form
 from pdanon.errors import ParameterError
+from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["choose_levels", "incognito"]
+__all__ = ["RECORD", "choose_levels", "incognito"]
 
 Levels: TypeAlias = tuple[int, ...]
 
@@ -164,3 +166,11 @@ def _is_possible(
         (*levels[:i], *levels[i + 1 :]) in anonymous[(*subset[:i], *subset[i + 1 :])]
         for i in range(len(subset))
     )
+
+
+RECORD = Algorithm(
+    incognito,
+    (KAnonymity,),
+    recodes="values",
+    form=choose_levels,
+)

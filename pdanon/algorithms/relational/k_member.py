@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.covers import Covers, numbered
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.release import form
+from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["grow_members", "k_member"]
+__all__ = ["RECORD", "grow_members", "k_member"]
 
 
 def k_member(
@@ -122,3 +124,12 @@ def grow_members(
         groups[row] = chosen
         sizes[chosen] += 1
     return Classes.of_members(table, groups)
+
+
+RECORD = Algorithm(
+    k_member,
+    (KAnonymity,),
+    recodes="values",
+    form=grow_members,
+    ways=(Way(KAnonymity, 30),),
+)

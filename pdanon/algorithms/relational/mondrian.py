@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.release import form
+from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["cut_boxes", "cut_evenly", "mondrian"]
+__all__ = ["RECORD", "cut_boxes", "cut_evenly", "mondrian"]
 
 
 def mondrian(
@@ -141,3 +143,12 @@ def _cut(table: QuasiTable, rows: Numbers, k: int) -> list[Numbers]:
         if parts is not None and np.bincount(parts).min() >= k:
             return np.split(rows[np.argsort(parts, kind="stable")], np.cumsum(np.bincount(parts))[:-1])
     return []
+
+
+RECORD = Algorithm(
+    mondrian,
+    (KAnonymity,),
+    recodes="values",
+    form=cut_boxes,
+    ways=(Way(KAnonymity, 10),),
+)

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
 from pdanon.algorithms.relational.release import form
+from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["specialize", "top_down"]
+__all__ = ["RECORD", "specialize", "top_down"]
 
 
 def top_down(
@@ -181,3 +183,11 @@ def _best_cut(
     kept = lower * attribute.between(first, cuts) + (total - lower) * attribute.between(cuts + 1, last)
     best = int(np.argmin(kept))
     return total * int(attribute.between(first[:1], last[:1])[0]) - int(kept[best]), int(cuts[best])
+
+
+RECORD = Algorithm(
+    top_down,
+    (KAnonymity,),
+    recodes="values",
+    form=specialize,
+)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pdanon.algorithms.registry import register
+from pdanon.algorithms.rt import rfirst, rum_bound, tfirst, tum_bound
 
-from pdanon.algorithms.rt.rfirst import rfirst
-from pdanon.algorithms.rt.rum_bound import rum_bound
-from pdanon.algorithms.rt.tfirst import tfirst
-from pdanon.algorithms.rt.tum_bound import tum_bound
-from pdanon.recoding.result import Anonymized
+__all__: list[str] = []
 
-__all__ = ["RT"]
-
-RT: dict[str, Callable[..., Anonymized]] = {
-    function.__name__: function for function in (rum_bound, tum_bound, rfirst, tfirst)
-}
+# In the order in which they are listed.
+_FILES = (rum_bound, tum_bound, rfirst, tfirst)
+register(*(each.RECORD for each in _FILES))

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from pdanon.algorithms.progress import Report
-from pdanon.algorithms.relational import FORMATIONS
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.mondrian import cut_evenly
-from pdanon.algorithms.relational.quasi import QuasiTable
+from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.rt.transactions import Transactions
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.values import check_count
+from pdanon.itemsets.values import check_count, check_known
 
-__all__ = ["Block"]
+__all__ = ["Block", "check_cluster"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -62,8 +62,9 @@ class Block:
         return cut_evenly(self.table, check_count(block_rows, "block_rows", least=2 * self.k, hint=hint))
 
     def groups(self, cluster: str, rng: np.random.Generator, report: Report) -> Numbers:
-        """Small clusters of rows that are alike in their quasi-identifiers; ``cluster`` of `FORMATIONS`."""
-        return FORMATIONS[cluster](self.table, self.k, rng, report).of_row
+        """Small clusters of rows that are alike in their quasi-identifiers; by the algorithm ``cluster``."""
+        classes: Classes = _formations()[cluster](self.table, self.k, rng, report)
+        return classes.of_row
 
     def protect(self, groups: Numbers, report: Report) -> Codes:
         """What each occurrence becomes, cluster of rows by cluster of rows."""
@@ -87,3 +88,13 @@ class Block:
             numbers[self.transactions.itemsets.places(rows)] = became
             first += int(own.max(initial=-1)) + 1
         return groups, numbers
+
+
+def check_cluster(name: Any) -> None:
+    """Check which algorithm is wanted for the quasi-identifiers."""
+    check_known(name, _formations(), "algorithm for quasi-identifiers", where="cluster")
+
+
+def _formations() -> dict[str, Formation]:
+    """How classes are formed, by the algorithm that does so."""
+    return {name: each.form for name, each in ALGORITHMS.items() if each.form is not None}

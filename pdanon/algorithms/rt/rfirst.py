@@ -13,14 +13,16 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.progress import progress_bar
-from pdanon.algorithms.relational import FORMATIONS
+from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.rt.blocks import check_cluster
 from pdanon.algorithms.rt.release import Dataset
+from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.values import check_known, random_generator
+from pdanon.itemsets.values import random_generator
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["rfirst"]
+__all__ = ["RECORD", "rfirst"]
 
 
 def rfirst(
@@ -126,10 +128,23 @@ def rfirst(
     task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options}
-    check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
+    check_cluster(cluster)
     data = Dataset.of(frame, column, **task)
     with progress_bar(progress, "rfirst", "steps") as report:
         groups = data.whole.groups(cluster, random_generator(random_state), report)
         numbers = data.whole.protect(groups, report)
     asked = {"algorithm": "rfirst", **task, "cluster": cluster, "random_state": random_state}
     return data.release(groups, numbers, asked)
+
+
+RECORD = Algorithm(
+    rfirst,
+    (KKm, KLm),
+    recodes="both",
+    ways=(
+        Way(KKm, 10, {"cluster": "mondrian"}),
+        Way(KKm, 20, {"cluster": "cluster"}),
+        Way(KLm, 10, {"cluster": "mondrian", "transaction": "apriori"}, needs="hierarchy"),
+        Way(KLm, 20, {"cluster": "cluster", "transaction": "apriori"}, needs="hierarchy"),
+    ),
+)

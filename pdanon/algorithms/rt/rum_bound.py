@@ -16,21 +16,22 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.progress import Report, progress_bar
-from pdanon.algorithms.relational import FORMATIONS
+from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.rt.blocks import Block
+from pdanon.algorithms.rt.blocks import Block, check_cluster
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
 from pdanon.algorithms.rt.release import Dataset, at_least
 from pdanon.algorithms.rt.transactions import Transactions
 from pdanon.algorithms.workers import check_jobs, sharing
 from pdanon.errors import InfeasibleError
+from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import check_share, lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.values import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["rum_bound"]
+__all__ = ["RECORD", "rum_bound"]
 
 
 def rum_bound(
@@ -179,7 +180,7 @@ def rum_bound(
     bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_known(order, ("btd", "tum"), "order of merges", where="order")
-    check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
+    check_cluster(cluster)
     task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
@@ -248,3 +249,18 @@ def _merge(merging: Merging, most: int, merge: str, transactions: Transactions |
         return False
     merging.merge(seed, int(first[0]), int(losses[first[0]]))
     return True
+
+
+_BOUNDS = ((30, 0.1), (40, 0.25), (50, 0.5))  # of `delta`, each with its turn
+RECORD = Algorithm(
+    rum_bound,
+    (KKm, KLm),
+    recodes="both",
+    ways=(
+        *(Way(KKm, order, {"delta": delta}) for order, delta in _BOUNDS),
+        *(
+            Way(KLm, order, {"delta": delta, "transaction": "apriori"}, needs="hierarchy")
+            for order, delta in _BOUNDS
+        ),
+    ),
+)

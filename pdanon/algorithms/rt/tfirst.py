@@ -14,14 +14,16 @@ import pandas as pd
 
 from pdanon.algorithms.items.lra import alike_blocks
 from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.rt.release import Dataset
 from pdanon.algorithms.states.cuts import check_parts
+from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["tfirst"]
+__all__ = ["RECORD", "tfirst"]
 
 
 def tfirst(
@@ -130,3 +132,10 @@ def tfirst(
         groups = alike_blocks(index, parts, data.guarantee.k).astype(np.int64)
         numbers = data.whole.protect(groups, report)
     return data.release(groups, numbers, {"algorithm": "tfirst", **task, "parts": parts})
+
+
+RECORD = Algorithm(
+    tfirst,
+    (KKm, KLm),
+    recodes="both",
+)

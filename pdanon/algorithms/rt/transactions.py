@@ -11,15 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.algorithms.items.direct import decide as direct
-from pdanon.algorithms.items.hghs import decide as hghs
-from pdanon.algorithms.items.lra import decide as lra
-from pdanon.algorithms.items.mhghs import rounds
-from pdanon.algorithms.items.optimal import decide as optimal
-from pdanon.algorithms.items.vpa import decide as vpa
 from pdanon.algorithms.progress import quietly
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import check_share
@@ -30,30 +24,12 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_known
 
 __all__ = [
-    "CUTTING",
-    "TRANSACTION_ALGORITHMS",
     "Transactions",
     "by_cuts",
     "by_diverse_cuts",
     "by_sets",
     "check_transaction",
 ]
-
-# What an algorithm is asked beyond k and m, with what it is asked by default.
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "pcta": {},
-    "upcta": {"utility": None, "max_suppressed": 0.0},
-    "coat": {"utility": None, "max_suppressed": 0.0},
-    "apriori": {},
-    "direct": {},
-    "optimal": {"time_limit": 60},
-    "vpa": {"parts": 2},
-    "lra": {"parts": 2},
-    "hghs": {},
-    "mhghs": {},
-}
-TRANSACTION_ALGORITHMS = tuple(_OPTIONS)
-CUTTING = frozenset(_OPTIONS) - {"pcta", "upcta", "coat"}  # those that need a hierarchy
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -150,7 +126,7 @@ def check_transaction(name: Any, hierarchy: Any, options: Mapping[str, Any] | No
     Parameters
     ----------
     name : str
-        One of `TRANSACTION_ALGORITHMS`.
+        One that can do it within a cluster.
     hierarchy : object
         Given or None.
     options : mapping or None
@@ -161,19 +137,20 @@ def check_transaction(name: Any, hierarchy: Any, options: Mapping[str, Any] | No
     dict
         All that it can be asked.
     """
-    check_known(name, _OPTIONS, "algorithm for transactions", where="transaction")
-    if (name in CUTTING) != (hierarchy is not None):
-        problem = "needs a" if name in CUTTING else "takes no"
+    known = {name: each for name, each in ALGORITHMS.items() if each.nodes or each.sets}
+    record = known[check_known(name, known, "algorithm for transactions", where="transaction")]
+    if (record.nodes is not None) != (hierarchy is not None):
+        problem = "needs a" if record.nodes else "takes no"
         raise ParameterError(f"{name} {problem} hierarchy of the items", where="hierarchy")
     if options is not None and not isinstance(options, Mapping):
-        hint = f"give them by name: {{{', '.join(f'{each!r}: ...' for each in _OPTIONS[name])}}}"
+        hint = f"give them by name: {{{', '.join(f'{each!r}: ...' for each in record.options)}}}"
         raise ParameterError("options must be a mapping", got=type(options).__name__, hint=hint)
     chosen = dict(options or {})
     for key in chosen:
-        check_known(key, _OPTIONS[name], f"option of {name}", where="options")
+        check_known(key, record.options, f"option of {name}", where="options")
     if "parts" in chosen:
         check_parts(chosen["parts"])
-    return _OPTIONS[name] | chosen
+    return {**record.options, **chosen}
 
 
 def by_cuts(
@@ -188,7 +165,8 @@ def by_cuts(
     joint: bool,
 ) -> Transactions:
     """Transactions that are published as nodes of a hierarchy; below the root, if that joins columns."""
-    decide = partial(_nodes, name, k, m, options, tree, leaves, joint)
+    nodes_of: Any = ALGORITHMS[name].nodes
+    decide = partial(_nodes, nodes_of, k, m, options, tree, leaves, joint)
     return Transactions(itemsets, k, m, decide, tree.leaves.astype(np.int64), tree.n_leaves, measure)
 
 
@@ -222,7 +200,8 @@ def by_sets(
     share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
     if column_of is not None:  # sets of one column may not suffice: what is rare then can only be suppressed
         blocks, share = blocks * (int(column_of.max(initial=0)) + 1) + column_of, Fraction(1)
-    decide = partial(_sets, k, m, blocks, share, name == "coat")
+    sets_of: Any = ALGORITHMS[name].sets
+    decide = partial(_sets, sets_of, k, m, blocks, share)
     return Transactions(itemsets, k, m, decide, None, itemsets.n_items, measure)
 
 
@@ -230,7 +209,7 @@ def by_sets(
 
 
 def _nodes(
-    name: str,
+    nodes_of: Callable[..., Codes],
     k: int,
     m: int | None,
     options: Mapping[str, Any],
@@ -240,22 +219,7 @@ def _nodes(
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    task = index, tree, leaves[items], k, m
-    if name == "lra":
-        nodes = lra(*task, quietly, options["parts"])[0]
-    elif name == "vpa":
-        nodes = vpa(*task, quietly, options["parts"])[index.codes]
-    elif name == "optimal":
-        nodes = optimal(*task, quietly, options["time_limit"])[0].nodes[index.codes]
-    elif name == "mhghs":
-        *_, scenario = rounds(index, tree, leaves[items], k=k, m=m)
-        nodes = scenario.nodes_of(leaves[items])[index.codes]
-    elif name == "apriori":
-        cut = Cut(*task[:3])
-        cut.protect(k, m, quietly)
-        nodes = cut.nodes[index.codes]
-    else:
-        nodes = (direct if name == "direct" else hghs)(*task, quietly)[index.codes]
+    nodes = nodes_of(index, tree, leaves[items], k, m, quietly, **options)
     # What is joined at the root is suppressed: then all items are, and nothing is left to be rare.
     return np.where(nodes == 0, -1, nodes) if joint else nodes
 
@@ -286,15 +250,12 @@ def _diverse_nodes(
 
 
 def _sets(
+    sets_of: Callable[..., Codes],
     k: int,
     m: int | None,
     blocks: Numbers,
     share: Fraction,
-    least_first: bool,
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    spare = int(share * index.n_items)
-    state = Clusters(index, None, blocks[items], spare=spare, least_first=least_first)
-    state.satisfy_km(k, m, report=quietly)
-    return state.labels[index.codes]
+    return sets_of(index, blocks[items], int(share * index.n_items), k, m, quietly)

@@ -14,18 +14,20 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.progress import Report, progress_bar
-from pdanon.algorithms.relational import FORMATIONS
+from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.rt.blocks import check_cluster
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
 from pdanon.algorithms.rt.release import Dataset, at_least
 from pdanon.algorithms.rt.transactions import Transactions
 from pdanon.errors import InfeasibleError
+from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import check_share, lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.values import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["tum_bound"]
+__all__ = ["RECORD", "tum_bound"]
 
 
 def tum_bound(
@@ -155,7 +157,7 @@ def tum_bound(
     bound = check_share(delta, "delta")
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_known(order, ("btd", "tum"), "order of merges", where="order")
-    check_known(cluster, FORMATIONS, "algorithm for quasi-identifiers", where="cluster")
+    check_cluster(cluster)
     task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
     task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
@@ -200,3 +202,10 @@ def _merge_until(
     for places, own in parts:
         numbers[places] = own
     return numbers
+
+
+RECORD = Algorithm(
+    tum_bound,
+    (KKm, KLm),
+    recodes="both",
+)

@@ -1,5 +1,7 @@
 """Measures of what a release loses and what it risks."""
 
+from pdanon.evaluation.metrics import classes, patterns
+
 __all__ = [
     "attack",
     "classes",

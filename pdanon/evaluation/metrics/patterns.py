@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.cover import codes_of, read_mapping
 from pdanon.evaluation.metrics.estimates import Mode
-from pdanon.evaluation.metrics.mining import _count, _least, _mine, _size
+from pdanon.evaluation.metrics.mining import _count, _least, _mine, _size, frequent_itemsets
 from pdanon.evaluation.metrics.queries import Workload
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
@@ -28,7 +28,7 @@ from pdanon.itemsets.table import ItemsetTable, no_itemsets
 from pdanon.itemsets.values import check_count
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["item_errors", "ml2", "pair_errors", "tkd"]
+__all__ = ["frequent_itemsets", "item_errors", "ml2", "pair_errors", "tkd"]
 
 
 def ml2(

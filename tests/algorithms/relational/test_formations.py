@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from families import FORMATIONS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import relational as naive
 
 import pdanon
-from pdanon.algorithms.relational import FORMATIONS
 from pdanon.algorithms.relational.attributes import common_unit, shares
 from pdanon.algorithms.relational.covers import Covers
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import SECRET, frame_of
+from families import FORMATIONS, RELATIONAL
 
 import pdanon
 from pdanon import KAnonymity
-from pdanon.algorithms.relational import FORMATIONS, RELATIONAL
 from pdanon.algorithms.relational.quasi import Classes
 
 RANDOM = {"cluster", "k_member"}

@@ -13,15 +13,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, rows_of
+from families import FORMATIONS, RT, TRANSACTION_ALGORITHMS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import rt as naive
 
 import pdanon
 from pdanon import KKm, KLm
-from pdanon.algorithms.relational import FORMATIONS
-from pdanon.algorithms.rt import RT
-from pdanon.algorithms.rt.transactions import TRANSACTION_ALGORITHMS
 
 WORLD = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
 ITEMS = {"any": {"U": {"V": ["u", "v"], "W": ["w", "x"]}, "Y": ["y", "z"]}}

@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 from conftest import SECRET, rows_of
 from executors import LastFirst
+from families import TRANSACTION_ALGORITHMS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import rt as naive
@@ -42,7 +43,6 @@ from pdanon import InfeasibleError, KKm, KLm, ParameterError
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.release import Dataset
-from pdanon.algorithms.rt.transactions import TRANSACTION_ALGORITHMS
 
 KINDS = ["range", "set", WORLD]
 ASKED = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}, "random_state": 0}
@@ -303,7 +303,11 @@ def test_interrupted(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(INTERRUPTED)
     paths = os.pathsep.join(
-        [str(Path(__file__).parents[2]), os.path.dirname(os.path.dirname(pdanon.__file__))]
+        [
+            str(Path(__file__).parent),
+            str(Path(__file__).parents[2]),
+            os.path.dirname(os.path.dirname(pdanon.__file__)),
+        ]
     )
     environment = os.environ | {"PYTHONPATH": paths}
     running = subprocess.Popen(

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of
+from families import RT
 
 import pdanon
 from pdanon import ColumnError, HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
-from pdanon.algorithms.rt import RT
 
 OWN = {
     "rum_bound": {"delta": 1.0},

@@ -1,0 +1,199 @@
+"""The registry: an algorithm is added by its record alone, and one that says too little is refused."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from conftest import frame_of
+
+import pdanon
+import pdanon.stream
+from pdanon import KAnonymity, KKm, KmAnonymity, ParameterError, Policy
+from pdanon.accessors import TxanonAccessor
+from pdanon.algorithms.choice import steps
+from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, register
+from pdanon.algorithms.relational.mondrian import cut_boxes
+
+ROWS = ["ab", "abc", "abc", "bc", "cd", "abd"]
+FRAME = frame_of(ROWS)
+
+
+def rare_first(frame, column=None, *, k, m=2):
+    """Do what pcta does.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person.
+    column : hashable, optional
+        The list column.
+    k, m : int
+        Rows, and items known.
+
+    Notes
+    -----
+    Guarantee: ``KmAnonymity(k, m)``. Nothing else.
+    """
+    result = pdanon.pcta(frame, column, k=k, m=m)
+    return replace(result, parameters={**result.parameters, "algorithm": "rare_first"})
+
+
+RECORD = Algorithm(rare_first, (KmAnonymity,), recodes="items", ways=(Way(KmAnonymity, 15),))
+
+
+@pytest.fixture
+def added():
+    """A further algorithm, until the test ends."""
+    pytest.importorskip("dask.dataframe")
+    import pdanon.dask
+
+    def add(record=RECORD):
+        register(record)
+        names.append(record.name)
+
+    names = []
+    yield add
+    for name in names:
+        del ALGORITHMS[name]
+        for accessor in (TxanonAccessor, pdanon.dask.TxanonAccessor):
+            delattr(accessor, name)
+
+
+# --- One record is all it takes
+
+
+def test_accessors_have_it(added):
+    import dask.dataframe as dd
+
+    assert not hasattr(FRAME.txanon, "rare_first")
+    added()
+    expected = FRAME.txanon.pcta(k=2).frame
+    pd.testing.assert_frame_equal(FRAME.txanon.rare_first(k=2).frame, expected)
+    assert "rare_first" in dir(FRAME.txanon)
+    assert FRAME.txanon.rare_first.__doc__ == rare_first.__doc__
+    lazy = dd.from_pandas(FRAME, npartitions=2).txanon.rare_first(k=2)
+    pd.testing.assert_frame_equal(lazy.frame.compute(), expected)
+
+
+def test_it_is_compared(added):
+    added()
+    table = pdanon.compare(FRAME, {"rare_first": {}, "pcta": {}}, vary={"k": [2]})
+    assert table["holds"].all()
+    assert table["algorithm"].tolist() == ["rare_first", "pcta"]
+
+
+def test_it_is_tried_in_its_turn(added):
+    added()
+    assert [step.algorithm for step in steps(KmAnonymity)][:3] == ["pcta", "rare_first", "upcta"]
+    result = pdanon.anonymize(FRAME, KmAnonymity(2, 2), time_limit=600)
+    assert result.tried["algorithm"].tolist()[:3] == ["pcta", "rare_first", "upcta"]
+    assert result.tried["loss"][0] == result.tried["loss"][1]
+
+
+def test_files_are_anonymized_by_it(added, tmp_path, run):
+    pdanon.to_parquet(FRAME, tmp_path / "in.parquet")
+    added()
+    policy = Policy(input=tmp_path / "in.parquet", items="items", algorithm="rare_first", parameters={"k": 2})
+    assert policy.run().holds
+    result = pdanon.stream.anonymize(
+        tmp_path / "in.parquet", tmp_path / "out.parquet", algorithm="rare_first", k=2
+    )
+    assert result.guarantee == KmAnonymity(2, 2)
+    paths = str(tmp_path / "in.parquet"), str(tmp_path / "told.parquet")
+    code, _, err = run("anonymize", *paths, "--algorithm", "rare_first", "-k", "2")
+    assert (code, err) == (0, "")
+    assert "rare_first\n  does       Do what pcta does." in run("algorithms")[1]
+
+
+def test_stream_needs_rows_that_are_recoded_alike(added, tmp_path):
+    added(replace(RECORD, recodes="groups"))
+    with pytest.raises(ParameterError, match="needs all rows at once") as caught:
+        pdanon.stream.anonymize(tmp_path / "in", tmp_path / "out", algorithm="rare_first", k=2)
+    assert "lra" in str(caught.value).partition("hint:")[2]
+
+
+def root_of(index, tree, leaves, k, m, report, *, root):
+    """Each item becomes the root, or nothing."""
+    return index.codes * 0 if root else index.codes * 0 - 1
+
+
+@pytest.mark.parametrize(("options", "labels"), [(None, 1), ({"root": False}, 0)])
+def test_clusters_of_rows_are_anonymized_by_it(added, options, labels):
+    def boxes(frame, *, k, quasi):
+        """Refuse.
+
+        Parameters
+        ----------
+        frame, k, quasi
+            Not used.
+        """
+        raise AssertionError
+
+    added(replace(RECORD, nodes=root_of, options={"root": True}))
+    added(Algorithm(boxes, (KAnonymity,), recodes="values", form=cut_boxes))
+    frame = FRAME.assign(age=range(len(FRAME)))
+    result = frame.txanon.rfirst(
+        **{"k": 3, "m": 2, "quasi": ["age"], "cluster": "boxes", "transaction": "rare_first"},
+        hierarchy=2,
+        options=options,
+    )
+    assert type(result.guarantee) is KKm
+    assert result.mapping["generalized"].nunique() == labels
+
+
+# --- What is refused
+
+
+def undescribed(frame, column=None, *, k, m=2):
+    """Do what pcta does.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person.
+    column : hashable, optional
+    k : int
+        Rows.
+
+    Notes
+    -----
+    m : int
+        Not where it belongs.
+    """
+
+
+def unsaid(frame):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (replace(ALGORITHMS["pcta"], ways=()), "there is an algorithm of that name"),
+        (
+            replace(RECORD, guarantees=(KmAnonymity, dict)),
+            "has an unknown guarantee(.|\n)*got: *dict",
+        ),
+        (replace(RECORD, ways=(Way(KKm, 5),)), "has an unknown guarantee(.|\n)*got: *KKm"),
+        (replace(RECORD, function=undescribed), "undescribed does not describe(.|\n)*got: *column, m\n"),
+        (replace(RECORD, function=unsaid), "unsaid does not describe its parameters(.|\n)*got: *frame\n"),
+    ],
+)
+def test_bad_records_are_refused(record, message):
+    before = dict(ALGORITHMS)
+    with pytest.raises(ParameterError, match=message):
+        register(record)
+    assert before == ALGORITHMS
+
+
+def test_what_is_registered_is_what_is_public():
+    for name, record in ALGORITHMS.items():
+        assert record.name == name
+        assert algorithm(name) is record.function is getattr(pdanon, name)
+        assert record.guarantees
+        if record.nodes or record.sets:
+            assert set(record.options) <= set(inspect.signature(record.function).parameters)
