@@ -39,6 +39,7 @@ from pdanon.algorithms.relational.top_down import top_down
 from pdanon.algorithms.rt.rfirst import rfirst
 from pdanon.algorithms.rt.rum_bound import rum_bound
 from pdanon.algorithms.rt.tfirst import tfirst
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.tum_bound import tum_bound
 from pdanon.cli.policy import Policy
 from pdanon.errors import (
@@ -107,6 +108,7 @@ __all__ = [
     "Policy",
     "PrivacyConstraints",
     "PublicK",
+    "Transaction",
     "TransactionalK",
     "Workload",
     "anonymize",

@@ -15,6 +15,7 @@ import pandas as pd
 from pdanon.algorithms.record import Way
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import IdentifierWarning, InfeasibleError, ParameterError, one_line
 from pdanon.guarantees import (
     Coherence,
@@ -260,6 +261,12 @@ def _uses(step: Step, parameter: str) -> bool:
     return parameter in parameters_of(algorithm(step.algorithm))
 
 
+def _transaction(known: Mapping[str, Any]) -> Transaction:
+    """What is done to the items, by the algorithm that a way names."""
+    parts = {each.name: known[each.name] for each in fields(Transaction) if each.name in known}
+    return Transaction(known.get("transaction", Transaction.algorithm), **parts)
+
+
 # --- Trials
 
 
@@ -346,6 +353,8 @@ class _Trials:
             function = algorithm(step.algorithm)
             accepted = parameters_of(function)
             known = {**self.asked, "time_limit": min(left / 2, step.way.most), **step.way.options}
+            if "transaction" in accepted:
+                known["transaction"] = _transaction(known)
             place = {"column": self.column} if of_lists(function) else {}
             return function(
                 self.frame, **place, **{name: value for name, value in known.items() if name in accepted}

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import as_completed
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -18,6 +18,7 @@ import pandas as pd
 
 from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.registry import algorithm, of_lists
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
 from pdanon.errors import FormatError, IdentifierWarning, ParameterError, PdanonError, one_line
 from pdanon.evaluation.fingerprint import fingerprint
@@ -235,6 +236,8 @@ class _Comparison:
 
 def _content(value: Any) -> Any:
     """A file in the place of its path: it may change."""
+    if isinstance(value, Transaction):
+        return replace(value, hierarchy=_content(value.hierarchy))
     is_file = isinstance(value, (str, os.PathLike)) and os.path.isfile(value)
     return Path(value) if is_file else value
 

@@ -157,7 +157,7 @@ def _room_of(result: Any) -> Callable[[Task], Anonymized]:
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
     if isinstance(result.guarantee, KKm):
         several = result.guarantee.columns is not None
-        if several or result.parameters["transaction"] == "lra":
+        if several or result.parameters["transaction"].algorithm == "lra":
             what = "several list columns" if several else "items recoded by lra"
             hint = "one list column, and any other algorithm for the transactions"
             raise ParameterError(f"classes with {what} cannot be refined", where="result", hint=hint)

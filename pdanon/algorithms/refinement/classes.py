@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.refinement.cuts import base_of, cover_of, equal_mappings, published_nodes
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.rt.release import Dataset
+from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.states.trace import trace_of
@@ -34,18 +34,7 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["ClassRefinement", "refined_classes"]
 
-_ASKED = (
-    "k",
-    "m",
-    "quasi",
-    "hierarchies",
-    "columns",
-    "sensitive",
-    "l",
-    "transaction",
-    "hierarchy",
-    "options",
-)
+_ASKED = ("k", "m", "quasi", "hierarchies", "transaction")
 
 
 def refined_classes(task: Task) -> Anonymized:
@@ -59,10 +48,10 @@ def refined_classes(task: Task) -> Anonymized:
     blocks, cover = None, None
     if data.trees is None:
         became = _numbers(result, itemsets, groups)
-        utility = (asked["options"] or {}).get("utility")
+        utility = (asked["transaction"].options or {}).get("utility")
         blocks = item_blocks(None if utility is None else partition(utility), itemsets)
     else:
-        cover = cover_of(result, itemsets)
+        cover = cover_of(asked["transaction"].hierarchy, itemsets)
         became = published_nodes(result, itemsets, *cover, groups)
     _check(result, data, groups, became)
     km, base = KmAnonymity(data.guarantee.k, data.guarantee.m), base_of(task)

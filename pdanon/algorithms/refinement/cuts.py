@@ -45,7 +45,7 @@ _LOSSES = {"ncp": 0, "lm": 1}
 def refined_cuts(task: Task) -> Anonymized:
     """Refine a recoding to the nodes of one cut, or of one cut a block of rows."""
     itemsets, result = task.itemsets, task.result
-    tree, leaves = cover_of(result, itemsets)
+    tree, leaves = cover_of(result.parameters["hierarchy"], itemsets)
     groups = groups_of(result)
     of_row = np.zeros(itemsets.n_rows, np.int32) if groups is None else groups
     became = published_nodes(result, itemsets, tree, leaves, of_row)
@@ -75,10 +75,10 @@ def base_of(task: Task) -> int:
     return _LOSSES[check_known(task.asked["loss"], _LOSSES, "loss of such a release", where="loss")]
 
 
-def cover_of(result: Anonymized, itemsets: Itemsets) -> tuple[Hierarchy, Codes]:
+def cover_of(source: Any, itemsets: Itemsets) -> tuple[Hierarchy, Codes]:
     """The hierarchy that a result was made with, and the leaf of each item."""
     texts = itemsets.texts()
-    return Hierarchy.of(result.parameters["hierarchy"], texts).cover(texts)
+    return Hierarchy.of(source, texts).cover(texts)
 
 
 def groups_of(result: Anonymized) -> Codes | None:

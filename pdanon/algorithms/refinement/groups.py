@@ -31,7 +31,7 @@ __all__ = ["refined_groups"]
 def refined_groups(task: Task) -> Anonymized:
     """Refine groups of rows that are published alike."""
     itemsets, result = empty_alike(task.itemsets), task.result
-    tree, leaves = cover_of(result, itemsets)
+    tree, leaves = cover_of(result.parameters["hierarchy"], itemsets)
     groups = groups_of(result)
     guarantee = result.guarantee
     assert groups is not None  # it is a local recoding

@@ -13,7 +13,7 @@ from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
-from pdanon.algorithms.rt.transactions import Transactions
+from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.values import check_count, check_known
 
@@ -30,13 +30,13 @@ class Block:
         Least number of rows of a cluster.
     table : QuasiTable
         Their quasi-identifiers. What is lost of them is a share of the whole table.
-    transactions : Transactions
+    transactions : TransactionSide
         Their transactions, and how these are anonymized.
     """
 
     k: int
     table: QuasiTable
-    transactions: Transactions
+    transactions: TransactionSide
 
     @property
     def most(self) -> int:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.covers import Covers, numbered
 from pdanon.algorithms.relational.quasi import QuasiTable
-from pdanon.algorithms.rt.transactions import Transactions
+from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import offsets_of
 
@@ -152,7 +152,7 @@ def candidates(seed: int, losses: Numbers, far: NDArray[Any] | None, merge: str)
     return others[np.lexsort((rank, rank + rank_far))]
 
 
-def distances(merging: Merging, seed: int, transactions: Transactions | None) -> NDArray[Any]:
+def distances(merging: Merging, seed: int, transactions: TransactionSide | None) -> NDArray[Any]:
     """How far the transactions of a cluster are from those of each, or what they would lose together."""
     if transactions is None:
         return merging.distances_with(seed)

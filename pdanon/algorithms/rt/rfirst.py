@@ -6,7 +6,7 @@ Attributes", ECML PKDD 2013.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ import pandas as pd
 from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.rt.blocks import check_cluster
-from pdanon.algorithms.rt.release import Dataset
+from pdanon.algorithms.rt.dataset import Dataset
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
@@ -33,13 +34,8 @@ def rfirst(
     m: int | None = 2,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    columns: Sequence[Hashable] | None = None,
-    sensitive: Iterable[Any] | None = None,
-    l: int | None = None,  # noqa: E741  (its name in the literature)
     cluster: str = "cluster",
-    transaction: str = "pcta",
-    hierarchy: HierarchyLike | None = None,
-    options: Mapping[str, Any] | None = None,
+    transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
     progress: bool = False,
 ) -> Anonymized:
@@ -59,25 +55,12 @@ def rfirst(
         Labels of the other columns that an attacker may know.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
-    columns : sequence of hashable, optional
-        Labels of several list columns, instead of ``column``: their items are one transaction, of which
-        the attacker knows up to m, and no set or category spans two columns.
-    sensitive : iterable, optional
-        Items that nobody is to learn: they are published as they are, or in no row of a cluster where they
-        could not hide, and are no part of an attacker's knowledge. Goes with ``l`` and
-        ``transaction="apriori"``.
-    l : int, optional
-        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
     cluster : str
         The algorithm that makes the clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
-    transaction : str
-        The algorithm that anonymizes the transactions of a cluster: any that gives k^m-anonymity.
-    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
-        The item taxonomy, if that algorithm needs one; with ``columns``, a mapping of one for each.
-    options : mapping, optional
-        What that algorithm is asked beyond: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
-        ``max_suppressed`` of ``coat`` and ``upcta``, ``time_limit`` of ``optimal``.
+    transaction : str or Transaction
+        What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
+        say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
     random_state : int, Generator or None
         Where the clusters come from, if they are random.
     progress : bool
@@ -125,16 +108,16 @@ def rfirst(
     2  [39, 40]  ['(cold,flu)']
     3  [39, 40]  ['(cold,flu)']
     """
-    task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
-    task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options}
     check_cluster(cluster)
-    data = Dataset.of(frame, column, **task)
+    transaction = Transaction.of(transaction)
+    asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
+    asked["transaction"] = transaction
+    data = Dataset.of(frame, column, **asked)
     with progress_bar(progress, "rfirst", "steps") as report:
         groups = data.whole.groups(cluster, random_generator(random_state), report)
         numbers = data.whole.protect(groups, report)
-    asked = {"algorithm": "rfirst", **task, "cluster": cluster, "random_state": random_state}
-    return data.release(groups, numbers, asked)
+    told = {"algorithm": "rfirst", **asked, "cluster": cluster, "random_state": random_state}
+    return data.release(groups, numbers, told)
 
 
 RECORD = Algorithm(

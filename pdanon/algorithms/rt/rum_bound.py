@@ -6,7 +6,7 @@ Attributes", ECML PKDD 2013.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import Executor
 from fractions import Fraction
 from functools import partial
@@ -19,9 +19,10 @@ from pdanon.algorithms.progress import Report, progress_bar
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.blocks import Block, check_cluster
+from pdanon.algorithms.rt.dataset import Dataset, at_least
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
-from pdanon.algorithms.rt.release import Dataset, at_least
-from pdanon.algorithms.rt.transactions import Transactions
+from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.algorithms.workers import check_jobs, sharing
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
@@ -44,15 +45,8 @@ def rum_bound(
     delta: float,
     merge: str = "RT",
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    columns: Sequence[Hashable] | None = None,
-    sensitive: Iterable[Any] | None = None,
-    l: int | None = None,  # noqa: E741  (its name in the literature)
     cluster: str = "cluster",
-    transaction: str = "pcta",
-    hierarchy: HierarchyLike | None = None,
-    options: Mapping[str, Any] | None = None,
-    order: str = "btd",
-    tum: str = "ncp",
+    transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
     block_rows: int | None = None,
     n_jobs: int | Executor = 1,
@@ -78,31 +72,12 @@ def rum_bound(
         Which clusters are merged: alike in their quasi-identifiers, in their transactions, or in both.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
-    columns : sequence of hashable, optional
-        Labels of several list columns, instead of ``column``: their items are one transaction, of which
-        the attacker knows up to m, and no set or category spans two columns.
-    sensitive : iterable, optional
-        Items that nobody is to learn: they are published as they are, or in no row of a cluster where they
-        could not hide, and are no part of an attacker's knowledge. Goes with ``l`` and
-        ``transaction="apriori"``.
-    l : int, optional
-        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
     cluster : str
         The algorithm that makes the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
-    transaction : str
-        The algorithm that anonymizes the transactions of a cluster: any that gives k^m-anonymity.
-    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
-        The item taxonomy, if that algorithm needs one; with ``columns``, a mapping of one for each.
-    options : mapping, optional
-        What that algorithm is asked beyond: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
-        ``max_suppressed`` of ``coat`` and ``upcta``, ``time_limit`` of ``optimal``.
-    order : {"btd", "tum"}
-        Whether transactions are alike by their distance, or by what anonymizing them together loses, which
-        takes very much longer.
-    tum : {"ncp", "ul"}
-        What that loss is, with ``order="tum"``: NCP of the occurrences, or the paper's utility loss of the
-        rows.
+    transaction : str or Transaction
+        What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
+        say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
     random_state : int, Generator or None
         Where the first clusters come from, if they are random.
     block_rows : int, optional
@@ -179,12 +154,11 @@ def rum_bound(
     """
     bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
-    check_known(order, ("btd", "tum"), "order of merges", where="order")
     check_cluster(cluster)
-    task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
-    task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
-    data = Dataset.of(frame, column, **task)
+    transaction = Transaction.of(transaction)
+    asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
+    asked["transaction"] = transaction
+    data = Dataset.of(frame, column, **asked)
     whole = data.whole
     blocks = whole.cut(block_rows)
     several, rng = len(blocks) > 1, random_generator(random_state)
@@ -197,11 +171,14 @@ def rum_bound(
         first = share(partial(_form, cluster), parts, rngs)
         most = _allowed([total for _, total in first], [part.most for part in parts], bound)
         groups, numbers = whole.joined(
-            blocks, share(partial(_anonymize, merge, order), parts, [groups for groups, _ in first], most)
+            blocks,
+            share(
+                partial(_anonymize, merge, transaction.order), parts, [groups for groups, _ in first], most
+            ),
         )
-    asked = {"algorithm": "rum_bound", **task, "delta": delta, "merge": merge, "cluster": cluster}
-    asked |= {"order": order, "random_state": random_state, "block_rows": block_rows}
-    return data.release(groups, numbers, asked)
+    told = {"algorithm": "rum_bound", **asked, "delta": delta, "merge": merge, "cluster": cluster}
+    told |= {"random_state": random_state, "block_rows": block_rows}
+    return data.release(groups, numbers, told)
 
 
 def _form(cluster: str, block: Block, rng: np.random.Generator, report: Report) -> tuple[Numbers, int]:
@@ -233,7 +210,7 @@ def _anonymize(
     return merging.groups, block.protect(merging.groups, report)
 
 
-def _merge(merging: Merging, most: int, merge: str, transactions: Transactions | None) -> bool:
+def _merge(merging: Merging, most: int, merge: str, transactions: TransactionSide | None) -> bool:
     """Merge the cluster that loses least with the first candidate that keeps the bound, if there is one."""
     if len(merging) < 2:
         return False

@@ -6,7 +6,7 @@ Attributes", ECML PKDD 2013.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ import pandas as pd
 from pdanon.algorithms.items.lra import alike_blocks
 from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Algorithm
-from pdanon.algorithms.rt.release import Dataset
+from pdanon.algorithms.rt.dataset import Dataset
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
@@ -35,12 +36,7 @@ def tfirst(
     quasi: Sequence[Hashable],
     parts: int,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    columns: Sequence[Hashable] | None = None,
-    sensitive: Iterable[Any] | None = None,
-    l: int | None = None,  # noqa: E741  (its name in the literature)
-    transaction: str = "pcta",
-    hierarchy: HierarchyLike | None = None,
-    options: Mapping[str, Any] | None = None,
+    transaction: str | Transaction = "pcta",
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize the items in blocks of alike rows first, and then the quasi-identifiers of each block.
@@ -61,22 +57,9 @@ def tfirst(
         Number of blocks of rows, at least 1. There are fewer, if k rows are not left for each.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
-    columns : sequence of hashable, optional
-        Labels of several list columns, instead of ``column``: their items are one transaction, of which
-        the attacker knows up to m, and no set or category spans two columns.
-    sensitive : iterable, optional
-        Items that nobody is to learn: they are published as they are, or in no row of a cluster where they
-        could not hide, and are no part of an attacker's knowledge. Goes with ``l`` and
-        ``transaction="apriori"``.
-    l : int, optional
-        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
-    transaction : str
-        The algorithm that anonymizes the transactions of a cluster: any that gives k^m-anonymity.
-    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
-        The item taxonomy, if that algorithm needs one; with ``columns``, a mapping of one for each.
-    options : mapping, optional
-        What that algorithm is asked beyond: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
-        ``max_suppressed`` of ``coat`` and ``upcta``, ``time_limit`` of ``optimal``.
+    transaction : str or Transaction
+        What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
+        say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
     progress : bool
         Show a progress bar.
 
@@ -123,15 +106,15 @@ def tfirst(
     3  [19, 40]  ['cold' 'flu']
     """
     check_parts(parts)
-    task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
-    task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options}
-    data = Dataset.of(frame, column, **task)
+    transaction = Transaction.of(transaction)
+    asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
+    asked["transaction"] = transaction
+    data = Dataset.of(frame, column, **asked)
     with progress_bar(progress, "tfirst", "steps") as report:
         index = SupportIndex.of(data.transactions.itemsets)
         groups = alike_blocks(index, parts, data.guarantee.k).astype(np.int64)
         numbers = data.whole.protect(groups, report)
-    return data.release(groups, numbers, {"algorithm": "tfirst", **task, "parts": parts})
+    return data.release(groups, numbers, {"algorithm": "tfirst", **asked, "parts": parts})
 
 
 RECORD = Algorithm(

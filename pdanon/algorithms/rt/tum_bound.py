@@ -6,7 +6,7 @@ Attributes", ECML PKDD 2013.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -16,9 +16,10 @@ import pandas as pd
 from pdanon.algorithms.progress import Report, progress_bar
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.rt.blocks import check_cluster
+from pdanon.algorithms.rt.dataset import Dataset, at_least
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
-from pdanon.algorithms.rt.release import Dataset, at_least
-from pdanon.algorithms.rt.transactions import Transactions
+from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import check_share, lasting
@@ -40,15 +41,8 @@ def tum_bound(
     delta: float,
     merge: str = "RT",
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    columns: Sequence[Hashable] | None = None,
-    sensitive: Iterable[Any] | None = None,
-    l: int | None = None,  # noqa: E741  (its name in the literature)
     cluster: str = "cluster",
-    transaction: str = "pcta",
-    hierarchy: HierarchyLike | None = None,
-    options: Mapping[str, Any] | None = None,
-    order: str = "btd",
-    tum: str = "ncp",
+    transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
     progress: bool = False,
 ) -> Anonymized:
@@ -67,36 +61,17 @@ def tum_bound(
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     delta : float
-        Most that the items may lose, in the measure ``tum``; in [0, 1].
+        Most that the items may lose, in [0, 1]: NCP, or what the ``tum`` of ``transaction`` says.
     merge : {"R", "T", "RT"}
         Which clusters are merged: alike in their quasi-identifiers, in their transactions, or in both.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
-    columns : sequence of hashable, optional
-        Labels of several list columns, instead of ``column``: their items are one transaction, of which
-        the attacker knows up to m, and no set or category spans two columns.
-    sensitive : iterable, optional
-        Items that nobody is to learn: they are published as they are, or in no row of a cluster where they
-        could not hide, and are no part of an attacker's knowledge. Goes with ``l`` and
-        ``transaction="apriori"``.
-    l : int, optional
-        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
     cluster : str
         The algorithm that makes the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
-    transaction : str
-        The algorithm that anonymizes the transactions of a cluster: any that gives k^m-anonymity.
-    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
-        The item taxonomy, if that algorithm needs one; with ``columns``, a mapping of one for each.
-    options : mapping, optional
-        What that algorithm is asked beyond: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
-        ``max_suppressed`` of ``coat`` and ``upcta``, ``time_limit`` of ``optimal``.
-    order : {"btd", "tum"}
-        Whether transactions are alike by their distance, or by what anonymizing them together loses, which
-        takes very much longer.
-    tum : {"ncp", "ul"}
-        What the items lose: NCP averaged over the occurrences, or the paper's utility loss averaged over the
-        rows, which is not monotone: it may be higher for the original table than for a release.
+    transaction : str or Transaction
+        What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
+        say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
     random_state : int, Generator or None
         Where the first clusters come from, if they are random.
     progress : bool
@@ -105,8 +80,8 @@ def tum_bound(
     Returns
     -------
     Anonymized
-        A local recoding, with the table of ``classes``; with ``tum="ncp"``, ``loss["NCP"]`` is at most
-        ``delta``.
+        A local recoding, with the table of ``classes``; ``loss["NCP"]`` is at most ``delta``, if that is
+        what the bound is of.
 
     Raises
     ------
@@ -156,23 +131,22 @@ def tum_bound(
     """
     bound = check_share(delta, "delta")
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
-    check_known(order, ("btd", "tum"), "order of merges", where="order")
     check_cluster(cluster)
-    task: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    task |= {"columns": lasting(columns), "sensitive": lasting(sensitive), "l": l}
-    task |= {"transaction": transaction, "hierarchy": hierarchy, "options": options, "tum": tum}
-    data = Dataset.of(frame, column, **task)
+    transaction = Transaction.of(transaction)
+    asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
+    asked["transaction"] = transaction
+    data = Dataset.of(frame, column, **asked)
     with progress_bar(progress, "tum_bound", "steps") as report:
         first = data.whole.groups(cluster, random_generator(random_state), report)
         merging = Merging(data.table, first, data.transactions.itemsets)
-        numbers = _merge_until(bound, merging, data.transactions, merge, order, report)
-    asked = {"algorithm": "tum_bound", **task, "delta": delta, "merge": merge, "cluster": cluster}
-    asked |= {"order": order, "random_state": random_state}
-    return data.release(merging.groups, numbers, asked)
+        numbers = _merge_until(bound, merging, data.transactions, merge, transaction.order, report)
+    told = {"algorithm": "tum_bound", **asked, "delta": delta, "merge": merge, "cluster": cluster}
+    told |= {"random_state": random_state}
+    return data.release(merging.groups, numbers, told)
 
 
 def _merge_until(
-    bound: Fraction, merging: Merging, transactions: Transactions, merge: str, order: str, report: Report
+    bound: Fraction, merging: Merging, transactions: TransactionSide, merge: str, order: str, report: Report
 ) -> Codes:
     """Merge clusters until the items lose no more than they may; return what each occurrence becomes."""
     parts = [transactions.protect(rows) for rows in merging.rows]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.rt.transaction import Transaction, said
 from pdanon.errors import FormatError, cause_of
 from pdanon.evaluation.metrics.risk import exposure
 from pdanon.evaluation.plotting import SHARES, draw_risk
@@ -278,6 +279,8 @@ _NAMES = (
 def asked(result: Anonymized) -> dict[str, str]:
     """What was asked, by parameter; sizes in place of whatever may hold the text of an item."""
     given = {name: value for name, value in result.parameters.items() if value is not None or name == "m"}
+    if isinstance(transaction := given.get("transaction"), Transaction):
+        given |= {"transaction": transaction.algorithm, **said(transaction)}
     return {name: _described(name, value, result.frame) for name, value in given.items()}
 
 

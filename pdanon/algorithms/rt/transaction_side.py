@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -14,26 +14,19 @@ from numpy.typing import NDArray
 from pdanon.algorithms.progress import quietly
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.states.cuts import Cut, check_parts
-from pdanon.errors import ParameterError
+from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.states.cuts import Cut
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.values import check_known
 
-__all__ = [
-    "Transactions",
-    "by_cuts",
-    "by_diverse_cuts",
-    "by_sets",
-    "check_transaction",
-]
+__all__ = ["TransactionSide", "by_cuts", "by_diverse_cuts", "by_sets"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Transactions:
+class TransactionSide:
     """The transactions of all rows, and how those of a cluster are anonymized.
 
     Parameters
@@ -120,89 +113,67 @@ class Transactions:
         return np.append(sizes, self.domain)[numbers]
 
 
-def check_transaction(name: Any, hierarchy: Any, options: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Check which algorithm is wanted for the transactions, and what it is asked.
-
-    Parameters
-    ----------
-    name : str
-        One that can do it within a cluster.
-    hierarchy : object
-        Given or None.
-    options : mapping or None
-        What the algorithm is asked beyond k, m and the hierarchy.
-
-    Returns
-    -------
-    dict
-        All that it can be asked.
-    """
-    known = {name: each for name, each in ALGORITHMS.items() if each.nodes or each.sets}
-    record = known[check_known(name, known, "algorithm for transactions", where="transaction")]
-    if (record.nodes is not None) != (hierarchy is not None):
-        problem = "needs a" if record.nodes else "takes no"
-        raise ParameterError(f"{name} {problem} hierarchy of the items", where="hierarchy")
-    if options is not None and not isinstance(options, Mapping):
-        hint = f"give them by name: {{{', '.join(f'{each!r}: ...' for each in record.options)}}}"
-        raise ParameterError("options must be a mapping", got=type(options).__name__, hint=hint)
-    chosen = dict(options or {})
-    for key in chosen:
-        check_known(key, record.options, f"option of {name}", where="options")
-    if "parts" in chosen:
-        check_parts(chosen["parts"])
-    return {**record.options, **chosen}
-
-
 def by_cuts(
-    name: str,
+    transaction: Transaction,
     itemsets: Itemsets,
     k: int,
     m: int | None,
-    measure: str,
-    options: Mapping[str, Any],
     tree: Hierarchy,
     leaves: Codes,
     joint: bool,
-) -> Transactions:
+) -> TransactionSide:
     """Transactions that are published as nodes of a hierarchy; below the root, if that joins columns."""
-    nodes_of: Any = ALGORITHMS[name].nodes
-    decide = partial(_nodes, nodes_of, k, m, options, tree, leaves, joint)
-    return Transactions(itemsets, k, m, decide, tree.leaves.astype(np.int64), tree.n_leaves, measure)
+    record = ALGORITHMS[transaction.algorithm]
+    nodes_of: Any = record.nodes
+    decide = partial(_nodes, partial(nodes_of, **_options(transaction)), k, m, tree, leaves, joint)
+    return _generalized(transaction, itemsets, k, m, decide, tree)
 
 
 def by_diverse_cuts(
+    transaction: Transaction,
     itemsets: Itemsets,
     k: int,
     m: int | None,
-    measure: str,
     tree: Hierarchy,
     leaves: Codes,
     hidden: NDArray[np.bool_],
     diversity: int,
-) -> Transactions:
+) -> TransactionSide:
     """Transactions whose known items are published as nodes, and do not give a sensitive one away."""
     decide = partial(_diverse_nodes, k, m, tree, leaves, hidden, diversity)
-    return Transactions(itemsets, 0, m, decide, tree.leaves.astype(np.int64), tree.n_leaves, measure)
+    return _generalized(transaction, itemsets, 0, m, decide, tree)
 
 
 def by_sets(
-    name: str,
+    transaction: Transaction, itemsets: Itemsets, k: int, m: int | None, column_of: Codes | None
+) -> TransactionSide:
+    """Transactions that are published as sets of items, of one column each if there are several."""
+    options = _options(transaction)
+    utility = options.get("utility")
+    kinds = item_blocks(None if utility is None else partition(utility), itemsets)
+    share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
+    if column_of is not None:  # sets of one column may not suffice: what is rare then can only be suppressed
+        kinds, share = kinds * (int(column_of.max(initial=0)) + 1) + column_of, Fraction(1)
+    sets_of: Any = ALGORITHMS[transaction.algorithm].sets
+    decide = partial(_sets, sets_of, k, m, kinds, share)
+    return TransactionSide(itemsets, k, m, decide, None, itemsets.n_items, transaction.tum)
+
+
+def _options(transaction: Transaction) -> dict[str, Any]:
+    """All that an algorithm is asked: what is said, and else its defaults."""
+    return {**ALGORITHMS[transaction.algorithm].options, **(transaction.options or {})}
+
+
+def _generalized(
+    transaction: Transaction,
     itemsets: Itemsets,
     k: int,
     m: int | None,
-    measure: str,
-    options: Mapping[str, Any],
-    column_of: Codes | None,
-) -> Transactions:
-    """Transactions that are published as sets of items, of one column each if there are several."""
-    utility = options.get("utility")
-    blocks = item_blocks(None if utility is None else partition(utility), itemsets)
-    share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
-    if column_of is not None:  # sets of one column may not suffice: what is rare then can only be suppressed
-        blocks, share = blocks * (int(column_of.max(initial=0)) + 1) + column_of, Fraction(1)
-    sets_of: Any = ALGORITHMS[name].sets
-    decide = partial(_sets, sets_of, k, m, blocks, share)
-    return Transactions(itemsets, k, m, decide, None, itemsets.n_items, measure)
+    decide: Callable[[SupportIndex, Codes], Codes],
+    tree: Hierarchy,
+) -> TransactionSide:
+    sizes = tree.leaves.astype(np.int64)
+    return TransactionSide(itemsets, k, m, decide, sizes, tree.n_leaves, transaction.tum)
 
 
 # --- The decisions: what they are asked, then rows and their items. Other processes can be sent them.
@@ -212,14 +183,13 @@ def _nodes(
     nodes_of: Callable[..., Codes],
     k: int,
     m: int | None,
-    options: Mapping[str, Any],
     tree: Hierarchy,
     leaves: Codes,
     joint: bool,
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    nodes = nodes_of(index, tree, leaves[items], k, m, quietly, **options)
+    nodes = nodes_of(index, tree, leaves[items], k, m, quietly)
     # What is joined at the root is suppressed: then all items are, and nothing is left to be rare.
     return np.where(nodes == 0, -1, nodes) if joint else nodes
 
@@ -253,9 +223,9 @@ def _sets(
     sets_of: Callable[..., Codes],
     k: int,
     m: int | None,
-    blocks: Numbers,
+    kinds: Numbers,
     share: Fraction,
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    return sets_of(index, blocks[items], int(share * index.n_items), k, m, quietly)
+    return sets_of(index, kinds[items], int(share * index.n_items), k, m, quietly)

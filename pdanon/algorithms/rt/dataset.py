@@ -14,21 +14,15 @@ from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.release import class_table, with_classes
 from pdanon.algorithms.rt.blocks import Block
-from pdanon.algorithms.rt.transactions import (
-    Transactions,
-    by_cuts,
-    by_diverse_cuts,
-    by_sets,
-    check_transaction,
-)
+from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction_side import TransactionSide, by_cuts, by_diverse_cuts, by_sets
 from pdanon.algorithms.states.leaf_rows import by_first_row
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.named import named_items
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, beside
-from pdanon.itemsets.columns import find_column, quasi_labels, with_column
-from pdanon.itemsets.values import check_known
+from pdanon.itemsets.columns import find_column, with_column
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import demand, pass_through
@@ -53,7 +47,7 @@ class Dataset:
         What its release must fulfil.
     table : QuasiTable
         The quasi-identifiers.
-    transactions : Transactions
+    transactions : TransactionSide
         The transactions, and how they are anonymized.
     trees : list of Hierarchy or None
         Those of the items, column by column; None where sets are published.
@@ -64,7 +58,7 @@ class Dataset:
     columns: list[Itemsets]
     guarantee: KKm | KLm
     table: QuasiTable
-    transactions: Transactions
+    transactions: TransactionSide
     trees: list[Hierarchy] | None
 
     @classmethod
@@ -77,45 +71,17 @@ class Dataset:
         m: int | None,
         quasi: Sequence[Hashable],
         hierarchies: Mapping[Hashable, HierarchyLike] | None,
-        columns: Sequence[Hashable] | None,
-        sensitive: Iterable[Any] | None,
-        l: int | None,  # noqa: E741  (its name in the literature)
-        transaction: str,
-        hierarchy: HierarchyLike | None,
-        options: Mapping[str, Any] | None,
-        tum: str = "ncp",
+        transaction: Transaction,
     ) -> Dataset:
         """Encode a frame; parameters as in the algorithms."""
-        guarantee = _guarantee(k, m, quasi, column, columns, sensitive, l)
-        chosen = check_transaction(transaction, hierarchy, options)
-        check_known(tum, ("ncp", "ul"), "measure of transactions", where="tum")
-        labels = [column] if columns is None else quasi_labels(columns, "columns")
+        guarantee = _guarantee(k, m, quasi, transaction)
+        labels = _labels(column, transaction.columns)
         positions = [find_column(frame, label) for label in labels]
-        sets = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
+        columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
         table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
         table.check_feasible(guarantee.k)
-        itemsets, column_of = beside(sets)
-        data = frame, positions, sets, guarantee, table
-        task = itemsets, guarantee.k, guarantee.m, tum
-        if isinstance(guarantee, KLm):
-            if transaction != "apriori" or hierarchy is None:
-                hint = 'transaction="apriori" with a hierarchy of the items that are not sensitive'
-                raise ParameterError(
-                    "only apriori hides sensitive items", where="transaction", got=transaction, hint=hint
-                )
-            hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
-            tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
-            diversity = min(guarantee.l, len(frame) + 1)  # as in the audit: products must not overflow
-            return cls(*data, by_diverse_cuts(*task, tree, leaves, hidden, diversity), [tree])
-        if hierarchy is None:
-            several = column_of if len(sets) > 1 else None
-            return cls(*data, by_sets(transaction, *task, chosen, several), None)
-        sources = [hierarchy] if columns is None else _one_each(hierarchy, labels)
-        texts = [each.texts() for each in sets]
-        covers = [Hierarchy.of(source, own).cover(own) for source, own in zip(sources, texts, strict=True)]
-        trees = [tree for tree, _ in covers]
-        tree, leaves = _joint(trees, [nodes for _, nodes in covers])
-        return cls(*data, by_cuts(transaction, *task, chosen, tree, leaves, len(sets) > 1), trees)
+        side, trees = _side(columns, guarantee, transaction)
+        return cls(frame, positions, columns, guarantee, table, side, trees)
 
     @property
     def whole(self) -> Block:
@@ -130,7 +96,7 @@ class Dataset:
         groups : ndarray of int64, shape (rows,)
             The cluster of each row. Two may be published alike; their items are recoded apart all the same.
         numbers : ndarray of int32, shape (occurrences,)
-            What each occurrence becomes, as :class:`Transactions` says.
+            What each occurrence becomes, as :class:`TransactionSide` says.
         asked : mapping
             What was asked, for the record.
         """
@@ -193,32 +159,42 @@ def at_least(share: float) -> str:
     return f"{np.ceil(share * 1e6) / 1e6:.6f}"
 
 
-def _guarantee(
-    k: Any, m: Any, quasi: Any, column: Any, columns: Any, sensitive: Any, diversity: Any
-) -> KKm | KLm:
-    if columns is not None and column is not None:
+def _guarantee(k: Any, m: Any, quasi: Any, transaction: Transaction) -> KKm | KLm:
+    if transaction.l is None:
+        return KKm(k, m, quasi, transaction.columns)
+    return KLm(k, transaction.l, m, quasi, transaction.sensitive)
+
+
+def _labels(column: Hashable | None, columns: Sequence[Hashable] | None) -> Sequence[Hashable | None]:
+    """The labels of the list columns; None stands for the only one."""
+    if columns is None:
+        return [column]
+    if column is not None:
         hint = "column is for one list column, columns for several"
         raise ParameterError("column and columns do not go together", where="columns", hint=hint)
-    if (sensitive is None) != (diversity is None):
-        raise ParameterError(
-            "sensitive and l go together", hint="sensitive says what to protect, and l how well"
-        )
-    if diversity is None:
-        return KKm(k, m, quasi, columns)
-    if columns is not None:
-        raise ParameterError("sensitive items are those of one list column", where="columns")
-    return KLm(k, diversity, m, quasi, sensitive)
+    return columns
 
 
-def _one_each(hierarchy: Any, labels: Sequence[Hashable]) -> list[HierarchyLike]:
-    """The hierarchies of several list columns."""
-    hint = "with columns=, give a mapping: a hierarchy for each column"
-    if not isinstance(hierarchy, Mapping) or len(hierarchy) > len(labels):
-        raise ParameterError("there is not one hierarchy for each column", where="hierarchy", hint=hint)
-    for label in labels:
-        if label not in hierarchy:
-            raise ParameterError(f"column {label!r} has no hierarchy", where="hierarchy", hint=hint)
-    return [hierarchy[label] for label in labels]
+def _side(
+    columns: Sequence[Itemsets], guarantee: KKm | KLm, transaction: Transaction
+) -> tuple[TransactionSide, list[Hierarchy] | None]:
+    """The transactions of list columns, how they are anonymized, and the hierarchies of their items."""
+    itemsets, column_of = beside(columns)
+    task = transaction, itemsets, guarantee.k, guarantee.m
+    source: Any = transaction.hierarchy
+    if isinstance(guarantee, KLm):
+        hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
+        tree, leaves = covering(source, itemsets.texts(), hidden)
+        diversity = min(guarantee.l, itemsets.n_rows + 1)  # as in the audit: products must not overflow
+        return by_diverse_cuts(*task, tree, leaves, hidden, diversity), [tree]
+    if source is None:
+        return by_sets(*task, column_of if len(columns) > 1 else None), None
+    sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
+    texts = [each.texts() for each in columns]
+    covers = [Hierarchy.of(each, own).cover(own) for each, own in zip(sources, texts, strict=True)]
+    trees = [tree for tree, _ in covers]
+    tree, leaves = _joint(trees, [nodes for _, nodes in covers])
+    return by_cuts(*task, tree, leaves, len(columns) > 1), trees
 
 
 def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:

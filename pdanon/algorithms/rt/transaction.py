@@ -1,0 +1,187 @@
+"""What is done to the items of a table with quasi-identifiers, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import partial
+from typing import Any
+
+from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.states.cuts import check_parts
+from pdanon.errors import ParameterError
+from pdanon.guarantees.lm import sensitive_texts
+from pdanon.guarantees.parameters import check_seconds, check_share, lasting
+from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.columns import quasi_labels
+from pdanon.itemsets.values import check_count, check_known, shown
+
+__all__ = ["Transaction", "said"]
+
+
+@dataclass(frozen=True, repr=False)
+class Transaction:
+    """What is done to the items, by an algorithm that anonymizes quasi-identifiers and items together.
+
+    A name alone stands for the algorithm of that name, and nothing else: ``transaction="pcta"``.
+
+    Parameters
+    ----------
+    algorithm : str
+        The algorithm that anonymizes the items of each class: any that gives k^m-anonymity.
+    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
+        The item taxonomy, if that algorithm needs one; with ``columns``, a mapping of one for each.
+    options : mapping, optional
+        What that algorithm is asked beyond: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
+        ``max_suppressed`` of ``coat`` and ``upcta``, ``time_limit`` of ``optimal``.
+    columns : sequence of hashable, optional
+        Labels of several list columns, instead of ``column``: their items are one transaction, of which
+        the attacker knows up to m, and no set or category spans two columns.
+    sensitive : iterable, optional
+        Items that nobody is to learn: they are published as they are, or in no row of a class where they
+        could not hide, and are no part of an attacker's knowledge. Goes with ``l`` and ``"apriori"``.
+    l : int, optional
+        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
+    order : {"btd", "tum"}
+        Where classes are merged: whether transactions are alike by their distance, or by what anonymizing
+        them together loses, which takes very much longer.
+    tum : {"ncp", "ul"}
+        What transactions lose, where that is looked at: NCP averaged over the occurrences, or the paper's
+        utility loss averaged over the rows, which is not monotone: it may be higher for the original table
+        than for a release.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such algorithm, or it cannot do what is asked.
+    ItemsetDtypeError
+        If the sensitive items are of several types.
+
+    Notes
+    -----
+    Columns and sensitive items are kept as tuples, these as they are published. It can be hashed if all its
+    parts can.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame(
+    ...     {"age": [19, 22, 39, 40], "items": [["flu", "tea"], ["tea"], ["tea"], ["flu", "rice"]]}
+    ... )
+    >>> hidden = pdanon.Transaction("apriori", hierarchy={"*": ["tea", "rice"]}, sensitive=["flu"], l=2)
+    >>> hidden
+    Transaction('apriori', hierarchy=dict, sensitive=1 items, l=2)
+    >>> pdanon.rfirst(df, k=2, m=1, quasi=["age"], transaction=hidden, random_state=0).frame
+            age          items
+    0  [19, 22]  ['flu' 'tea']
+    1  [19, 22]        ['tea']
+    2  [39, 40]          ['*']
+    3  [39, 40]    ['*' 'flu']
+    """
+
+    algorithm: str = "pcta"
+    _: KW_ONLY
+    hierarchy: HierarchyLike | Mapping[Hashable, HierarchyLike] | None = None
+    options: Mapping[str, Any] | None = None
+    columns: Sequence[Hashable] | None = None
+    sensitive: Iterable[Any] | None = None
+    l: int | None = None  # noqa: E741  (its name in the literature)
+    order: str = "btd"
+    tum: str = "ncp"
+
+    def __post_init__(self) -> None:
+        record = _record(self.algorithm)
+        if (record.nodes is not None) != (self.hierarchy is not None):
+            problem = "needs a" if record.nodes else "takes no"
+            raise ParameterError(f"{record.name} {problem} hierarchy of the items", where="hierarchy")
+        check_known(self.order, ("btd", "tum"), "order of merges", where="order")
+        check_known(self.tum, ("ncp", "ul"), "measure of transactions", where="tum")
+        if self.options is not None:
+            object.__setattr__(self, "options", _checked_options(record, self.options))
+        if self.columns is not None:
+            object.__setattr__(self, "columns", quasi_labels(self.columns, "columns"))
+            _check_hierarchies(self.hierarchy, self.columns)
+        if self.sensitive is not None or self.l is not None:
+            self._check_diversity()
+
+    @classmethod
+    def of(cls, value: str | Transaction) -> Transaction:
+        """What a name stands for; a value as it is."""
+        return value if isinstance(value, cls) else cls(value)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={_shown(name, value)}" for name, value in said(self).items())
+        return f"Transaction({', '.join([repr(self.algorithm), *parts])})"
+
+    def _check_diversity(self) -> None:
+        if self.sensitive is None or self.l is None:
+            raise ParameterError(
+                "sensitive and l go together", hint="sensitive says what to protect, and l how well"
+            )
+        if self.columns is not None:
+            raise ParameterError("sensitive items are those of one list column", where="columns")
+        if self.algorithm != "apriori":
+            hint = '"apriori" with a hierarchy of the items that are not sensitive'
+            problem = "only apriori hides sensitive items"
+            raise ParameterError(problem, where="transaction", got=self.algorithm, hint=hint)
+        object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
+        object.__setattr__(self, "l", check_count(self.l, "l", least=2))
+
+
+def said(transaction: Transaction) -> dict[str, Any]:
+    """What is said beside the algorithm, by parameter: all that is no default."""
+    values = {each.name: (getattr(transaction, each.name), each.default) for each in fields(transaction)}
+    del values["algorithm"]
+    return {
+        name: value
+        for name, (value, default) in values.items()
+        if value is not None and not (isinstance(value, str) and value == default)
+    }
+
+
+def _record(name: Any) -> Algorithm:
+    """The record of an algorithm that can anonymize the items of some rows."""
+    known = {name: each for name, each in ALGORITHMS.items() if each.nodes or each.sets}
+    return known[check_known(name, known, "algorithm for transactions", where="transaction")]
+
+
+# What can be checked without data of the options, by name.
+_CHECKS: dict[str, Callable[[Any], object]] = {
+    "parts": check_parts,
+    "max_suppressed": partial(check_share, name="max_suppressed"),
+    "time_limit": partial(check_seconds, name="time_limit", zero=True),
+}
+
+
+def _checked_options(record: Algorithm, options: Any) -> dict[str, Any]:
+    """Options of an algorithm by name, which can be read again and again."""
+    if not isinstance(options, Mapping):
+        hint = f"give them by name: {{{', '.join(f'{each!r}: ...' for each in record.options)}}}"
+        raise ParameterError("options must be a mapping", got=type(options).__name__, hint=hint)
+    for key, value in options.items():
+        check_known(key, record.options, f"option of {record.name}", where="options")
+        if key in _CHECKS:
+            _CHECKS[key](value)
+    return {key: lasting(value) for key, value in options.items()}
+
+
+def _check_hierarchies(hierarchy: Any, labels: Sequence[Hashable]) -> None:
+    """Check that there is a hierarchy for each of several list columns, or for none."""
+    if hierarchy is None:
+        return
+    hint = "with columns=, give a mapping: a hierarchy for each column"
+    if not isinstance(hierarchy, Mapping) or len(hierarchy) > len(labels):
+        raise ParameterError("there is not one hierarchy for each column", where="hierarchy", hint=hint)
+    for label in labels:
+        if label not in hierarchy:
+            raise ParameterError(f"column {label!r} has no hierarchy", where="hierarchy", hint=hint)
+
+
+def _shown(name: str, value: Any) -> str:
+    """What is shown of a part: no text of an item."""
+    if name == "sensitive":
+        return f"{len(value)} items"
+    if name == "options":
+        return f"{{{', '.join(f'{key!r}: {shown(each)}' for key, each in value.items())}}}"
+    return shown(value) if name in ("hierarchy", "l") else repr(value)
