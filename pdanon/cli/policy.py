@@ -5,8 +5,8 @@ A policy says in TOML which table is read, what its columns are, how it is anony
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from functools import partial
 from os import PathLike, path
 from pathlib import Path
@@ -15,8 +15,9 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.cli.roles import Roles
-from pdanon.cli.toml import OUTPUTS, check_comparison, each_changed, read_toml
+from pdanon.cli.toml import NESTED, OUTPUTS, check_comparison, each_changed, read_toml
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.report.page import write_page
@@ -151,7 +152,7 @@ class Policy:
         if self.algorithm is None:
             raise ParameterError("the policy names no algorithm", where=self._place())
         function = algorithm(self.algorithm)
-        options = self._roles.given_to(self.algorithm) | self._read_all(self.parameters)
+        options = self._read_all(self._roles.joined(self.algorithm, self.parameters))
         place = {"column": self.items} if self._of_lists() else {}
         return function(self.read(), **place, **options)
 
@@ -240,7 +241,8 @@ class Policy:
         if self.algorithm is not None:
             self._check_algorithm(self.algorithm)
         if self.comparison.get("algorithms"):
-            list_tasks(self._configurations(), self.comparison.get("vary", {}))
+            for task in list_tasks(self._configurations(), self.comparison.get("vary", {})):
+                _check_transaction(task.parameters)
 
     def _check_types(self) -> None:
         """Check what each part is; paths may be given as text."""
@@ -265,11 +267,14 @@ class Policy:
 
     def _check_algorithm(self, name: str) -> None:
         accepted = parameters_of(algorithm(name))
-        for key in self.parameters.keys() & _BY_ROLE.keys():
+        said = self.parameters.keys() | _table(self.parameters.get("transaction")).keys()
+        for key in said & _BY_ROLE.keys():
             hint = f"say it in [{_BY_ROLE[key]}]"
             raise ParameterError("this is said by the role of a column", where=f"parameter {key}", hint=hint)
         self._roles.check_protected(name, self._place())
-        list_tasks({name: self.parameters | self._roles.given_to(name)}, {})
+        asked = self._roles.joined(name, self.parameters)
+        list_tasks({name: asked}, {})
+        _check_transaction(asked)
         if "random_state" in accepted and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
             raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
@@ -288,7 +293,7 @@ class Policy:
         settings = [self.parameters, *self.comparison.get("algorithms", {}).values()]
         settings += [values for values in varied if isinstance(values, Mapping)]
         read = [self.input, self.source, *self.hierarchies.values(), self.comparison.get("resume")]
-        read += [value for given in settings for value in given.values()]
+        read += [value for given in settings for value in _leaves(given)]
         inputs = {path.realpath(check_path(file)): file for file in read if isinstance(file, Path)}
         for file in inputs.values():
             check_distinct([*self.outputs.values(), file], "entries of the policy")
@@ -316,14 +321,16 @@ class Policy:
     def _configurations(self) -> dict[str, dict[str, Any]]:
         """What is compared: the tables of the file, and what the roles of the columns say."""
         vary = self.comparison.get("vary", {})
-        asked = {}
-        for label, given in self.comparison["algorithms"].items():
-            roles = self._roles.given_to(given.get("algorithm", label))
-            asked[label] = {name: value for name, value in roles.items() if name not in vary} | given
-        return asked
+        return {
+            label: self._roles.joined(given.get("algorithm", label), given, vary)
+            for label, given in self.comparison["algorithms"].items()
+        }
 
     def _read(self, key: str, value: Any) -> Any:
         """What the file of a parameter holds, where the algorithms do not read it themselves."""
+        if key in NESTED and isinstance(value, Mapping):
+            table = self._read_all(value)
+            return _transaction(table) if key == "transaction" else table
         if not isinstance(value, Path) or key not in ("constraints", "utility", "weights"):
             return value
         if key == "constraints":
@@ -332,3 +339,31 @@ class Policy:
 
     def _read_all(self, given: Mapping[str, Any]) -> dict[str, Any]:
         return {key: self._read(key, value) for key, value in given.items()}
+
+
+# --- What is done to the items: a table in the file, and one value for the algorithms
+
+
+def _transaction(said: Any) -> Transaction:
+    """What a name or a table says."""
+    known = [each.name for each in fields(Transaction)]
+    for key in _table(said):
+        check_known(key, known, "key of what is done to the items", where="transaction")
+    return Transaction(**said) if isinstance(said, Mapping) else Transaction.of(said)
+
+
+def _check_transaction(given: Mapping[str, Any]) -> None:
+    """Check what is done to the items, if that is said, as far as no file needs to be read."""
+    if "transaction" in given:
+        _transaction(given["transaction"])
+
+
+def _table(said: Any) -> Mapping[str, Any]:
+    """The table of what is done to the items; an empty one of a name."""
+    return said if isinstance(said, Mapping) else {}
+
+
+def _leaves(given: Mapping[str, Any]) -> Iterator[Any]:
+    """The values of a table, and of those within."""
+    for value in given.values():
+        yield from _leaves(value) if isinstance(value, Mapping) else [value]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.values import check_known
@@ -62,16 +63,26 @@ class Roles:
             hint = "choose an algorithm that takes quasi, or give the columns another role"
             raise ParameterError(f"{name} does not protect quasi-identifiers", where=where, hint=hint)
 
-    def given_to(self, name: Any) -> dict[str, Any]:
-        """What the roles say, as far as an algorithm takes it."""
-        accepted = parameters_of(algorithm(name))
+    def joined(self, name: Any, given: Mapping[str, Any], varied: Iterable[str] = ()) -> dict[str, Any]:
+        """The parameters of an algorithm, with what the roles say as far as it takes that.
+
+        Parameters
+        ----------
+        name : str
+            The algorithm.
+        given : mapping
+            Its parameters, which come first.
+        varied : iterable of str
+            Parameters that roles do not say, as several values of them are compared.
+        """
+        accepted = parameters_of(algorithm(name)).keys() - {*varied}
         relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
-        said = {
-            "quasi": self.quasi,
-            "hierarchies": relational,
-            "hierarchy": self.hierarchies.get(self.items or ""),
-        }
-        return {key: value for key, value in said.items() if key in accepted and value}
+        tree = self.hierarchies.get(self.items or "")
+        said = {"quasi": self.quasi, "hierarchies": relational, "hierarchy": tree}
+        said = {key: value for key, value in said.items() if key in accepted and value}
+        if tree and "transaction" in given:
+            given = {**given, "transaction": _with_tree(given["transaction"], tree)}
+        return {**said, **given}
 
     def published(self, frame: pd.DataFrame, where: str, *, lists: bool) -> pd.DataFrame:
         """A table without the columns that are dropped, in which each other one has a role.
@@ -97,3 +108,11 @@ class Roles:
         if strange:
             raise ColumnError("columns have no role", where=where, got=strange, hint=_HINT)
         return frame
+
+
+def _with_tree(transaction: Any, tree: Any) -> Any:
+    """What is done to the items, a name or a table, with a hierarchy of theirs if it needs one."""
+    table = {"algorithm": transaction} if isinstance(transaction, str) else transaction
+    name = table.get("algorithm") if isinstance(table, dict) else None
+    needs = isinstance(name, str) and name in ALGORITHMS and ALGORITHMS[name].nodes is not None
+    return {"hierarchy": tree} | table if needs else transaction

@@ -12,7 +12,7 @@ from typing import Any
 from pdanon.errors import FormatError, ParameterError, cause_of
 from pdanon.itemsets.values import check_kind, check_known
 
-__all__ = ["OUTPUTS", "check_comparison", "each_changed", "read_toml"]
+__all__ = ["NESTED", "OUTPUTS", "check_comparison", "each_changed", "read_toml"]
 
 # The keys of each table of the file, and of what type each is.
 _KEYS: dict[str, dict[str, type]] = {
@@ -30,6 +30,7 @@ _KEYS: dict[str, dict[str, type]] = {
     "outputs": {"release": str, "mapping": str, "loss": str, "report": str, "comparison": str},
     "compare": {"algorithms": dict, "vary": dict, "measures": list, "n_jobs": int, "resume": str},
 }
+NESTED = ("transaction", "options")  # parameters that are tables of parameters
 OUTPUTS = tuple(_KEYS["outputs"])
 _TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
 
@@ -83,6 +84,8 @@ def _values(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
 def _value(source: Path, key: str, value: Any) -> Any:
     if key in ("constraints", "hierarchy", "utility", "weights"):
         return _beside(source, value)
+    if key in NESTED and isinstance(value, Mapping):
+        return _values(source, value)
     return None if (key, value) == ("m", "all") else value
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pdanon.algorithms.registry import algorithm, parameters_of
+from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import ParameterError
 from pdanon.itemsets.values import check_kind, check_known
 
@@ -115,6 +116,8 @@ def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[
 
 def _shown(name: str, key: str, value: Any) -> Any:
     """A number, or a word where the algorithm takes words; else only the type, for it may hold items."""
+    if isinstance(value, Transaction):  # which shows no item
+        return repr(value)
     if _is_hidden(name, key, value):
         return type(value).__name__
     return value.item() if isinstance(value, np.generic) else value
