@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pandas as pd
-from families import ALGORITHMS, RELATIONAL, RT
+from families import ALGORITHMS, PARTS, RELATIONAL, RT
 
 import pdanon
 
@@ -75,6 +75,10 @@ class Case:
     def call(self):
         asked = {key: self.asked[key] for key in self.asked if not self.promise or key.startswith("hierarch")}
         arguments = ["df", self.promise, "" if self.without_column else repr(self.lists[0])]
+        if self.name in RT:
+            parts = [f"{key}={asked.pop(key)!r}" for key in [*asked] if key in PARTS]
+            items = ", ".join([repr(asked.pop("transaction")), *parts])
+            arguments.append(f"transaction=pdanon.Transaction({items})")
         arguments += [f"{key}={value!r}" for key, value in asked.items()]
         return f"pdanon.{self.name}({', '.join(filter(None, arguments))})"
 
@@ -100,7 +104,7 @@ class Case:
 def can_be_refined(result):
     promise = result.guarantee
     if isinstance(promise, pdanon.KKm):
-        return promise.columns is None and result.parameters["transaction"] != "lra"
+        return promise.columns is None and result.parameters["transaction"].algorithm != "lra"
     return isinstance(promise, (pdanon.KmAnonymity, pdanon.TransactionalK, pdanon.PrivacyConstraints))
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
+from pdanon import Transaction
 from pdanon.algorithms import registry
 from pdanon.algorithms.record import OF_LISTS
 
@@ -10,3 +13,13 @@ RELATIONAL = registry.functions("values")
 RT = registry.functions("both")
 FORMATIONS = {name: each.form for name, each in registry.ALGORITHMS.items() if each.form}
 TRANSACTION_ALGORITHMS = [name for name, each in registry.ALGORITHMS.items() if each.nodes or each.sets]
+PARTS = {each.name for each in fields(Transaction)} - {"algorithm"}
+
+
+def gathered(asked):
+    """What is asked of an algorithm for both, with all that is said of the items as one value."""
+    rest = {key: value for key, value in asked.items() if key not in PARTS}
+    if len(rest) < len(asked):
+        parts = {key: value for key, value in asked.items() if key in PARTS}
+        rest["transaction"] = Transaction(rest.get("transaction", "pcta"), **parts)
+    return rest

@@ -20,7 +20,8 @@ ABOVE = {"a": {"a", "A", "*"}, "b": {"b", "A", "*"}, "c": {"c", "B", "*"}, "d": 
 K, M = 2, 2
 SETS = {"k": K, "m": M, "utility": [["a", "b"], ["c"], ["d"]], "max_suppressed": 1.0}
 CUTS = {"k": K, "m": M, "hierarchy": TREE}
-CLASSES = {"k": K, "m": M, "quasi": ["s"], "transaction": "apriori", "hierarchy": TREE}
+CLASSES = {"k": K, "m": M, "quasi": ["s"]}
+CLASSES["transaction"] = pdanon.Transaction("apriori", hierarchy=TREE)
 GLOBAL = {
     "coat": SETS,
     "coherence": {"h": 1, "k": K, "p": M, "private": []},
@@ -126,7 +127,7 @@ def test_one_row_is_not_released_however_much_is_suppressed(name, protected):
 def test_a_column_that_loses_nothing_keeps_its_missing_rows():
     """Of two list columns, one loses an item, and only its missing rows become empty."""
     frame = pd.DataFrame({"s": "x", "one": [["c"], [], None, []], "two": [["a"], ["a"], ["a"], None]})
-    asked = {"k": 2, "m": 2, "quasi": ["s"], "transaction": "pcta", "columns": ["one", "two"]}
+    asked = {"k": 2, "m": 2, "quasi": ["s"], "transaction": pdanon.Transaction(columns=["one", "two"])}
     released = frame.txanon.rfirst(**asked).frame
     assert released["one"].tolist() == [[], [], [], []]
     assert pa.chunked_array(released["two"]).to_pylist() == [["a"], ["a"], ["a"], None]

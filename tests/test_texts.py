@@ -104,8 +104,8 @@ def test_space_with_quasi_identifiers(name):
     def work(item):
         frame = with_long(item)
         others = {"*": [f"i{number}" for number in range(1, 50)]}
-        asked = {"transaction": "apriori", "hierarchy": others, "sensitive": [item], "l": 2}
-        RT[name](frame, k=2, m=1, quasi=["age"], **asked, **OWN[name])
+        hidden = pdanon.Transaction("apriori", hierarchy=others, sensitive=[item], l=2)
+        RT[name](frame, k=2, m=1, quasi=["age"], transaction=hidden, **OWN[name])
 
     assert_narrow(work)
 
@@ -139,9 +139,9 @@ def test_sensitive_items_that_differ_in_a_nul():
 @pytest.mark.parametrize("name", RT)
 def test_a_release_does_not_take_an_item_for_another(name):
     frame = frame_of([["a"], ["b"], ["b"], ["b"]]).assign(sex="x")
-    asked = {"transaction": "apriori", "hierarchy": {"*": ["a", "b"]}, "sensitive": ["a\0"], "l": 2}
+    hidden = pdanon.Transaction("apriori", hierarchy={"*": ["a", "b"]}, sensitive=["a\0"], l=2)
     with pytest.raises(ParameterError, match="does not occur"):
-        RT[name](frame, k=2, m=1, quasi=["sex"], **asked, **OWN[name])
+        RT[name](frame, k=2, m=1, quasi=["sex"], transaction=hidden, **OWN[name])
 
 
 def test_quasi_identifiers_that_differ_in_a_nul():

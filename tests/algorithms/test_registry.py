@@ -137,9 +137,8 @@ def test_clusters_of_rows_are_anonymized_by_it(added, options, labels):
     added(Algorithm(boxes, (KAnonymity,), recodes="values", form=cut_boxes))
     frame = FRAME.assign(age=range(len(FRAME)))
     result = frame.txanon.rfirst(
-        **{"k": 3, "m": 2, "quasi": ["age"], "cluster": "boxes", "transaction": "rare_first"},
-        hierarchy=2,
-        options=options,
+        **{"k": 3, "m": 2, "quasi": ["age"], "cluster": "boxes"},
+        transaction=pdanon.Transaction("rare_first", hierarchy=2, options=options),
     )
     assert type(result.guarantee) is KKm
     assert result.mapping["generalized"].nunique() == labels

@@ -98,8 +98,8 @@ def test_one_in_more_rows_than_there_are_is_none(diversity):
     frame = pd.DataFrame({"age": 1, "items": pd.Series(rows, dtype=object)})
     guarantee = KLm(2, diversity, 2, ["age"], ["s"])
     assert frame.txanon.audit(guarantee).rows_at_risk == 5
-    asked = {"quasi": ["age"], "transaction": "apriori", "hierarchy": {"*": ["a"]}, "sensitive": ["s"]}
-    released = frame.txanon.rfirst(k=2, l=diversity, random_state=0, **asked)
+    hidden = pdanon.Transaction("apriori", hierarchy={"*": ["a"]}, sensitive=["s"], l=diversity)
+    released = frame.txanon.rfirst(k=2, quasi=["age"], random_state=0, transaction=hidden)
     assert not any("s" in row for row in released.frame["items"])
     assert released.frame.txanon.audit(released.guarantee).holds
     assert released.frame.txanon.audit(guarantee.with_mapping(released.mapping)).holds

@@ -166,8 +166,8 @@ def test_a_label_that_a_row_repeats_shares_nothing_with_itself():
 def test_a_release_knows_what_it_left_out(name):
     """All rows of one class have the first item, so it cannot be shown; the second is in one of four."""
     frame = people(*[[SECRET, "t"]] * 3, [SECRET, "t", "gout"])
-    asked = {"transaction": "apriori", "hierarchy": {"*": ["t", "u"]}, "sensitive": [SECRET, "gout"], "l": 2}
-    result = RT[name](frame, k=2, m=1, quasi=["sex"], **asked, **OWN[name])
+    hidden = pdanon.Transaction("apriori", hierarchy={"*": ["t", "u"]}, sensitive=[SECRET, "gout"], l=2)
+    result = RT[name](frame, k=2, m=1, quasi=["sex"], transaction=hidden, **OWN[name])
     assert [*map(set, result.frame["items"])] == [{"t"}] * 3 + [{"t", "gout"}]
     assert SECRET not in repr(result.guarantee)
     assert result.guarantee == KLm(2, 2, 1, ["sex"], [SECRET, "gout"])

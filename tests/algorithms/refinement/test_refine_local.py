@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
+from families import gathered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import itemsets as naive
@@ -19,7 +20,7 @@ from naive.groups import lcg
 from naive.refine import Released, ReleasedSets
 
 import pdanon
-from pdanon import ParameterError
+from pdanon import ParameterError, Transaction
 
 RUNS = {
     "rum_bound": {"delta": 1.0, "merge": "T", "random_state": 0},
@@ -49,7 +50,7 @@ def results(draw, transactions, knowledge=(1, 2, 3, None)):
     if transaction not in ("pcta", "upcta"):
         asked["hierarchy"] = hierarchy_of(tree)
     frame = frame_with(rows, ages)
-    return tree, rows, frame, getattr(pdanon, name)(frame, **asked)
+    return tree, rows, frame, getattr(pdanon, name)(frame, **gathered(asked))
 
 
 def check(sample, loss, released):
@@ -95,7 +96,7 @@ def test_cuts_of_classes(sample, loss):
 def test_sets_of_classes(sample, loss):
     after = check(sample, loss, ReleasedSets)
     least = after.cost(after.became)
-    utility = sample[3].parameters["transaction"] == "upcta"
+    utility = sample[3].parameters["transaction"].algorithm == "upcta"
     for other in after.neighbours(OPTIONS["upcta"]["utility"] if utility else ["abcdef"]):
         assert after.m not in (1, 2) or after.cost(other) >= least or not after.is_safe(other)
 
@@ -113,7 +114,7 @@ def test_results_of_other_frames_are_refused():
     rows = [frozenset(row) for row in [{"a"}, {"a", "b"}, {"b"}, {"a", "b"}, {"c"}, {"c"}]]
     ages = [20, 20, 21, 21, 22, 22]
     frame = frame_with(rows, ages)
-    for asked in ({}, {"transaction": "apriori", "hierarchy": 2}):
+    for asked in ({}, {"transaction": Transaction("apriori", hierarchy=2)}):
         result = pdanon.rfirst(frame, k=2, quasi=["age"], **asked)
         others = {
             "rows": frame.head(4),
@@ -133,13 +134,12 @@ def test_classes_that_cannot_be_refined():
     rows = [frozenset(row) for row in [{"a"}, {"a", "b"}, {"b"}, {"a", "b"}]]
     frame = frame_with(rows, [20, 20, 21, 21]).assign(more=[["x"]] * 4)
     wrong = {
-        "several list columns": pdanon.rfirst(frame, k=2, quasi=["age"], columns=["items", "more"]),
-        "recoded by lra": pdanon.rfirst(frame, "items", k=2, quasi=["age"], transaction="lra", hierarchy=2),
-        "with this guarantee": pdanon.rfirst(
-            frame, "items", k=2, quasi=["age"], transaction="apriori", hierarchy=2, sensitive=["b"], l=2
-        ),
+        "several list columns": (None, Transaction(columns=["items", "more"])),
+        "recoded by lra": ("items", Transaction("lra", hierarchy=2)),
+        "with this guarantee": ("items", Transaction("apriori", hierarchy=2, sensitive=["b"], l=2)),
     }
-    for message, result in wrong.items():
+    for message, (column, items) in wrong.items():
+        result = pdanon.rfirst(frame, column, k=2, quasi=["age"], transaction=items)
         with pytest.raises(ParameterError, match=message) as caught:
             pdanon.refine(frame, result)
         assert "hint" in str(caught.value)

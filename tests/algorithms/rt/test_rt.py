@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, rows_of
-from families import FORMATIONS, RT, TRANSACTION_ALGORITHMS
+from families import FORMATIONS, RT, TRANSACTION_ALGORITHMS, gathered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import rt as naive
@@ -44,7 +44,7 @@ algorithms = pytest.mark.parametrize("name", RT)
 
 def run(name, frame, **asked):
     arguments = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}} | OWN[name]
-    return RT[name](frame, **(arguments | asked))
+    return RT[name](frame, **gathered(arguments | asked))
 
 
 def datasets(least=3, most=9, items="uvwxyz"):
@@ -132,7 +132,7 @@ def assert_truthful(frame, result):
         assert all(shown & {*labels} or None in labels for labels in options)
         assert all(any(label in labels for labels in options) for label in shown)
         assert all(any(stands_for(label, item) for item in held) for label in shown)
-        assert result.parameters["transaction"] == "lra" or all(len(labels) == 1 for labels in options)
+        assert result.parameters["transaction"].algorithm == "lra" or all(len(labels) == 1 for labels in options)
     held = Counter((group, item) for group, row in zip(groups, rows_of(frame), strict=True) for item in row)
     assert supports == held
 
@@ -351,8 +351,8 @@ def test_items_in_fewer_than_k_rows_of_a_class_are_suppressed():
 
 def test_items_in_k_rows_of_a_class_stay_beside_a_sensitive_one():
     frame = frame_of([["u"], ["u"], ["s"], []]).assign(age=1)
-    asked = {"sensitive": ["s"], "l": 2, "transaction": "apriori", "hierarchy": {"all": ["u", "v"]}}
-    result = pdanon.rfirst(frame, k=2, quasi=["age"], cluster="mondrian", **asked)
+    hidden = pdanon.Transaction("apriori", hierarchy={"all": ["u", "v"]}, sensitive=["s"], l=2)
+    result = pdanon.rfirst(frame, k=2, quasi=["age"], cluster="mondrian", transaction=hidden)
     assert rows_of(result.frame) == [{"u"}, {"u"}, {"s"}, set()]
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from conftest import SECRET, rows_of
 from executors import LastFirst
-from families import TRANSACTION_ALGORITHMS
+from families import TRANSACTION_ALGORITHMS, gathered
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import rt as naive
@@ -39,10 +39,10 @@ from test_rt import (
 )
 
 import pdanon
-from pdanon import InfeasibleError, KKm, KLm, ParameterError
+from pdanon import InfeasibleError, KKm, KLm, ParameterError, Transaction
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.quasi import QuasiTable
-from pdanon.algorithms.rt.release import Dataset
+from pdanon.algorithms.rt.dataset import Dataset
 
 KINDS = ["range", "set", WORLD]
 ASKED = {"k": 2, "m": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}, "random_state": 0}
@@ -50,7 +50,7 @@ merges = st.sampled_from(["R", "T", "RT"])
 
 
 def run(frame, **asked):
-    return pdanon.rum_bound(frame, **(ASKED | {"delta": 1.0} | asked))
+    return pdanon.rum_bound(frame, **gathered(ASKED | {"delta": 1.0} | asked))
 
 
 def assert_equal(result, other):
@@ -179,8 +179,7 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
 
 def encoding(**asked):
     asked = {key: value for key, value in ASKED.items() if key != "random_state"} | asked
-    rest = ("columns", "sensitive", "l", "hierarchy", "options")
-    return {"transaction": "pcta"} | dict.fromkeys(rest) | asked
+    return {"transaction": Transaction()} | asked
 
 
 def test_one_block_is_the_whole():
@@ -195,7 +194,8 @@ def test_one_block_is_the_whole():
 def test_a_block_can_be_sent(transaction):
     """What another process would make of it is the same, whatever anonymizes the items."""
     hierarchy = ITEMS if transaction in CUTTING else None
-    asked = encoding(transaction=transaction, hierarchy=hierarchy, options=OPTIONS.get(transaction))
+    items = Transaction(transaction, hierarchy=hierarchy, options=OPTIONS.get(transaction))
+    asked = encoding(transaction=items)
     block = Dataset.of(many_rows(), None, **asked).whole.take(np.arange(3, 40))
     groups = np.arange(37) // 6
     here = block.protect(groups, lambda done: None)
@@ -291,7 +291,8 @@ import pdanon
 from test_rt import many_rows
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # not ignored, whoever runs the tests
-    asked = {"k": 2, "m": 2, "quasi": ["age", "city", "region"], "order": "tum", "delta": 1}
+    asked = {"k": 2, "m": 2, "quasi": ["age", "city", "region"], "delta": 1}
+    asked["transaction"] = pdanon.Transaction("pcta", order="tum")
     pdanon.rum_bound(many_rows(20_000), **asked, block_rows=5000, n_jobs=2, progress=True)
 """
 

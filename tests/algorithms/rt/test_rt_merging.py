@@ -16,7 +16,7 @@ from naive.relational import Table
 import pdanon
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
-from pdanon.algorithms.rt.release import Dataset
+from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.rum_bound import _merge
 from pdanon.itemsets.codes import Itemsets
 
@@ -101,8 +101,8 @@ def test_published_releases(figure):
 
 def test_published_items_of_one_class():
     """Figure 2b: in the blocks of its sets, no set has to be smaller."""
-    blocks = {"utility": [list("ABCD"), ["E"], ["F"]]}
-    result = pdanon.tfirst(protected(), **ASKED, parts=1, transaction="upcta", options=blocks)
+    blocks = pdanon.Transaction("upcta", options={"utility": [list("ABCD"), ["E"], ["F"]]})
+    result = pdanon.tfirst(protected(), **ASKED, parts=1, transaction=blocks)
     became = {"A": "(A,B,C,D)", "B": "(A,B,C,D)", "C": "(A,B,C,D)", "D": "(A,B,C,D)", "E": "E", "F": "F"}
     assert dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True)) == became
     assert published(result.frame) == [ALL] * 6
@@ -197,9 +197,8 @@ def test_rum_bound_merges_as_the_paper_says(given_rows, merge, percent):
 
 
 def transactions(frame, k, m, tum):
-    asked = {"k": k, "m": m, "quasi": COLUMNS, "hierarchies": {"region": TREE}, "columns": None}
-    asked |= {"sensitive": None, "l": None, "transaction": "pcta", "hierarchy": None, "options": None}
-    return Dataset.of(frame, None, **asked, tum=tum).transactions
+    asked = {"k": k, "m": m, "quasi": COLUMNS, "hierarchies": {"region": TREE}}
+    return Dataset.of(frame, None, **asked, transaction=pdanon.Transaction(tum=tum)).transactions
 
 
 @settings(max_examples=50)
@@ -239,6 +238,7 @@ def test_tum_bound_merges_as_the_paper_says(given_rows, merge, percent, order):
     frame, _, table, items = encoded(rows, clusters)
     pcta = naive.Pcta(items, 2, 2)
     asked = {"k": 2, "quasi": COLUMNS, "hierarchies": {"region": TREE}, "random_state": 1}
+    asked["transaction"] = pdanon.Transaction(order=order)
     start = pdanon.rfirst(frame, m=2, **asked)
     clusters = sorted(
         (np.flatnonzero(start.groups == group).tolist() for group in range(len(start.classes))), key=min
@@ -248,10 +248,10 @@ def test_tum_bound_merges_as_the_paper_says(given_rows, merge, percent, order):
     expected = naive.tum_bound(table, clusters, Fraction(percent, 100) * pcta.most, merge, far, pcta.loss)
     if expected is None:
         with pytest.raises(pdanon.InfeasibleError) as caught:
-            pdanon.tum_bound(frame, delta=share, merge=merge, order=order, **asked)
+            pdanon.tum_bound(frame, delta=share, merge=merge, **asked)
         assert "the least that was reached is" in str(caught.value)
         return
-    result = pdanon.tum_bound(frame, delta=share, merge=merge, order=order, **asked)
+    result = pdanon.tum_bound(frame, delta=share, merge=merge, **asked)
     groups = result.groups.tolist()
     members = [[row for row, own in enumerate(groups) if own == group] for group in sorted({*groups})]
     assert members == expected

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of
-from families import RT
+from families import RT, gathered
 
 import pdanon
 from pdanon import ColumnError, HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
@@ -31,7 +31,7 @@ def frame(**columns):
 
 def run(name, table=None, **asked):
     arguments = {"k": 2, "m": 2, "quasi": ["age", "city"]} | OWN[name] | asked
-    return RT[name](frame() if table is None else table, **arguments)
+    return RT[name](frame() if table is None else table, **gathered(arguments))
 
 
 def refused(name, error, table=None, **asked):
