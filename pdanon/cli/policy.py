@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
-from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.cli.roles import Roles
 from pdanon.cli.toml import NESTED, OUTPUTS, check_comparison, each_changed, read_toml
 from pdanon.errors import ColumnError, ParameterError
@@ -349,7 +349,7 @@ def _transaction(said: Any) -> Transaction:
     known = [each.name for each in fields(Transaction)]
     for key in _table(said):
         check_known(key, known, "key of what is done to the items", where="transaction")
-    return Transaction(**said) if isinstance(said, Mapping) else Transaction.of(said)
+    return Transaction(**said) if isinstance(said, Mapping) else as_transaction(said)
 
 
 def _check_transaction(given: Mapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.rt.blocks import check_cluster
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
@@ -109,7 +109,7 @@ def rfirst(
     3  [39, 40]  ['(cold,flu)']
     """
     check_cluster(cluster)
-    transaction = Transaction.of(transaction)
+    transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     asked["transaction"] = transaction
     data = Dataset.of(frame, column, **asked)

@@ -21,7 +21,7 @@ from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.blocks import Block, check_cluster
 from pdanon.algorithms.rt.dataset import Dataset, at_least
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
-from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.algorithms.workers import check_jobs, sharing
 from pdanon.errors import InfeasibleError
@@ -155,7 +155,7 @@ def rum_bound(
     bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_cluster(cluster)
-    transaction = Transaction.of(transaction)
+    transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     asked["transaction"] = transaction
     data = Dataset.of(frame, column, **asked)

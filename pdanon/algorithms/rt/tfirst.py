@@ -16,7 +16,7 @@ from pdanon.algorithms.items.lra import alike_blocks
 from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
@@ -106,7 +106,7 @@ def tfirst(
     3  [19, 40]  ['cold' 'flu']
     """
     check_parts(parts)
-    transaction = Transaction.of(transaction)
+    transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     asked["transaction"] = transaction
     data = Dataset.of(frame, column, **asked)

@@ -17,7 +17,7 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import quasi_labels
 from pdanon.itemsets.values import check_count, check_known, shown
 
-__all__ = ["Transaction", "said"]
+__all__ = ["Transaction", "as_transaction", "said"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,11 +105,6 @@ class Transaction:
         if self.sensitive is not None or self.l is not None:
             self._check_diversity()
 
-    @classmethod
-    def of(cls, value: str | Transaction) -> Transaction:
-        """What a name stands for; a value as it is."""
-        return value if isinstance(value, cls) else cls(value)  # type: ignore[arg-type]
-
     def __repr__(self) -> str:
         parts = (f"{name}={_shown(name, value)}" for name, value in said(self).items())
         return f"Transaction({', '.join([repr(self.algorithm), *parts])})"
@@ -127,6 +122,11 @@ class Transaction:
             raise ParameterError(problem, where="transaction", got=self.algorithm, hint=hint)
         object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))
+
+
+def as_transaction(value: str | Transaction) -> Transaction:
+    """What a name stands for; a value as it is."""
+    return value if isinstance(value, Transaction) else Transaction(value)
 
 
 def said(transaction: Transaction) -> dict[str, Any]:

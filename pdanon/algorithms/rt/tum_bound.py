@@ -18,7 +18,7 @@ from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.rt.blocks import check_cluster
 from pdanon.algorithms.rt.dataset import Dataset, at_least
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
-from pdanon.algorithms.rt.transaction import Transaction
+from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
@@ -132,7 +132,7 @@ def tum_bound(
     bound = check_share(delta, "delta")
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_cluster(cluster)
-    transaction = Transaction.of(transaction)
+    transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     asked["transaction"] = transaction
     data = Dataset.of(frame, column, **asked)

@@ -132,7 +132,9 @@ def assert_truthful(frame, result):
         assert all(shown & {*labels} or None in labels for labels in options)
         assert all(any(label in labels for labels in options) for label in shown)
         assert all(any(stands_for(label, item) for item in held) for label in shown)
-        assert result.parameters["transaction"].algorithm == "lra" or all(len(labels) == 1 for labels in options)
+        assert result.parameters["transaction"].algorithm == "lra" or all(
+            len(labels) == 1 for labels in options
+        )
     held = Counter((group, item) for group, row in zip(groups, rows_of(frame), strict=True) for item in row)
     assert supports == held
 

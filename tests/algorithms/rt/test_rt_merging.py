@@ -15,8 +15,8 @@ from naive.relational import Table
 
 import pdanon
 from pdanon.algorithms.relational.quasi import QuasiTable
-from pdanon.algorithms.rt.merging import Merging, candidates, distances
 from pdanon.algorithms.rt.dataset import Dataset
+from pdanon.algorithms.rt.merging import Merging, candidates, distances
 from pdanon.algorithms.rt.rum_bound import _merge
 from pdanon.itemsets.codes import Itemsets
 
