@@ -15,7 +15,7 @@ from pdanon import KAnonymity, KKm, KmAnonymity, ParameterError, Policy
 from pdanon.accessors import TxanonAccessor
 from pdanon.algorithms.choice import steps
 from pdanon.algorithms.record import Algorithm, Way
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, register
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of, register
 from pdanon.algorithms.relational.mondrian import cut_boxes
 
 ROWS = ["ab", "abc", "abc", "bc", "cd", "abd"]
@@ -187,6 +187,12 @@ def test_bad_records_are_refused(record, message):
     with pytest.raises(ParameterError, match=message):
         register(record)
     assert before == ALGORITHMS
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_parameters_are_few(name):
+    """Beside the frame and the column; what belongs together is one value."""
+    assert len(parameters_of(algorithm(name))) <= 12
 
 
 def test_what_is_registered_is_what_is_public():
