@@ -226,14 +226,14 @@ class Tree:
 
     def lost(self, lines: Codes) -> Numbers:
         """What is lost by the lowest node above the values of each line."""
-        return self.taxonomy.penalties[self._covers(lines.min(axis=1), lines.max(axis=1))]
+        return self.taxonomy.penalties[self._digests(lines.min(axis=1), lines.max(axis=1))]
 
     def widened(self, codes: Codes) -> Numbers:
         """What is lost by the lowest node above some values and one more, for each value."""
         tree, leaves, penalties = self._parts
         low, high = np.array([codes.min()]), np.array([codes.max()])
         result = np.empty(self.n_values, np.int64)
-        for node in tree.ancestors_of(int(self._covers(low, high)[0]))[::-1].tolist():
+        for node in tree.ancestors_of(int(self._digests(low, high)[0]))[::-1].tolist():
             first, last = np.searchsorted(leaves, [node, node + tree.size[node]])
             result[first:last] = penalties[node]
         return result
@@ -241,7 +241,7 @@ class Tree:
     def split(self, codes: Codes) -> Numbers | None:
         """Cut into the children of the lowest node above the values."""
         tree, leaves, _ = self._parts
-        node = int(self._covers(np.array([codes.min()]), np.array([codes.max()]))[0])
+        node = int(self._digests(np.array([codes.min()]), np.array([codes.max()]))[0])
         if codes.min() == codes.max():
             return None
         children = np.searchsorted(tree.children(node), leaves[codes], side="right")
@@ -249,7 +249,7 @@ class Tree:
 
     def generalize(self, classes: Numbers, codes: Codes, n_classes: int) -> Cells:
         """Publish each class as the lowest node above its values."""
-        return self._publish(self._covers(*_bounds(classes, codes, n_classes)))
+        return self._publish(self._digests(*_bounds(classes, codes, n_classes)))
 
     def recode(self, groups: Numbers) -> Cells:
         """Publish each value as its node."""
@@ -269,7 +269,7 @@ class Tree:
     def _parts(self) -> tuple[Hierarchy, Numbers, Numbers]:
         return self.taxonomy.hierarchy, self.taxonomy.leaves, self.taxonomy.penalties
 
-    def _covers(self, low: Numbers, high: Numbers) -> Numbers:
+    def _digests(self, low: Numbers, high: Numbers) -> Numbers:
         """Lowest common ancestors: in pre-order, the one of the first and the last leaf covers all."""
         tree, leaves, _ = self._parts
         nodes, last = leaves[low], leaves[high]

@@ -14,9 +14,9 @@ import pandas as pd
 
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.relational.covers import Covers, numbered
+from pdanon.algorithms.relational.digests import Digests, numbered
+from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.relational.release import form
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
@@ -106,11 +106,11 @@ def form_clusters(
         clusters.append(left[chosen])
         left = np.delete(left, chosen)
         report(1)
-    covers, groups = Covers(table, clusters), numbered(clusters, table.n_rows)
+    digests, groups = Digests(table, clusters), numbered(clusters, table.n_rows)
     for row in left.tolist():
         values = [each.codes[row : row + 1] for each in table.attributes]
-        nearest = int(np.argmin(covers.losses_with(values)))
-        covers.add(nearest, values)
+        nearest = int(np.argmin(digests.losses_with(values)))
+        digests.add(nearest, values)
         groups[row] = nearest
     return Classes.of_members(table, groups)
 

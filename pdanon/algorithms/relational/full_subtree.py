@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.relational.attributes import Numbers, Taxonomy
+from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, least_class, sums
-from pdanon.algorithms.relational.release import form
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes

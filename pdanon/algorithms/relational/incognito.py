@@ -15,8 +15,8 @@ import pandas as pd
 
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers
+from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, least_class
-from pdanon.algorithms.relational.release import form
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.record import Algorithm, Way
-from pdanon.algorithms.relational.covers import Covers, numbered
+from pdanon.algorithms.relational.digests import Digests, numbered
+from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.relational.release import form
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
@@ -115,12 +115,12 @@ def grow_members(
         if len(left):
             place = int(np.argmax(measured.widened(members[:1], left)))
         report(1)
-    covers = Covers(measured, clusters)
+    digests = Digests(measured, clusters)
     groups, sizes = numbered(clusters, table.n_rows), np.array([len(rows) for rows in clusters])
     for row in left.tolist():
         values = [each.codes[row : row + 1] for each in measured.attributes]
-        chosen = int(np.argmin((sizes + 1) * covers.losses_with(values) - sizes * covers.losses))
-        covers.add(chosen, values)
+        chosen = int(np.argmin((sizes + 1) * digests.losses_with(values) - sizes * digests.losses))
+        digests.add(chosen, values)
         groups[row] = chosen
         sizes[chosen] += 1
     return Classes.of_members(table, groups)

@@ -13,8 +13,8 @@ import pandas as pd
 
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.relational.release import form
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized

@@ -14,8 +14,8 @@ import pandas as pd
 
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges
+from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
-from pdanon.algorithms.relational.release import form
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes

@@ -11,8 +11,8 @@ import pandas as pd
 
 from pdanon.algorithms.items.apriori import covering
 from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.relational.publishing import class_table, with_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.relational.release import class_table, with_classes
 from pdanon.algorithms.rt.blocks import Block
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide, by_cuts, by_diverse_cuts, by_sets
@@ -180,21 +180,21 @@ def _side(
 ) -> tuple[TransactionSide, list[Hierarchy] | None]:
     """The transactions of list columns, how they are anonymized, and the hierarchies of their items."""
     itemsets, column_of = beside(columns)
-    task = transaction, itemsets, guarantee.k, guarantee.m
+    asked = transaction, itemsets, guarantee.k, guarantee.m
     source: Any = transaction.hierarchy
     if isinstance(guarantee, KLm):
         hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
         tree, leaves = covering(source, itemsets.texts(), hidden)
         diversity = min(guarantee.l, itemsets.n_rows + 1)  # as in the audit: products must not overflow
-        return by_diverse_cuts(*task, tree, leaves, hidden, diversity), [tree]
+        return by_diverse_cuts(*asked, tree, leaves, hidden, diversity), [tree]
     if source is None:
-        return by_sets(*task, column_of if len(columns) > 1 else None), None
+        return by_sets(*asked, column_of if len(columns) > 1 else None), None
     sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
     texts = [each.texts() for each in columns]
-    covers = [Hierarchy.of(each, own).cover(own) for each, own in zip(sources, texts, strict=True)]
-    trees = [tree for tree, _ in covers]
-    tree, leaves = _joint(trees, [nodes for _, nodes in covers])
-    return by_cuts(*task, tree, leaves, len(columns) > 1), trees
+    found = [Hierarchy.of(each, own).cover(own) for each, own in zip(sources, texts, strict=True)]
+    trees = [tree for tree, _ in found]
+    tree, leaves = _joint(trees, [leaves for _, leaves in found])
+    return by_cuts(*asked, tree, leaves, len(columns) > 1), trees
 
 
 def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.relational.covers import Covers, numbered
+from pdanon.algorithms.relational.digests import Digests, numbered
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Itemsets
@@ -50,8 +50,8 @@ class Merging:
         self.rows = np.split(order, np.cumsum(np.bincount(groups))[:-1]) if len(order) else []
         self._table = table
         self._transactions = itemsets.codes, itemsets.offsets
-        self._covers = Covers(table, self.rows)
-        self.losses = self._covers.losses
+        self._digests = Digests(table, self.rows)
+        self.losses = self._digests.losses
         self._distances: NDArray[np.float64] | None = None
 
     def __len__(self) -> int:
@@ -79,7 +79,7 @@ class Merging:
 
     def losses_with(self, seed: int) -> Numbers:
         """What a row loses in the union of a cluster with each cluster."""
-        return self._covers.losses_with(self._covers.of(seed))
+        return self._digests.losses_with(self._digests.of(seed))
 
     def totals_with(self, seed: int, losses: Numbers) -> Numbers:
         """Loss of all rows together after each merge with a cluster, whose unions lose ``losses``."""
@@ -111,8 +111,8 @@ class Merging:
         rows = np.sort(np.concatenate((self.rows[first], self.rows[last])))
         self.rows[first] = rows[np.argsort(-lengths[rows], kind="stable")]
         del self.rows[last]
-        self._covers.add(first, self._covers.of(last))
-        self._covers.remove(last)
+        self._digests.add(first, self._digests.of(last))
+        self._digests.remove(last)
         self.losses = np.delete(self.losses, last)
         self.losses[first] = loss
 

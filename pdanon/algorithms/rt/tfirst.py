@@ -1,4 +1,4 @@
-"""Transactions first: make blocks of rows whose items are alike, and publish what covers the rest.
+"""Transactions first: part the rows so that items of a part are alike, and publish what covers the rest.
 
 Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
 Attributes", ECML PKDD 2013.
@@ -39,7 +39,7 @@ def tfirst(
     transaction: str | Transaction = "pcta",
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize the items in blocks of alike rows first, and then the quasi-identifiers of each block.
+    """Anonymize the items in parts of alike rows first, and then the quasi-identifiers of each part.
 
     Parameters
     ----------
@@ -54,11 +54,11 @@ def tfirst(
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     parts : int
-        Number of blocks of rows, at least 1. There are fewer, if k rows are not left for each.
+        Number of parts of the rows, at least 1. There are fewer, if k rows are not left for each.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
     transaction : str or Transaction
-        What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
+        What is done to the items of a part: the algorithm, any that gives k^m-anonymity, or with more to
         say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
     progress : bool
         Show a progress bar.
@@ -81,11 +81,11 @@ def tfirst(
     -----
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
 
-    The blocks are those of :func:`pdanon.lra`, made without a look at the
-    quasi-identifiers, so that these lose much. In a block with items in fewer than k rows they are
+    The parts are those of :func:`pdanon.lra`, made without a look at the
+    quasi-identifiers, so that these lose much. In a part with items in fewer than k rows they are
     suppressed.
 
-    Cost: that of anonymizing the transactions of each block.
+    Cost: that of anonymizing the transactions of each part.
 
     References
     ----------

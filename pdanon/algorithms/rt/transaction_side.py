@@ -86,7 +86,7 @@ class TransactionSide:
 
     def loss(self, places: Numbers, numbers: Codes) -> float:
         """Loss of some rows together, by what their occurrences become."""
-        covered = self._covered(places, numbers)
+        covered = self._stands_for(places, numbers)
         if self.measure == "ncp":
             return int(covered[(covered > 1) | (numbers < 0)].sum())
         row_of = np.searchsorted(self.itemsets.offsets, places, side="right")
@@ -104,7 +104,7 @@ class TransactionSide:
         most = len(rows) if self.measure == "ul" else self.domain * len(places)
         return Fraction(self.loss(places, numbers)) / max(most, 1)
 
-    def _covered(self, places: Numbers, numbers: Codes) -> NDArray[np.int64]:
+    def _stands_for(self, places: Numbers, numbers: Codes) -> NDArray[np.int64]:
         """How many items what each occurrence becomes stands for; a suppressed one for all."""
         if self.sizes is not None:
             return np.append(self.sizes, self.domain)[numbers]

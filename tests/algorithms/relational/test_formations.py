@@ -15,7 +15,7 @@ from naive import relational as naive
 
 import pdanon
 from pdanon.algorithms.relational.attributes import common_unit, shares
-from pdanon.algorithms.relational.covers import Covers
+from pdanon.algorithms.relational.digests import Digests
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 
 TREE = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
@@ -84,26 +84,26 @@ def test_penalties(table, data):
     names, of_row = np.unique(groups, return_inverse=True)
     members = [np.flatnonzero(of_row == group) for group in range(len(names))]
     everything = np.arange(len(rows))
-    covers = Covers(encoded, members)
+    digests = Digests(encoded, members)
 
     def fractions(losses):
         return [Fraction(loss, encoded.unit) for loss in losses.tolist()]
 
-    assert fractions(covers.losses) == [*map(oracle.penalty, members)]
+    assert fractions(digests.losses) == [*map(oracle.penalty, members)]
     heights = [oracle.penalty(each, heights=True) for each in members]
-    assert fractions(Covers(encoded.by_height(), members).losses) == heights
+    assert fractions(Digests(encoded.by_height(), members).losses) == heights
     assert fractions(encoded.widened(members[0], everything)) == [
         oracle.penalty([*members[0], row]) for row in everything
     ]
     values = [each.codes[:1] for each in encoded.attributes]
-    assert fractions(covers.losses_with(values)) == [oracle.penalty([*each, 0]) for each in members]
-    covers.add(len(members) - 1, values)
+    assert fractions(digests.losses_with(values)) == [oracle.penalty([*each, 0]) for each in members]
+    digests.add(len(members) - 1, values)
     grown = [*members[:-1], np.append(members[-1], 0)]
-    assert fractions(covers.losses) == [*map(oracle.penalty, grown)]
-    covers.add(0, covers.of(len(members) - 1))
-    covers.remove(len(members) - 1)
+    assert fractions(digests.losses) == [*map(oracle.penalty, grown)]
+    digests.add(0, digests.of(len(members) - 1))
+    digests.remove(len(members) - 1)
     merged = [np.concatenate((grown[0], grown[-1])), *grown[1:-1]] if len(grown) > 1 else []
-    assert fractions(covers.losses) == [*map(oracle.penalty, merged)]
+    assert fractions(digests.losses) == [*map(oracle.penalty, merged)]
     classes = Classes.of_members(encoded, groups)
     assert (np.diff(np.unique(classes.of_row, return_index=True)[1]) > 0).all()
     published = oracle.publish(members)
@@ -124,7 +124,7 @@ def test_penalties(table, data):
 def test_equal_sums_of_shares_are_equal(one, other):
     """All of one column is as much as a third of it and two thirds of another: rounded, these are less."""
     table = QuasiTable.of(pd.DataFrame({"a": one, "b": other}), ["a", "b"])
-    assert Covers(table, [np.array([0, 1]), np.array([2, 3])]).losses.tolist() == [table.unit] * 2
+    assert Digests(table, [np.array([0, 1]), np.array([2, 3])]).losses.tolist() == [table.unit] * 2
 
 
 def test_unit_is_a_multiple_of_what_fits():

@@ -1,4 +1,4 @@
-"""What covers each of many groups of rows, kept current as groups grow."""
+"""What says what covers each of many groups of rows: few of its values, kept current as groups grow."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.itemsets.codes import Codes
 
-__all__ = ["Covers", "numbered"]
+__all__ = ["Digests", "numbered"]
 
 
-class Covers:
-    """What covers each group of rows: few of its values, column by column.
+class Digests:
+    """The few values of each group of rows that say what covers it, column by column.
 
     Parameters
     ----------
@@ -53,26 +53,26 @@ class Covers:
     def add(self, group: int, values: Sequence[Codes]) -> None:
         """Let more values, column by column, join a group."""
         for place, (attribute, lines) in enumerate(zip(self._attributes, self._lines, strict=True)):
-            cover = attribute.digest(np.concatenate((lines[group], values[place])))
-            if len(cover) > lines.shape[1]:
-                lines = np.pad(lines, ((0, 0), (0, len(cover) - lines.shape[1])), "edge")
-            lines[group] = np.pad(cover, (0, lines.shape[1] - len(cover)), "edge")
+            digest = attribute.digest(np.concatenate((lines[group], values[place])))
+            if len(digest) > lines.shape[1]:
+                lines = np.pad(lines, ((0, 0), (0, len(digest) - lines.shape[1])), "edge")
+            lines[group] = np.pad(digest, (0, lines.shape[1] - len(digest)), "edge")
             self._lines[place] = lines
 
     def remove(self, group: int) -> None:
         """Forget a group; those after it move up."""
         self._lines = [np.delete(lines, group, axis=0) for lines in self._lines]
 
-    def _lost(self, covers: Iterable[Codes]) -> Numbers:
-        pairs = zip(self._attributes, covers, strict=True)
+    def _lost(self, digests: Iterable[Codes]) -> Numbers:
+        pairs = zip(self._attributes, digests, strict=True)
         losses: Numbers = np.sum([attribute.lost(lines) for attribute, lines in pairs], axis=0)
         return losses
 
 
-def _padded(covers: Sequence[Codes]) -> Codes:
+def _padded(digests: Sequence[Codes]) -> Codes:
     """Values as lines of one length, filled up with their last."""
-    width = max(map(len, covers), default=1)
-    lines = [np.pad(each, (0, width - len(each)), "edge") for each in covers]
+    width = max(map(len, digests), default=1)
+    lines = [np.pad(each, (0, width - len(each)), "edge") for each in digests]
     return np.array(lines, np.int32).reshape(len(lines), width)
 
 
