@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# What these combine is registered, and so listed, before them: items, then quasi-identifiers.
+from pdanon.algorithms import items as _items  # noqa: F401
+from pdanon.algorithms import relational as _relational  # noqa: F401
 from pdanon.algorithms.registry import register
 from pdanon.algorithms.rt import rfirst, rum_bound, tfirst, tum_bound
 
