@@ -20,29 +20,28 @@ import pandas as pd
 import pyarrow as pa
 from dask.dataframe.extensions import register_dataframe_accessor, register_series_accessor
 
-from pdanon.algorithms.decision import SAMPLE, Decision, check_algorithm, decide
+from pdanon import guarantees
+from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.registry import watch
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.fingerprint import rows_fingerprint
-from pdanon.evaluation.metrics.risk import risk as measured_risk
-from pdanon.guarantees import Coherence, KmAnonymity, LmDiversity, PrivacyConstraints, PublicK
-from pdanon.guarantees.private import names_column
-from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.evaluation.metrics.risk import risk_of
+from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.itemsets import partitions
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.collapsed import Collapsed, Reader
-from pdanon.itemsets.columns import find_column, is_list_column, two_columns
+from pdanon.itemsets.columns import find_columns, is_list_column
+from pdanon.itemsets.list_columns import ListColumns, Reader
 from pdanon.itemsets.mapping import apply_mapping as applied_mapping
 from pdanon.itemsets.support import supports
-from pdanon.recoding.release import demand, pass_through
+from pdanon.recoding.release import pass_through
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
 
 _FAN_IN = 8  # parts that are merged at once
-_COUNTED = (KmAnonymity, PrivacyConstraints, LmDiversity, Coherence, PublicK)
 _LISTS_HINT = (
     "Dask turns lists of Python objects into text: make them Arrow lists before, with "
     "pdanon.as_itemsets(...), or read them with pdanon.read_parquet or dtype_backend='pyarrow'"
@@ -53,7 +52,7 @@ class _Seen(NamedTuple):
     """What there is to know of rows that were read again and recoded."""
 
     fingerprint: int  # of the rows that were read
-    published: Any  # what became of them, collapsed
+    published: ListColumns  # what became of them, each distinct transaction once
     others: pd.DataFrame  # the first rows of the columns that pass through
 
 
@@ -163,19 +162,19 @@ def anonymize(
     labels = _list_columns(frame, column, parameters.get("private"))
     counted = _counted(frame, labels)
     expected = rows_fingerprint(counted.columns)
-    decision = decide(counted, algorithm, parameters)
-    del counted
-    released, seen = _recoded(frame, labels, decision)
-    read = seen.compute()
-    if read.published.n_rows != decision.rows:
-        raise partitions.rows_changed(f"{read.published.n_rows} rows instead of {decision.rows}")
+    made = decide(counted, algorithm, parameters)
+    released, seen = _recoded(frame, labels, Recoder.of(made))
+    known = made.mapping, made.guarantee, made.loss, counted.n_rows, dict(made.parameters)
+    result = LazyRelease(released, *known)
+    del counted, made
+    read: _Seen = seen.compute()
+    if read.published.n_rows != result.rows:
+        raise partitions.rows_changed(f"{read.published.n_rows} rows instead of {result.rows}")
     if read.fingerprint != expected:
         raise partitions.rows_changed("other items in the rows")
-    demand(decision.guarantee.audit(read.published))
+    demand_of_rows(result.guarantee, read.published)
     pass_through(read.others, [])
-    return LazyRelease(
-        released, decision.mapping, decision.guarantee, decision.loss, decision.rows, decision.parameters
-    )
+    return result
 
 
 def apply_mapping(
@@ -226,16 +225,16 @@ def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
     ColumnError, ItemsetDtypeError, ParameterError
         If there is nothing to audit, or the guarantee speaks of other columns.
     """
-    if not isinstance(guarantee, _COUNTED):
+    if isinstance(guarantee, type) or not isinstance(guarantee, Recountable):
+        known = [name for name in guarantees.__all__ if hasattr(getattr(guarantees, name), "recount")]
         raise ParameterError(
             "partitions can be audited for a guarantee of items",
             where="guarantee",
             got=getattr(guarantee, "__name__", type(guarantee).__name__),
-            hint=f"one of {', '.join(each.__name__ for each in _COUNTED)}, with its parameters",
+            hint=f"one of {', '.join(known)}, with its parameters",
         )
     labels = _list_columns(frame, column, getattr(guarantee, "private", None))
-    counted: Any = _counted(frame, labels, read=visible)
-    return guarantee.audit(counted)
+    return guarantee.recount(_counted(frame, labels, read=visible))
 
 
 def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:
@@ -259,8 +258,7 @@ def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is not what it should be.
     """
-    counted: Any = _counted(frame, _list_columns(frame, column))
-    return measured_risk(counted, k=k, m=m)
+    return risk_of(_counted(frame, _list_columns(frame, column)).itemsets, k=k, m=m)
 
 
 @register_dataframe_accessor("txanon")
@@ -360,10 +358,9 @@ class ItemsetAccessor:
         pandas.DataFrame
             ``itemset, support``, by size, then by items.
         """
-        counted: Any = self._counted()
-        return KmAnonymity(k, m).audit(counted).threats[["itemset", "support"]]
+        return KmAnonymity(k, m).recount(self._counted()).threats[["itemset", "support"]]
 
-    def _counted(self) -> Collapsed:
+    def _counted(self) -> ListColumns:
         return _counted(self._obj.to_frame("items"), ["items"])
 
 
@@ -387,7 +384,7 @@ def _list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = N
         raise ParameterError("the first argument must be a Dask DataFrame", got=type(frame).__name__)
     meta = frame._meta
     _check_lists(meta)
-    positions = two_columns(meta, column, private) if names_column(private) else (find_column(meta, column),)
+    positions = find_columns(meta, column, private)
     for position in positions:
         _check_lists(meta.iloc[:, [position]])
     return [meta.columns[position] for position in positions]
@@ -395,13 +392,13 @@ def _list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = N
 
 def _counted(
     frame: dd.DataFrame, labels: list[Hashable], *, read: Reader = Itemsets.from_series
-) -> Collapsed:
+) -> ListColumns:
     """The distinct transactions of a frame, on the client."""
     columns = frame[labels]  # of Parquet files no more is read
     kinds, count = partitions.item_types(columns._meta, labels), dask.delayed(partitions.collapse_part)
     parts = enumerate(columns.to_delayed())
     counts = [count(part, labels, kinds, number, read) for number, part in parts]
-    counted: Collapsed = _tree(counts, partitions.merged).compute()
+    counted: ListColumns = _tree(counts, partitions.merged).compute()
     return counted
 
 
@@ -417,9 +414,9 @@ def _first(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([part for part in parts if len(part)] or parts[:1]).head(SAMPLE)
 
 
-def _recoded(frame: dd.DataFrame, labels: list[Hashable], decision: Decision) -> tuple[dd.DataFrame, Any]:
+def _recoded(frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder) -> tuple[dd.DataFrame, Any]:
     """The released frame, and what there is to know of its rows; nothing is computed yet."""
-    became = *decision.labels(), decision.missing_as_empty
+    became = *recoder.labels(), recoder.missing_as_empty
     once = dask.delayed(became, traverse=False)  # in the graph, instead of in each of its tasks
     released = frame.map_partitions(
         partitions.recoded, labels, once, meta=partitions.recoded(frame._meta, labels, became)

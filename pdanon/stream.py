@@ -21,19 +21,18 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.decision import SAMPLE, Decision, check_algorithm, decide
+from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
 from pdanon.errors import FormatError, ParameterError, cause_of, readable
-from pdanon.guarantees.private import names_column
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.io.files import check_name
 from pdanon.io.parquet import list_dtype
 from pdanon.io.tables import write_plain
 from pdanon.io.trees import ParquetTree, is_text, writing
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.collapsed import Collapsed, collapse_columns
+from pdanon.itemsets.list_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import relabelled, relabelled_by_groups
 from pdanon.itemsets.values import check_path
-from pdanon.recoding.release import demand, pass_through
+from pdanon.recoding.release import pass_through
 
 __all__ = ["Streamed", "anonymize"]
 
@@ -173,22 +172,30 @@ def anonymize(
         check_name(path)
     _check_target(released, tree)
     kept = None if mapping is None else _mapping_file(Path(mapping), released, tree)
-    private = parameters.get("private")
     stamps = tree.stamps()
     with _claimed(released):
         with _unchanged(tree, stamps):
-            positions = tree.find_columns(column, private if names_column(private) else None)
+            positions = tree.find_columns(column, parameters.get("private"))
             labels = [tree.schema().names[position] for position in positions]
-            decision = decide(_collapsed(tree, labels), algorithm, parameters)
-        write_mapping = partial(_write_mapping, decision.mapping, kept)
+            paths = (released,) if tree.is_file else tuple(released / name for name in tree.names)
+            result, recoder = _decided(_collapsed(tree, labels), algorithm, parameters, paths)
+        write_mapping = partial(_write_mapping, result.mapping, kept)
         with _appearing(released, write_mapping) as draft, _unchanged(tree, stamps):
-            _recode(tree, draft, positions, decision)
-            written = ParquetTree.find(draft)
-            _audit(_collapsed(written, labels), decision, tree)
-    paths = (released,) if tree.is_file else tuple(released / name for name in tree.names)
-    return Streamed(
-        paths, decision.mapping, decision.guarantee, decision.loss, decision.rows, decision.parameters
-    )
+            _recode(tree, draft, positions, recoder)
+            written = _collapsed(ParquetTree.find(draft), labels)
+            if written.n_rows != result.rows:
+                raise _changed(tree)
+            demand_of_rows(result.guarantee, written)
+    return result
+
+
+def _decided(
+    columns: ListColumns, algorithm: str, parameters: dict[str, Any], paths: tuple[Path, ...]
+) -> tuple[Streamed, Recoder]:
+    """What is known of the release, and what becomes of rows; the distinct ones are let go."""
+    made = decide(columns, algorithm, parameters)
+    known = made.mapping, made.guarantee, made.loss, columns.n_rows, dict(made.parameters)
+    return Streamed(paths, *known), Recoder.of(made)
 
 
 def _check_target(target: Path, tree: ParquetTree) -> None:
@@ -220,7 +227,7 @@ def _mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
     return path
 
 
-def _collapsed(tree: ParquetTree, labels: list[str]) -> Collapsed:
+def _collapsed(tree: ParquetTree, labels: list[str]) -> ListColumns:
     """The distinct rows of the list column, or of it and the private column."""
     return collapse_columns(tree.columns(labels), len(labels))
 
@@ -334,33 +341,33 @@ def _sync(directory: Path) -> None:
         os.close(number)
 
 
-def _publisher(decision: Decision) -> _Publisher:
+def _publisher(recoder: Recoder) -> _Publisher:
     """What makes the released column of a row group, or None if it holds what was not there before."""
-    blocks = decision.blocks
-    if blocks is not None:
+    parts = recoder.parts
+    if parts is not None:
 
-        def published_in_blocks(rows: Itemsets) -> Itemsets | None:
+        def published_in_parts(rows: Itemsets) -> Itemsets | None:
             rows = rows.recode(np.arange(rows.n_items, dtype=np.int32), rows.vocabulary)  # as sets
-            return relabelled_by_groups(rows, blocks.of(rows), blocks.items, decision.mapping)
+            return relabelled_by_groups(rows, parts.of(rows), parts.items, recoder.mapping)
 
-        return published_in_blocks
-    items, labels = decision.labels()
+        return published_in_parts
+    items, labels = recoder.labels()
 
     def published(rows: Itemsets) -> Itemsets | None:
         unknown = items.lookup(rows.vocabulary) < 0  # and a file's dictionary may hold what no row does
         if unknown.any() and unknown[rows.codes].any():
             return None
-        return relabelled(rows, items, labels, missing_as_empty=decision.missing_as_empty)
+        return relabelled(rows, items, labels, missing_as_empty=recoder.missing_as_empty)
 
     return published
 
 
-def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], decision: Decision) -> None:
+def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder: Recoder) -> None:
     """Write each file again with other items, of text or, if they keep it, of their type."""
     position, *hidden = positions
-    published = _publisher(decision)
+    published = _publisher(recoder)
     kinds = {each: tree.item_type(each) for each in positions}
-    if not decision.keeps_type:
+    if not recoder.keeps_type:
         kinds[position] = pa.string()
     looked_at = False
     for name in tree.names:
@@ -392,13 +399,6 @@ def _warn(table: pa.Table, where: str) -> None:
     options = {"types_mapper": list_dtype, "ignore_metadata": True}
     frame = readable(lambda: table.select(others).to_pandas(**options), where, "Parquet")
     pass_through(frame, [])
-
-
-def _audit(written: Collapsed, decision: Decision, tree: ParquetTree) -> None:
-    if written.n_rows != decision.rows:
-        raise _changed(tree)
-    table: Any = written
-    demand(decision.guarantee.audit(table))
 
 
 def _changed(tree: ParquetTree) -> FormatError:

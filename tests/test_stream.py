@@ -18,7 +18,7 @@ from pyarrow import fs
 
 import pdanon
 from pdanon import stream
-from pdanon.algorithms.decision import Decision
+from pdanon.algorithms.engines import Recoder
 from pdanon.errors import (
     ColumnError,
     FormatError,
@@ -31,7 +31,7 @@ from pdanon.errors import (
 from pdanon.io import trees as parquet
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.collapsed import collapse
+from pdanon.itemsets.list_columns import collapse
 
 TREE = 3
 ALGORITHMS = {
@@ -334,9 +334,7 @@ def test_recoding_alone_is_that_of_a_frame(suppressed, tmp_path):
         {"item": "string[pyarrow]", "generalized": "string[pyarrow]"}
     )
     tree = ParquetTree.find(one_file(table, tmp_path))
-    known = mapping, pdanon.KmAnonymity(2, 2), pd.Series(dtype=float), 150, {"algorithm": "pcta"}
-    decision = Decision(*known, missing_as_empty=bool(suppressed))
-    stream._recode(tree, target, (1,), decision)
+    stream._recode(tree, target, (1,), Recoder(mapping, missing_as_empty=bool(suppressed)))
     expected = pdanon.apply_mapping(frame_in_memory(table), mapping)
     assert read(target)["items"].to_pylist() == lists_of(expected)
     assert (None in lists_of(expected)) == (not suppressed)
@@ -398,7 +396,7 @@ def test_collapsing_counts_rows_and_audits_alike(batches):
     assert len(set(sets)) == len(sets)
     for guarantee in (pdanon.KmAnonymity(3, 2), pdanon.KmAnonymity(2, None), pdanon.KmAnonymity(3, 3)):
         one, other = (
-            guarantee.audit(found),
+            guarantee.recount(found),
             guarantee.audit(frame_of(None if row is None else set(row) for row in every)),
         )
         assert one.rows_at_risk == other.rows_at_risk
@@ -412,7 +410,7 @@ def test_weighted_constraints_are_audited_alike():
     for k in (2, 3, 4):
         guarantee = pdanon.PrivacyConstraints([["a", "b"], ["c"]], k)
         expected = guarantee.audit(frame_of([row for batch in batches for row in batch]))
-        assert guarantee.audit(found).rows_at_risk == expected.rows_at_risk
+        assert guarantee.recount(found).rows_at_risk == expected.rows_at_risk
 
 
 def test_a_release_that_fails_its_audit_is_withheld(tmp_path, monkeypatch):

@@ -169,7 +169,7 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
     ("module", "name"),
     [
         ("pdanon.stream", "_recode"),
-        ("pdanon.stream", "_audit"),
+        ("pdanon.stream", "demand_of_rows"),
         ("os", "fsync"),
         ("pdanon.stream", "relabelled"),
         ("pdanon.stream", "_write_mapping"),

@@ -23,7 +23,7 @@ import pdanon.datasets  # noqa: E402
 
 import pdanon  # noqa: E402
 from pdanon import stream  # noqa: E402
-from pdanon.algorithms.decision import Decision  # noqa: E402
+from pdanon.algorithms.engines import Recoder  # noqa: E402
 from pdanon.io.trees import ParquetTree  # noqa: E402
 from tests.benchmarks.measure import fresh_process, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
@@ -53,7 +53,7 @@ def collapsed(source: Path, directory: Path, millions: int) -> Figures:
 
 
 def audit(source: Path, directory: Path, millions: int) -> Figures:
-    found = pdanon.KmAnonymity(5, 2).audit(distinct(source))
+    found = pdanon.KmAnonymity(5, 2).recount(distinct(source))
     return {"at_risk": found.rows_at_risk}
 
 
@@ -61,15 +61,14 @@ def pcta(source: Path, directory: Path, millions: int) -> Figures:
     target = directory / f"pcta{millions}.parquet"
     target.unlink(missing_ok=True)
     result = stream.anonymize(source, target, k=5, m=2)
-    decision = Decision(result.mapping, result.guarantee, result.loss, result.rows, result.parameters)
-    (directory / f"decision{millions}.pickle").write_bytes(pickle.dumps(decision))
+    (directory / f"recoder{millions}.pickle").write_bytes(pickle.dumps(Recoder(result.mapping)))
     return {"bytes": target.stat().st_size, "labels": result.mapping["generalized"].nunique()}
 
 
 def recode(source: Path, directory: Path, millions: int) -> Figures:
     target = directory / f"recoded{millions}.parquet"
-    decision = pickle.loads((directory / f"decision{millions}.pickle").read_bytes())
-    stream._recode(ParquetTree.find(source), target, (1,), decision)
+    recoder = pickle.loads((directory / f"recoder{millions}.pickle").read_bytes())
+    stream._recode(ParquetTree.find(source), target, (1,), recoder)
     return {"bytes": target.stat().st_size}
 
 

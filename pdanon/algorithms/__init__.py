@@ -2,7 +2,7 @@
 
 __all__ = [
     "choice",
-    "decision",
+    "engines",
     "items",
     "progress",
     "record",

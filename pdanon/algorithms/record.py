@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import pandas as pd
 
+from pdanon.algorithms.progress import progress_bar
+from pdanon.guarantees.parameters import Unsaid, lasting
 from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.list_columns import ListColumns
+from pdanon.recoding.decided import Decided
+from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["OF_LISTS", "Algorithm", "Recodes", "Way"]
@@ -59,8 +66,15 @@ class Algorithm:
     recodes : {"items", "rows", "groups", "values", "both"}
         What becomes of a list column: an item is recoded alike in the whole table; or equal rows are; or not
         even these. Or what is recoded instead: values of quasi-identifiers, or both.
+    decide : callable, optional
+        How it decides, if it recodes a list column and nothing else: ``decide(columns, report, **asked)``,
+        with all parameters of the function but the frame, the column and ``progress``.
+    unit : str
+        What ``decide`` reports: the name of a step.
     keeps_type : bool
         Whether items are released as they were or not at all, and not as text.
+    repeats : bool
+        Whether a row is published as a bag, in which a label may be several times.
     nodes : callable, optional
         How it generalizes the items of a cluster of rows: ``nodes(index, tree, leaves, k, m, report,
         **options)``, the node of each occurrence, -1 where it is suppressed. With it, or with ``sets``, it
@@ -79,7 +93,10 @@ class Algorithm:
     function: Callable[..., Anonymized]
     guarantees: tuple[type, ...]
     recodes: Recodes
+    decide: Callable[..., Decided] | None = None
+    unit: str = "steps"
     keeps_type: bool = False
+    repeats: bool = False
     nodes: Callable[..., Codes] | None = None
     sets: Callable[..., Codes] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -90,3 +107,34 @@ class Algorithm:
     def name(self) -> str:
         """The name of the function."""
         return self.function.__name__
+
+    def released(
+        self, frame: pd.DataFrame, column: Hashable | None, progress: bool, **asked: Any
+    ) -> Anonymized:
+        """Release a frame: encode, decide, apply, audit.
+
+        Parameters
+        ----------
+        frame, column, progress
+            Those of the function.
+        **asked
+            Its other parameters.
+        """
+        positions = find_columns(frame, column, asked.get("private"))  # which may name a second one
+        return release(frame, positions, self.decided(ListColumns.of(frame, positions), progress, **asked))
+
+    def decided(self, columns: ListColumns, progress: bool, **asked: Any) -> Decided:
+        """Decide for list columns, wherever their rows are; parameters as those of `released`."""
+        assert self.decide is not None  # the registry has seen to it
+        asked = {name: lasting(value) for name, value in asked.items()}
+        with progress_bar(progress, self.name, self.unit) as report:
+            decided = self.decide(columns, report, **asked)
+        return replace(decided, parameters={"algorithm": self.name, **_recorded(asked, decided)})
+
+
+def _recorded(asked: Mapping[str, Any], decided: Decided) -> dict[str, Any]:
+    """What was asked, numbers as the guarantee read them; without what nobody said and nothing came of."""
+    named = [name for name in ("k", "m", "p") if name in asked]
+    numbers = {name: getattr(decided.guarantee, name, asked[name]) for name in named}
+    known = {**asked, **numbers, **decided.parameters}
+    return {name: value for name, value in known.items() if not isinstance(value, Unsaid)}

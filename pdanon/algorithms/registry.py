@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pdanon import guarantees
-from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.record import OF_LISTS, Algorithm
 from pdanon.errors import ParameterError
 from pdanon.itemsets.values import check_known
 from pdanon.recoding.result import Anonymized
@@ -41,8 +41,8 @@ def register(*records: Algorithm) -> None:
     Raises
     ------
     ParameterError
-        If the name is taken, a guarantee is not one of `pdanon.guarantees`, or the docstring does not
-        describe a parameter.
+        If the name is taken, a guarantee is not one of `pdanon.guarantees`, what recodes a list column has
+        no ``decide``, or the docstring does not describe a parameter.
     """
     for record in records:
         _check(record)
@@ -68,6 +68,9 @@ def _check(record: Algorithm) -> None:
         hint = "one of pdanon.guarantees; a way is to one of those of the algorithm"
         problem = f"{record.name} has an unknown guarantee"
         raise ParameterError(problem, where="guarantees", got=names, hint=hint)
+    if record.recodes in OF_LISTS and record.decide is None:
+        hint = "give the part of it that decides, which rows that are elsewhere need, too"
+        raise ParameterError(f"{record.name} does not say how it decides", where="decide", hint=hint)
     described = _described(record)
     lacking = [name for name in inspect.signature(record.function).parameters if name not in described]
     if lacking and sys.flags.optimize < 2:  # 2 leaves no docstrings

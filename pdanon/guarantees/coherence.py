@@ -18,10 +18,12 @@ import pyarrow as pa
 from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.named import Told, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_share
-from pdanon.guarantees.private import Division, private_items
+from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible, with_first_copies
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.table import ItemsetTable, empty_itemset
 from pdanon.itemsets.values import check_count
 
@@ -123,7 +125,12 @@ class Coherence:
         -----
         Exact. Time grows with the public itemsets of size at most p that k rows hold.
         """
-        parts = Division.of(frame, column, self.private, read=visible)
+        positions = find_columns(frame, column, self.private)
+        return self.recount(ListColumns.of(frame, positions, read=visible))
+
+    def recount(self, columns: ListColumns) -> Audit:
+        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        parts = PublicAndPrivate.of(columns, self.private)
         if self.mapping is None:  # it has one label for an item
             refuse_overlaps(parts.itemsets)
         if isinstance(self.private, pa.Array):
@@ -145,7 +152,7 @@ class Coherence:
         """Whether so many rows with a private item, out of so many, are a breach."""
         return private * self.h.denominator > self.h.numerator * support
 
-    def _table(self, parts: Division, threats: ItemsetTable) -> pd.DataFrame:
+    def _table(self, parts: PublicAndPrivate, threats: ItemsetTable) -> pd.DataFrame:
         """Threats over the public items as a DataFrame."""
         public = np.flatnonzero(~parts.is_private)[: parts.itemsets.n_items]
         vocabulary = parts.itemsets.vocabulary.take(pa.array(public))

@@ -16,7 +16,8 @@ from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible, with_first_copies
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemset
 
@@ -87,7 +88,11 @@ class KmAnonymity:
         Exact. Time grows with the number of itemsets of size at most m whose subsets are all frequent;
         with ``m=None`` with the rows times the support of the rarest item of each.
         """
-        _, itemsets = encoded(frame, column, read=visible)
+        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=visible))
+
+    def recount(self, columns: ListColumns) -> Audit:
+        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        itemsets = columns.itemsets
         if 0 < (few := itemsets.n_present) < self.k:
             return Audit(self, few, lambda: threat_table(itemsets, empty_itemset(few), "rare"))
         index = SupportIndex.of(itemsets)

@@ -23,7 +23,8 @@ from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets, as_itemsets
-from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.table import empty_itemset
 from pdanon.itemsets.values import check_count
 
@@ -140,7 +141,11 @@ class LmDiversity:
         Exact. Time grows with the itemsets of fewer than m known items that more than k/l rows with the same
         sensitive item hold, and with the items that follow each in its rows.
         """
-        _, itemsets = encoded(frame, column, read=visible)
+        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=visible))
+
+    def recount(self, columns: ListColumns) -> Audit:
+        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        itemsets = columns.itemsets
         refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
         if self.mapping is None:  # it has one label for an item
             refuse_overlaps(itemsets)

@@ -18,7 +18,8 @@ from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.parameters import check_k, constraint_list, constraint_table
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets, canonical_rows
-from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.support import SupportIndex
@@ -100,7 +101,11 @@ class PrivacyConstraints:
             If a constraint names an item that neither the mapping nor, without one, the frame knows:
             that it has support 0 would prove nothing.
         """
-        _, published = encoded(frame, column)
+        return self.recount(ListColumns.of(frame, find_columns(frame, column)))
+
+    def recount(self, columns: ListColumns) -> Audit:
+        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        published = columns.itemsets
         # One more item than is published: it is in no row, and stands for labels that no row has.
         index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
         all_images = self._images(published)

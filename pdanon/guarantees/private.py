@@ -1,11 +1,11 @@
-"""Division: transactions whose items are public, what an attacker may know, or private, what to protect.
+"""Transactions whose items are public, what an attacker may know, or private, what to protect.
 
 Private items are some of the list column's own, or all items of a second list column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.bags import first_copies
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets
-from pdanon.itemsets.collapsed import Collapsed, Reader, encoded
-from pdanon.itemsets.columns import two_columns
+from pdanon.itemsets.columns import names_column
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import listed
 
-__all__ = ["Division", "known_items", "listed_items", "names_column", "private_items"]
+__all__ = ["PublicAndPrivate", "known_items", "listed_items", "private_items"]
 
 
 def listed_items(items: Any, name: str) -> pa.Array:
@@ -69,11 +69,6 @@ def private_items(private: Any) -> Any:
     return private if names_column(private) else listed_items(private, "private")
 
 
-def names_column(private: Any) -> bool:
-    """Tell whether ``private=`` is the name of a column, as opposed to items."""
-    return isinstance(private, (str, int)) and not isinstance(private, bool)
-
-
 def known_items(items: pa.Array, itemsets: Itemsets, name: str) -> NDArray[np.bool_]:
     """Which items of a column are listed; refuse listed items that do not occur."""
     codes = itemsets.lookup(items)
@@ -98,75 +93,48 @@ def _distinct(items: Iterable[Any]) -> pa.Array:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Division:
+class PublicAndPrivate:
     """Rows of public and private items, by common numbers.
 
     Parameters
     ----------
-    itemsets : Itemsets
-        The list column that is recoded. Its items have the first numbers.
-    position : int
-        Where it is in the frame.
-    private : Itemsets or None
-        The second list column, all of whose items are private. Its items have the numbers that follow.
-    private_position : int
-        Where it is in the frame; -1 if there is none.
+    columns : ListColumns
+        The list column that is recoded, whose items have the first numbers; and the private column, if there
+        is one, all of whose items are private and have the numbers that follow.
     codes, offsets : ndarray
         Items of each row, of both columns; ascending within a row.
     is_private : ndarray of bool
         By item number.
     """
 
-    itemsets: Itemsets
-    position: int
-    private: Itemsets | None
-    private_position: int
+    columns: ListColumns
     codes: Codes
     offsets: Offsets
     is_private: NDArray[np.bool_]
 
     @classmethod
-    def of(
-        cls,
-        frame: pd.DataFrame,
-        column: Hashable | None,
-        private: Any,
-        *,
-        read: Reader = Itemsets.from_series,
-    ) -> Division:
-        """Divide the items of a frame.
+    def of(cls, columns: ListColumns, private: Any) -> PublicAndPrivate:
+        """Divide the items of a table.
 
         Parameters
         ----------
-        frame : pandas.DataFrame
-            The data.
-        column : hashable or None
-            The list column; None: the only one apart from the private column.
+        columns : ListColumns
+            The list column, and the private column if one is named.
         private : pyarrow.Array or label
             What `private_items` returned.
-        read : callable
-            Encodes a list column; an audit sees copies of a label, which an algorithm does not.
 
         Raises
         ------
         ParameterError
             If private items do not occur, an item is both public and private, or the private column is not
-            there or is the list column itself.
-        ColumnError, ItemsetDtypeError
-            If a column is not what it should be.
+            there.
         """
+        itemsets, hidden = columns.itemsets, columns.private
         if isinstance(private, pa.Array):
-            position, itemsets = encoded(frame, column, read=read)
-            return cls.within(position, itemsets, known_items(private, itemsets, "private"))
-        if isinstance(frame, Collapsed):
-            if frame.private is None:
-                hint = "collapse both columns together"
-                raise ParameterError("the private column was not collapsed", where="private", hint=hint)
-            position, private_position, itemsets, hidden = 0, 1, frame.itemsets, frame.private
-        else:
-            position, private_position = two_columns(frame, column, private)
-            itemsets = read(frame.iloc[:, position])
-            hidden = read(frame.iloc[:, private_position])
+            return cls.within(columns, known_items(private, itemsets, "private"))
+        if hidden is None:
+            hint = "collapse both columns together"
+            raise ParameterError("the private column was not collapsed", where="private", hint=hint)
         both = int((itemsets.lookup(hidden.vocabulary) >= 0).sum())
         if both:
             hint = "name them differently if they are different things; else take them out of one column"
@@ -176,14 +144,19 @@ class Division:
         codes = np.concatenate((itemsets.codes, hidden.codes + np.int32(itemsets.n_items)))[order]
         offsets = itemsets.offsets + hidden.offsets
         is_private = np.arange(itemsets.n_items + hidden.n_items) >= itemsets.n_items
-        return cls(itemsets, position, hidden, private_position, codes, offsets, is_private)
+        return cls(columns, codes, offsets, is_private)
 
     @classmethod
-    def within(cls, position: int, itemsets: Itemsets, is_private: NDArray[np.bool_]) -> Division:
+    def within(cls, columns: ListColumns, is_private: NDArray[np.bool_]) -> PublicAndPrivate:
         """Divide the items of one column."""
-        return cls(itemsets, position, None, -1, itemsets.codes, itemsets.offsets, is_private)
+        return cls(columns, columns.itemsets.codes, columns.itemsets.offsets, is_private)
 
-    def present(self) -> Division:
+    @property
+    def itemsets(self) -> Itemsets:
+        """The list column that is recoded."""
+        return self.columns.itemsets
+
+    def present(self) -> PublicAndPrivate:
         """Only the rows whose list column is not missing."""
         nulls = self.itemsets.nulls
         if not nulls.any():
@@ -191,8 +164,8 @@ class Division:
         lengths = np.diff(self.offsets)
         kept = np.repeat(~nulls, lengths)
         offsets = offsets_of(lengths[~nulls])
-        itemsets = self.itemsets.take(np.flatnonzero(~nulls))
-        return replace(self, itemsets=itemsets, codes=self.codes[kept], offsets=offsets)
+        columns = ListColumns(*(each.take(np.flatnonzero(~nulls)) for each in self.columns.columns))
+        return replace(self, columns=columns, codes=self.codes[kept], offsets=offsets)
 
     @property
     def index(self) -> SupportIndex:

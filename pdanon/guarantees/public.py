@@ -18,7 +18,8 @@ from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.private import listed_items
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import first_copies, visible
-from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenated, empty_itemset
 
@@ -96,7 +97,11 @@ class PublicK:
         ParameterError
             If a public item is a member of a published set.
         """
-        _, itemsets = encoded(frame, column, read=visible)
+        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=visible))
+
+    def recount(self, columns: ListColumns) -> Audit:
+        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        itemsets = columns.itemsets
         refuse_within_labels(itemsets, self.public, "public", self.mapping)
         codes = itemsets.lookup(self.public)
         public = np.zeros(itemsets.n_items, np.bool_)

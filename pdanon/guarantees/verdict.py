@@ -9,7 +9,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 
-__all__ = ["Audit", "Guarantee", "facts"]
+from pdanon.itemsets.list_columns import ListColumns
+
+__all__ = ["Audit", "Guarantee", "Recountable", "facts"]
 
 
 class Audit:
@@ -79,6 +81,14 @@ class Guarantee(Protocol):
 
     def with_mapping(self, mapping: pd.DataFrame) -> Guarantee:
         """The same guarantee, knowing what the original items became, if it speaks of those."""
+
+
+@runtime_checkable
+class Recountable(Guarantee, Protocol):
+    """One that list columns are enough to audit: it is about no other columns, nor the order of labels."""
+
+    def recount(self, columns: ListColumns) -> Audit:
+        """Count list columns, wherever their rows are."""
 
 
 def facts(title: str, pairs: Iterable[tuple[str, str]]) -> str:

@@ -25,7 +25,7 @@ from pdanon.io.listing import Listing, entry_of, is_local, levels, resolve
 from pdanon.io.parquet import list_dtype
 from pdanon.io.rowgroups import leaves_by_column, open_parquet, read_row_group
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, is_list_type, two_columns
+from pdanon.itemsets.columns import find_columns, is_list_type
 
 __all__ = ["ParquetTree", "is_text", "writing"]
 
@@ -139,7 +139,7 @@ class ParquetTree:
         schema, options = self.schema(), {"types_mapper": list_dtype, "ignore_metadata": True}
         path = self.path(self.names[0])
         empty = readable(lambda: schema.empty_table().to_pandas(**options), path, "Parquet")
-        return (find_column(empty, column),) if private is None else two_columns(empty, column, private)
+        return find_columns(empty, column, private)
 
     def item_type(self, position: int) -> pa.DataType:
         """The type that the items of a list column have when they are encoded."""

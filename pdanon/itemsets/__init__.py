@@ -1,7 +1,8 @@
 """A list column as integers, and how many rows hold what."""
 
 from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 
-__all__ = ["ItemsetTable", "Itemsets", "SupportIndex", "as_itemsets"]
+__all__ = ["ItemsetTable", "Itemsets", "ListColumns", "SupportIndex", "as_itemsets"]

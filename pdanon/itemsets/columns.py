@@ -18,6 +18,7 @@ __all__ = [
     "LISTS_HINT",
     "ROW_TYPES",
     "find_column",
+    "find_columns",
     "find_quasi",
     "is_list_column",
     "is_list_type",
@@ -25,8 +26,8 @@ __all__ = [
     "label_position",
     "list_column",
     "may_hold_lists",
+    "names_column",
     "quasi_labels",
-    "two_columns",
     "with_column",
 ]
 
@@ -185,8 +186,19 @@ def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
     return positions
 
 
-def two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable) -> tuple[int, int]:
-    """Find the list column and the private column of a frame: their positions."""
+def names_column(private: Any) -> bool:
+    """Tell whether ``private=`` is the name of a column, as opposed to items."""
+    return isinstance(private, (str, int)) and not isinstance(private, bool)
+
+
+def find_columns(frame: pd.DataFrame, column: Hashable | None = None, private: Any = None) -> tuple[int, ...]:
+    """Find the list column of a frame, and the private column if ``private`` names one: their positions."""
+    if names_column(private):
+        return _two_columns(frame, column, private)
+    return (find_column(frame, column),)
+
+
+def _two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable) -> tuple[int, int]:
     if not isinstance(frame, pd.DataFrame):
         raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
     positions = [i for i, label in enumerate(frame.columns) if label == private]

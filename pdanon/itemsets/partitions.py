@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.collapsed import Collapsed, Reader, collapse_columns
 from pdanon.itemsets.columns import find_column, with_column
+from pdanon.itemsets.list_columns import ListColumns, Reader, collapse_columns
 from pdanon.itemsets.mapping import relabelled
 
 __all__ = ["collapse_part", "item_types", "merged", "recoded", "rows_changed"]
@@ -25,7 +25,7 @@ def item_types(meta: pd.DataFrame, labels: list[Hashable]) -> list[pa.DataType]:
 
 def collapse_part(
     part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int, read: Reader
-) -> Collapsed:
+) -> ListColumns:
     """The distinct transactions of a partition, whose items are to be of known types."""
     pairs = zip(labels, kinds, strict=True)
     return collapse_columns(
@@ -53,7 +53,7 @@ def _encoded(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reade
     return itemsets
 
 
-def merged(parts: list[Collapsed]) -> Collapsed:
+def merged(parts: list[ListColumns]) -> ListColumns:
     """The distinct transactions of some partitions together."""
     return collapse_columns((part.columns for part in parts), len(parts[0].columns))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Hashable, Sequence
 from types import FrameType
 from typing import Any
 
@@ -13,15 +12,14 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import GuaranteeError, IdentifierWarning
-from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.collapsed import Collapsed
 from pdanon.itemsets.columns import is_list_column, with_column
 from pdanon.itemsets.support import SupportIndex
-from pdanon.recoding.recoding import Recoding, mapping_table
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["attempt", "demand", "pass_through", "release"]
+__all__ = ["demand", "pass_through", "release"]
 
 
 _NEARLY_ALL = 0.95
@@ -30,30 +28,18 @@ _NEARLY_ALL = 0.95
 _FEW = 20  # rows; in fewer, any column may differ in each
 
 
-def release(
-    frame: pd.DataFrame,
-    position: int,
-    itemsets: Itemsets,
-    recoding: Recoding,
-    guarantee: Guarantee,
-    parameters: Mapping[str, Any],
-) -> Anonymized:
-    """Build the release, and audit it from scratch before anyone sees it.
+def release(frame: pd.DataFrame, positions: Sequence[int], decided: Decided) -> Anonymized:
+    """Write the rows of a release, and audit it from scratch before anyone sees it.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         The original; it is not modified.
-    position : int
-        Which of its columns is recoded.
-    itemsets : Itemsets
-        That column, encoded.
-    recoding : Recoding
+    positions : sequence of int
+        Where its list column is, which is recoded, and its private column, if there is one, which is built
+        anew.
+    decided : Decided
         What becomes of its items.
-    guarantee : Guarantee
-        What the release must fulfil.
-    parameters : mapping
-        What was asked, for the record.
 
     Returns
     -------
@@ -61,32 +47,42 @@ def release(
 
     Raises
     ------
+    InfeasibleError
+        If there is no more than an attempt, which is then its ``partial``.
     GuaranteeError
         If the release fails its audit. It is withheld.
     """
-    if isinstance(frame, Collapsed):
-        return _decided(frame, itemsets, recoding, guarantee, parameters)
-    result, audit = attempt(frame, position, itemsets, recoding, guarantee, parameters)
+    result, audit = _written(frame, positions, decided)
+    if decided.problem is not None:
+        decided.problem.partial = result
+        raise decided.problem
     demand(audit)
     return result
 
 
-def _decided(
-    transactions: Any,
-    itemsets: Itemsets,
-    recoding: Recoding,
-    guarantee: Guarantee,
-    parameters: Mapping[str, Any],
-) -> Anonymized:
-    """What is known before rows are written; who writes them audits them."""
-    from pdanon.recoding.loss import information_loss
-
-    mapping = mapping_table(itemsets, recoding)
-    loss = information_loss(itemsets, recoding)
-    audited = guarantee.with_mapping(mapping)
-    groups = None if recoding.groups is None else pd.Series(recoding.groups, name="group")
-    transactions = replace(transactions, itemsets=recoding.prepared(itemsets))
-    return Anonymized(transactions, mapping, None, groups, audited, loss, dict(parameters), holds=False)
+def _written(frame: pd.DataFrame, positions: Sequence[int], decided: Decided) -> tuple[Anonymized, Audit]:
+    """The rows and all that is known of them, with the audit's verdict, whatever it is."""
+    position, *hidden = positions
+    released = with_column(frame, position, decided.recoding.apply(decided.columns.itemsets).to_pandas())
+    for place, private in zip(hidden, decided.columns.columns[1:], strict=True):
+        released = with_column(released, place, private.to_pandas())
+    audit = decided.guarantee.audit(released, frame.columns[position])
+    groups = None
+    if decided.recoding.groups is not None:
+        groups = pd.Series(decided.recoding.groups, index=frame.index, name="group")
+    result = Anonymized(
+        released,
+        decided.mapping,
+        None,
+        groups,
+        decided.guarantee,
+        decided.loss,
+        dict(decided.parameters),
+        pass_through(frame, [position]),
+        audit.holds,
+        decided.trace,
+    )
+    return result, audit
 
 
 def demand(audit: Audit) -> None:
@@ -97,32 +93,6 @@ def demand(audit: Audit) -> None:
             got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
             hint="this is a defect of pdanon; please report it with the parameters that were used",
         )
-
-
-def attempt(
-    frame: pd.DataFrame,
-    position: int,
-    itemsets: Itemsets,
-    recoding: Recoding,
-    guarantee: Guarantee,
-    parameters: Mapping[str, Any],
-) -> tuple[Anonymized, Audit]:
-    """As `release`, but with the audit's verdict, whatever it is: for `InfeasibleError.partial`."""
-    from pdanon.recoding.loss import information_loss
-
-    released = with_column(frame, position, recoding.apply(itemsets).to_pandas())
-    mapping = mapping_table(itemsets, recoding)
-    audited = guarantee.with_mapping(mapping)
-    audit = audited.audit(released, frame.columns[position])
-    loss = information_loss(itemsets, recoding)
-    groups = None
-    if recoding.groups is not None:
-        groups = pd.Series(recoding.groups, index=frame.index, name="group")
-    unchanged = pass_through(frame, [position])
-    result = Anonymized(
-        released, mapping, None, groups, audited, loss, dict(parameters), unchanged, audit.holds
-    )
-    return result, audit
 
 
 def pass_through(frame: pd.DataFrame, recoded: Collection[int]) -> tuple[Hashable, ...]:

@@ -17,12 +17,15 @@ from pdanon.algorithms.choice import steps
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of, register
 from pdanon.algorithms.relational.mondrian import cut_boxes
+from pdanon.algorithms.states.clusters import Clusters
+from pdanon.itemsets import SupportIndex
+from pdanon.recoding import Decided, Recoding
 
 ROWS = ["ab", "abc", "abc", "bc", "cd", "abd"]
 FRAME = frame_of(ROWS)
 
 
-def rare_first(frame, column=None, *, k, m=2):
+def rare_first(frame, column=None, *, k, m=2, progress=False):
     """Do what pcta does.
 
     Parameters
@@ -33,16 +36,25 @@ def rare_first(frame, column=None, *, k, m=2):
         The list column.
     k, m : int
         Rows, and items known.
+    progress : bool
+        Show a progress bar.
 
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``. Nothing else.
     """
-    result = pdanon.pcta(frame, column, k=k, m=m)
-    return replace(result, parameters={**result.parameters, "algorithm": "rare_first"})
+    return RECORD.released(frame, column, progress, k=k, m=m)
 
 
-RECORD = Algorithm(rare_first, (KmAnonymity,), recodes="items", ways=(Way(KmAnonymity, 15),))
+def decide(columns, report, *, k, m):
+    """What becomes of the items."""
+    guarantee = KmAnonymity(k, m)
+    clusters = Clusters(SupportIndex.of(columns.itemsets))
+    clusters.satisfy_km(guarantee.k, guarantee.m, report=report)
+    return Decided.of(columns, Recoding.of_clusters(clusters.labels, columns.itemsets), guarantee)
+
+
+RECORD = Algorithm(rare_first, (KmAnonymity,), recodes="items", decide=decide, ways=(Way(KmAnonymity, 15),))
 
 
 @pytest.fixture
@@ -178,6 +190,7 @@ def unsaid(frame):
             "has an unknown guarantee(.|\n)*got: *dict",
         ),
         (replace(RECORD, ways=(Way(KKm, 5),)), "has an unknown guarantee(.|\n)*got: *KKm"),
+        (replace(RECORD, decide=None), "rare_first does not say how it decides"),
         (replace(RECORD, function=undescribed), "undescribed does not describe(.|\n)*got: *column, m\n"),
         (replace(RECORD, function=unsaid), "unsaid does not describe its parameters(.|\n)*got: *frame\n"),
     ],

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 import pdanon
 from pdanon.algorithms.states.moles import Moles
-from pdanon.guarantees.private import Division
+from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.list_columns import ListColumns
 from tests.benchmarks.measure import Figure, itemsets, seconds
 
 # Name, rows (the first ones, repeated to the number of the whole data set), public share, k, p, bar in s.
@@ -45,7 +46,7 @@ def of_data_set(
     yield whole_call(parts, private, k, p)
 
 
-def whole_call(parts: Division, private: pa.Array, k: int, p: int) -> Figure:
+def whole_call(parts: PublicAndPrivate, private: pa.Array, k: int, p: int) -> Figure:
     frame = pd.DataFrame({"items": parts.itemsets.to_pandas()})
     h = float(parts.supports[parts.is_private].max() / parts.n_rows)
 
@@ -104,10 +105,10 @@ def divided(
     return public, private
 
 
-def division(sets: Itemsets, public: np.ndarray, private: np.ndarray) -> tuple[Division, pa.Array]:
+def division(sets: Itemsets, public: np.ndarray, private: np.ndarray) -> tuple[PublicAndPrivate, pa.Array]:
     """The rows without the items that are neither, and the private items."""
     part = only(sets, public | private)
     hidden = sets.vocabulary.filter(pa.array(private))
     is_private = np.zeros(part.n_items, np.bool_)
     is_private[part.lookup(hidden)] = True
-    return Division(part, 0, None, -1, part.codes, part.offsets, is_private), hidden
+    return PublicAndPrivate.within(ListColumns(part), is_private), hidden

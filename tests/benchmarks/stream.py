@@ -8,9 +8,9 @@ import pdanon.datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pdanon.algorithms.decision import Decision
+from pdanon.algorithms.engines import Recoder
 from pdanon.io.trees import ParquetTree
-from pdanon.itemsets.collapsed import Collapsed, collapse
+from pdanon.itemsets.list_columns import ListColumns, collapse
 from pdanon.itemsets.support import SupportIndex
 from pdanon.stream import _recode
 from tests.benchmarks.measure import Figure, fresh_process, itemsets, ratio, seconds
@@ -62,7 +62,7 @@ def write(path: Path, millions: int) -> None:
         writer.close()
 
 
-def distinct(source: Path) -> Collapsed:
+def distinct(source: Path) -> ListColumns:
     return collapse(items for (items,) in ParquetTree.find(source).columns(["items"]))
 
 
@@ -95,7 +95,7 @@ def recoding(directory: Path) -> Figure:
     source, copy, recoded = (directory / f"{name}.parquet" for name in ("1", "copy", "recoded"))
     tree = ParquetTree.find(source)
     made = pdanon.pcta(pdanon.read_parquet(source), "items", k=5, m=2)
-    decision = Decision(made.mapping, made.guarantee, made.loss, ROWS, made.parameters)
+    recoder = Recoder(made.mapping)
 
     def copied() -> None:
         with pq.ParquetFile(source) as file, pq.ParquetWriter(copy, file.schema_arrow) as writer:
@@ -103,7 +103,7 @@ def recoding(directory: Path) -> Figure:
                 writer.write_table(file.read_row_group(number), row_group_size=ROWS)
 
     def run() -> None:
-        _recode(tree, recoded, (1,), decision)
+        _recode(tree, recoded, (1,), recoder)
 
     work = "recoding and writing a million rows"
     return ratio(work, "pyarrow: reading and writing them", run, copied, 1.3, repeats=5)

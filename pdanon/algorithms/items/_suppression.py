@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
-from pdanon.guarantees import Coherence
-from pdanon.guarantees.private import Division
-from pdanon.guarantees.verdict import Guarantee
-from pdanon.itemsets.collapsed import Collapsed
-from pdanon.itemsets.columns import with_column
+from pdanon.guarantees import Coherence, PublicK
+from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.support import check_rows
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.recoding import Recoding, mapping_table
-from pdanon.recoding.release import release
-from pdanon.recoding.result import Anonymized
 
-__all__ = ["check_coherent_without_public", "release_suppressed"]
+__all__ = ["check_coherent_without_public", "decide_suppressed"]
 
 
-def check_coherent_without_public(parts: Division, guarantee: Coherence) -> None:
+def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence) -> None:
     """Check that the empty itemset, which no suppression removes, is not a mole."""
     check_rows(parts.n_rows, guarantee.k)
     supports = parts.supports[parts.is_private]
@@ -43,28 +36,20 @@ def check_coherent_without_public(parts: Division, guarantee: Coherence) -> None
         )
 
 
-def release_suppressed(
-    frame: pd.DataFrame,
-    parts: Division,
-    suppressed: NDArray[np.bool_],
-    guarantee: Guarantee,
-    parameters: Mapping[str, Any],
-) -> Anonymized:
-    """Build the release without the suppressed items; the private column, if any, is built anew as well.
+def decide_suppressed(
+    parts: PublicAndPrivate, suppressed: NDArray[np.bool_], guarantee: Coherence | PublicK
+) -> Decided:
+    """Leave the suppressed items out; the private column, if any, is built anew as well.
 
     If nothing is suppressed, missing rows become empty only if the guarantee would not hold otherwise.
     """
-    itemsets = parts.itemsets
+    columns, itemsets = parts.columns, parts.itemsets
     recoding = Recoding.of_suppressed(suppressed[: itemsets.n_items], itemsets)
     if itemsets.nulls.any() and not suppressed.any():
-        original: Any = Collapsed(itemsets, parts.private)
         told = guarantee.with_mapping(mapping_table(itemsets, recoding))  # items may look like labels
-        if not told.audit(original).holds:
-            itemsets = itemsets.missing_as_empty()
-    if parts.private is not None and isinstance(frame, pd.DataFrame):
-        frame = with_column(frame, parts.private_position, parts.private.to_pandas())
-    result = release(frame, parts.position, itemsets, recoding, guarantee, parameters)
+        if not told.recount(columns).holds:
+            columns = replace(columns, itemsets=itemsets.missing_as_empty())
     supports = parts.supports
     lost = int(supports[suppressed].sum())
     share = lost / int(supports.sum()) if lost else 0.0
-    return replace(result, loss=pd.concat([result.loss, pd.Series({"S/N": share})]).rename("loss"))
+    return Decided.of(columns, recoding, guarantee).with_loss("S/N", share)

@@ -13,19 +13,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import divided
-from pdanon.guarantees.parameters import check_k, lasting
+from pdanon.guarantees.parameters import check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "apriori", "covering"]
@@ -120,10 +120,23 @@ def apriori(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    sensitive = lasting(sensitive)
+    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l)
+
+
+def decide(
+    columns: ListColumns,
+    report: Report,
+    *,
+    k: int,
+    m: int | None,
+    hierarchy: HierarchyLike,
+    sensitive: Any,
+    l: int | None,  # noqa: E741  (its name in the literature)
+) -> Decided:
+    """What becomes of the items, sensitive ones or not."""
     guarantee = _guarantee(k, m, sensitive, l)
     k, m = check_k(k), guarantee.m
-    position, itemsets = encoded(frame, column)
+    itemsets = columns.itemsets
     hidden = np.zeros(itemsets.n_items, np.bool_)
     if isinstance(guarantee, LmDiversity):
         hidden = guarantee.is_sensitive(itemsets)
@@ -132,11 +145,8 @@ def apriori(
     _check_diverse(known, secrets, l)
     tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
     cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
-    with progress_bar(progress, "apriori", "generalizations") as report:
-        cut.protect(k, m, report)
-    asked = {"algorithm": "apriori", "k": k, "m": m, "hierarchy": hierarchy, "sensitive": sensitive, "l": l}
-    recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree)
-    return release(frame, position, itemsets, recoding, guarantee, asked)
+    cut.protect(k, m, report)
+    return Decided.of(columns, Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree), guarantee)
 
 
 def _guarantee(k: int, m: int | None, sensitive: Any, diversity: int | None) -> KmAnonymity | LmDiversity:
@@ -188,6 +198,8 @@ RECORD = Algorithm(
     apriori,
     (KmAnonymity, LmDiversity),
     recodes="items",
+    decide=decide,
+    unit="generalizations",
     nodes=_nodes,
     ways=(
         Way(KmAnonymity, 50, needs="hierarchy"),

@@ -6,24 +6,25 @@ Milani Fard, Wang, "An Effective Clustering Approach to Web Query Log Anonymizat
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Literal, TypeAlias, get_args
+from functools import partial
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.items._generalization import decide_groups
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
-from pdanon.algorithms.states.leaf_rows import LeafRows, by_first_row, empty_alike, node_counts, silent_rows
+from pdanon.algorithms.states.leaf_rows import LeafRows, by_first_row, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.distinct import DistinctRows
-from pdanon.itemsets.support import SupportIndex, check_feasible
+from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_count, check_known
-from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Score", "clump"]
@@ -116,26 +117,24 @@ def clump(
     2       ['A' 'b1']
     3       ['A' 'b1']
     """
-    guarantee = TransactionalK(k)
-    k = guarantee.k
-    r, lookahead = check_count(r, "r", least=1), check_count(lookahead, "lookahead", least=0)
-    check_known(score, get_args(Score), "score", where="score")
-    position = find_column(frame, column)
-    itemsets = empty_alike(Itemsets.from_series(frame.iloc[:, position]))
-    index = SupportIndex.of(itemsets)
-    check_feasible(index, k, index.n_rows)
-    texts = itemsets.texts()
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    n_rows = itemsets.n_rows  # no group has more candidates
-    with progress_bar(progress, "clump", "groups") as report:
-        nodes, groups = decide(index, tree, leaves, k, report, min(r, n_rows), score, min(lookahead, n_rows))
-    asked = {"algorithm": "clump", "k": k, "hierarchy": hierarchy}
-    asked |= {"r": r, "score": score, "lookahead": lookahead}
-    recoding = Recoding.of_cut(nodes, tree, groups, repeats=True)
-    return release(frame, position, itemsets, recoding, guarantee, asked)
+    return RECORD.released(
+        frame, column, progress, k=k, hierarchy=hierarchy, r=r, score=score, lookahead=lookahead
+    )
 
 
 def decide(
+    columns: ListColumns, report: Report, *, r: int, score: Score, lookahead: int, **asked: Any
+) -> Decided:
+    """What becomes of the items of each group of rows."""
+    check_count(r, "r", least=1)
+    check_count(lookahead, "lookahead", least=0)
+    check_known(score, get_args(Score), "score", where="score")
+    n_rows = columns.itemsets.n_rows  # no group has more candidates
+    nodes = partial(nodes_of, r=min(r, n_rows), score=score, lookahead=min(lookahead, n_rows))
+    return decide_groups(nodes, columns, report, repeats=True, **asked)
+
+
+def nodes_of(
     index: SupportIndex,
     tree: Hierarchy,
     leaves: Codes,
@@ -207,5 +206,8 @@ RECORD = Algorithm(
     clump,
     (TransactionalK,),
     recodes="groups",
+    decide=decide,
+    unit="groups",
+    repeats=True,
     ways=(Way(TransactionalK, 20, needs="hierarchy", endless=10),),
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import cluster_within_blocks, merged
+from pdanon.algorithms.items._clustering import decide_within_blocks, merged
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M
@@ -126,25 +126,16 @@ def coat(
     2      0  salt  (rice,salt)        1
     3      0   tea          tea        3
     """
-    return cluster_within_blocks(
-        "coat",
-        frame,
-        column,
-        k=k,
-        m=m,
-        constraints=constraints,
-        utility=utility,
-        max_suppressed=max_suppressed,
-        weights=weights,
-        progress=progress,
-        least_first=True,
-    )
+    asked: Any = {"k": k, "m": m, "constraints": constraints, "utility": utility}
+    asked |= {"max_suppressed": max_suppressed, "weights": weights}
+    return RECORD.released(frame, column, progress, **asked)
 
 
 RECORD = Algorithm(
     coat,
     (KmAnonymity, PrivacyConstraints),
     recodes="items",
+    decide=partial(decide_within_blocks, least_first=True),
     sets=partial(merged, least_first=True),
     options={"utility": None, "max_suppressed": 0.0},
     ways=(

@@ -8,19 +8,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pdanon.algorithms.items._suppression import check_coherent_without_public, release_suppressed
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.moles import Moles
 from pdanon.algorithms.weights import item_losses
 from pdanon.guarantees import Coherence
-from pdanon.guarantees.parameters import lasting
-from pdanon.guarantees.private import Division
+from pdanon.guarantees.private import PublicAndPrivate
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.values import check_known
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "coherence"]
@@ -123,33 +122,31 @@ def coherence(
     >>> float(result.loss["S/N"])
     0.18181818181818182
     """
-    check_known(criterion, CRITERIA, "criterion", where="criterion")
-    private = lasting(private)
-    guarantee = Coherence(h, k, p, private)
-    k, p = guarantee.k, guarantee.p
-    parts = Division.of(frame, column, guarantee.private)
-    losses = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)
-    check_coherent_without_public(parts, guarantee)
-    with progress_bar(progress, "coherence", "moles") as report:
-        suppressed = decide(parts, guarantee, losses, criterion, report)
-    asked = {"algorithm": "coherence", "h": h, "k": k, "p": p}
-    asked |= {"private": private, "criterion": criterion, "loss": loss}
-    return release_suppressed(frame, parts, suppressed, guarantee, asked)
+    return RECORD.released(
+        frame, column, progress, h=h, k=k, p=p, private=private, criterion=criterion, loss=loss
+    )
 
 
 def decide(
-    parts: Division, guarantee: Coherence, losses: NDArray[np.int64], criterion: str, report: Report
-) -> NDArray[np.bool_]:
-    """Which items are suppressed, by item number."""
+    columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any, criterion: str, loss: Any
+) -> Decided:
+    """Which items are suppressed: those that meet all moles."""
+    check_known(criterion, CRITERIA, "criterion", where="criterion")
+    guarantee = Coherence(h, k, p, private)
+    parts = PublicAndPrivate.of(columns, guarantee.private)
+    losses = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)
+    check_coherent_without_public(parts, guarantee)
     moles = Moles(parts, guarantee)
     report(len(moles.larger))
-    return moles.eliminate(losses, criterion)
+    return decide_suppressed(parts, moles.eliminate(losses, criterion), guarantee)
 
 
 RECORD = Algorithm(
     coherence,
     (Coherence,),
     recodes="items",
+    decide=decide,
+    unit="moles",
     keeps_type=True,
     ways=(
         Way(Coherence, 10, {"criterion": "mm/il"}),

@@ -6,22 +6,20 @@ Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Da
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.collapsed import encoded
-from pdanon.itemsets.support import SupportIndex, check_feasible
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "direct"]
@@ -100,20 +98,10 @@ def direct(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    guarantee = KmAnonymity(k, m)
-    k, m = guarantee.k, guarantee.m
-    position, itemsets = encoded(frame, column)
-    index = SupportIndex.of(itemsets)
-    check_feasible(index, k, itemsets.n_present)
-    texts = itemsets.texts()
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    with progress_bar(progress, "direct", "generalizations") as report:
-        nodes = decide(index, tree, leaves, k, m, report)
-    asked = {"algorithm": "direct", "k": k, "m": m, "hierarchy": hierarchy}
-    return release(frame, position, itemsets, Recoding.of_cut(nodes, tree), guarantee, asked)
+    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy)
 
 
-def decide(
+def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Codes:
     """The node of each item."""
@@ -132,15 +120,12 @@ def _rare_in_preorder(index: SupportIndex, k: int, m: int | None) -> ItemsetTabl
     return threats.take(np.lexsort(padded.T[::-1]))
 
 
-def _nodes(index: SupportIndex, *task: Any, **options: Any) -> Codes:
-    """The node of each occurrence."""
-    return decide(index, *task, **options)[index.codes]
-
-
 RECORD = Algorithm(
     direct,
     (KmAnonymity,),
     recodes="items",
-    nodes=_nodes,
+    decide=partial(decide_nodes, nodes_of),
+    nodes=partial(of_occurrences, nodes_of),
+    unit="generalizations",
     ways=(Way(KmAnonymity, 60, needs="hierarchy"),),
 )

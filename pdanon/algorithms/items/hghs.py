@@ -6,20 +6,18 @@ Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generali
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from functools import partial
 
 import pandas as pd
 
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.descent import Descent
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.collapsed import encoded
-from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
+from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "hghs"]
@@ -105,21 +103,10 @@ def hghs(
     2      0   pie         pie        4
     3      0  soap        <NA>        1
     """
-    guarantee = KmAnonymity(k, m)
-    k, m = guarantee.k, guarantee.m
-    position, itemsets = encoded(frame, column)
-    index = SupportIndex.of(itemsets)
-    check_feasible(index, k, itemsets.n_present)
-    texts = itemsets.texts()
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    with progress_bar(progress, "hghs", "steps") as report:
-        nodes = decide(index, tree, leaves, k, m, report)
-    asked = {"algorithm": "hghs", "k": k, "m": m, "hierarchy": hierarchy}
-    recoding = Recoding.of_cut(nodes, tree)
-    return release(frame, position, itemsets, recoding, guarantee, asked)
+    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy)
 
 
-def decide(
+def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Codes:
     """The node of each item; -1 where it is suppressed."""
@@ -127,15 +114,11 @@ def decide(
     return scenario.nodes_of(leaves)
 
 
-def _nodes(index: SupportIndex, *task: Any, **options: Any) -> Codes:
-    """The node of each occurrence."""
-    return decide(index, *task, **options)[index.codes]
-
-
 RECORD = Algorithm(
     hghs,
     (KmAnonymity,),
     recodes="items",
-    nodes=_nodes,
+    decide=partial(decide_nodes, nodes_of),
+    nodes=partial(of_occurrences, nodes_of),
     ways=(Way(KmAnonymity, 90, needs="hierarchy"),),
 )

@@ -1,4 +1,4 @@
-"""Local recoding: anonymize by a hierarchy, block by block of rows that are alike.
+"""Local recoding: anonymize by a hierarchy, in each part of the rows that are alike.
 
 Terrovitis, Mamoulis, Kalnis, "Local and global recoding methods for anonymizing set-valued data", The VLDB
 Journal 20(1), 2011.
@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.items._generalization import covered
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
-from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import SupportIndex, check_feasible
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenated
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Blocks", "alike_blocks", "decide", "lra"]
+__all__ = ["RECORD", "Parts", "alike_parts", "lra"]
 
 
 def lra(
@@ -41,7 +41,7 @@ def lra(
     parts: int,
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by generalizing items to nodes of a hierarchy, differently in each block of alike rows.
+    """Anonymize by generalizing items to nodes of a hierarchy, differently in each part of alike rows.
 
     Parameters
     ----------
@@ -57,15 +57,15 @@ def lra(
         The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
         over the items in order.
     parts : int
-        Number of blocks of rows, at least 1. There are fewer, if k rows are not left for each.
+        Number of parts of the rows, at least 1. There are fewer, if k rows are not left for each.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        A local recoding: each block is published at a cut of its own, so that an item can be itself in one
-        row and a category in another. ``groups`` has the block of each row. Nothing is suppressed.
+        A local recoding: each part is published at a cut of its own, so that an item can be itself in one
+        row and a category in another. ``groups`` has the part of each row. Nothing is suppressed.
 
     Raises
     ------
@@ -78,15 +78,15 @@ def lra(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. Each block is treated as in :func:`apriori`; what occurs in a row
-    occurs in k rows of its block already. The release is audited as a whole.
+    Guarantee: ``KmAnonymity(k, m)``. Each part is treated as in :func:`apriori`; what occurs in a row
+    occurs in k rows of its part already. The release is audited as a whole.
 
     The rows are put in the order of the Gray code of their items, most frequent items first, in which
-    neighbours differ little, and cut into blocks of about the same number of non-empty rows. Equal rows
+    neighbours differ little, and cut into parts of about the same number of non-empty rows. Equal rows
     stay together.
 
-    Cost: memory of 12 bytes for each pair of nodes that are in a row of a block together, block by block;
-    time of :func:`apriori` on each block.
+    Cost: memory of 12 bytes for each pair of nodes that are in a row of a part together, part by part;
+    time of :func:`apriori` on each part.
 
     References
     ----------
@@ -107,56 +107,50 @@ def lra(
     >>> result.groups.tolist()
     [0, 0, 1, 1]
     """
-    guarantee = KmAnonymity(k, m)
-    k, m = guarantee.k, guarantee.m
-    check_parts(parts)
-    position, itemsets = encoded(frame, column)
-    index = SupportIndex.of(itemsets)
-    check_feasible(index, k, itemsets.n_present)
-    texts = itemsets.texts()
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    with progress_bar(progress, "lra", "generalizations") as report:
-        nodes, blocks = decide(index, tree, leaves, k, m, report, parts)
-    asked = {"algorithm": "lra", "k": k, "m": m, "hierarchy": hierarchy, "parts": parts}
-    return release(frame, position, itemsets, Recoding.of_cut(nodes, tree, blocks), guarantee, asked)
+    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy, parts=parts)
 
 
 def decide(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
-) -> tuple[Codes, Codes]:
-    """The node of each occurrence, and the block of each row."""
-    blocks = alike_blocks(index, parts, k)
-    return _cut_by_blocks(index, blocks, tree, leaves, k, m, report), blocks
+    columns: ListColumns, report: Report, *, k: int, m: int | None, hierarchy: HierarchyLike, parts: int
+) -> Decided:
+    """What becomes of the items of each part of the rows."""
+    guarantee = KmAnonymity(k, m)
+    check_parts(parts)
+    k, m = guarantee.k, guarantee.m
+    index, tree, leaves = covered(columns.itemsets, hierarchy, k)
+    part_of_row = alike_parts(index, parts, k)
+    nodes = _cut_by_parts(index, part_of_row, tree, leaves, k, m, report)
+    return Decided.of(columns, Recoding.of_cut(nodes, tree, part_of_row), guarantee)
 
 
-def alike_blocks(index: SupportIndex, parts: int, k: int) -> Codes:
-    """The block of each row: about equal numbers of non-empty rows, k at least, equal rows together."""
+def alike_parts(index: SupportIndex, parts: int, k: int) -> Codes:
+    """The part of each row: about equal numbers of non-empty rows, k at least, equal rows together."""
     ranks = _gray_ranks(index)
     counted = np.where(np.diff(index.offsets) > 0, index.weights, 0)
     filled = np.bincount(ranks, counted, minlength=len(ranks)).astype(np.int64)
     total = index.n_non_empty
-    parts = max(min(parts, total // k), 1)
-    block_of_rank = np.minimum((np.cumsum(filled) - filled) * parts // max(total, 1), parts - 1)
-    joined = np.zeros(parts, np.int32)
-    block = held = 0
-    for part, size in enumerate(np.bincount(block_of_rank, filled, minlength=parts).tolist()):
-        joined[part] = block
+    shares = max(min(parts, total // k), 1)
+    share_of_rank = np.minimum((np.cumsum(filled) - filled) * shares // max(total, 1), shares - 1)
+    part_of_share = np.zeros(shares, np.int32)
+    part = held = 0
+    for share, size in enumerate(np.bincount(share_of_rank, filled, minlength=shares).tolist()):
+        part_of_share[share] = part
         held += size
         if held >= k:
-            block, held = block + 1, 0
-    joined = np.minimum(joined, max(block - 1, 0))  # too small a rest joins the last block
-    return joined[block_of_rank[ranks]]
+            part, held = part + 1, 0
+    part_of_share = np.minimum(part_of_share, max(part - 1, 0))  # too small a rest joins the last part
+    return part_of_share[share_of_rank[ranks]]
 
 
-class Blocks:
-    """The blocks that rows were cut into, to find that of other rows which equal one of them.
+class Parts:
+    """The parts that rows were cut into, to find that of other rows which equal one of them.
 
     Parameters
     ----------
     itemsets : Itemsets
         The rows.
-    blocks : ndarray of int32, shape (rows,)
-        What `alike_blocks` made of them.
+    parts : ndarray of int32, shape (rows,)
+        What `alike_parts` made of them.
 
     Attributes
     ----------
@@ -165,13 +159,13 @@ class Blocks:
 
     Notes
     -----
-    A block is an interval of the order of rows, so the first row of each is all that is kept.
+    A part is an interval of the order of rows, so the first row of each is all that is kept.
     """
 
-    def __init__(self, itemsets: Itemsets, blocks: Codes) -> None:
+    def __init__(self, itemsets: Itemsets, parts: Codes) -> None:
         index = SupportIndex.of(itemsets)
-        order = np.lexsort((_gray_ranks(index), blocks))
-        first = order[np.flatnonzero(np.diff(blocks[order], prepend=-1))]
+        order = np.lexsort((_gray_ranks(index), parts))
+        first = order[np.flatnonzero(np.diff(parts[order], prepend=-1))]
         self.items = replace(
             itemsets, codes=np.empty(0, np.int32), offsets=np.zeros(1, np.int64), weights=None
         )
@@ -179,7 +173,7 @@ class Blocks:
         self._first = ItemsetTable(_by_support(index), index.offsets, index.weights).take(first)
 
     def of(self, itemsets: Itemsets) -> Codes:
-        """The block of each row; an item that no row of a block has is taken for another."""
+        """The part of each row; an item that no row of a part has is taken for another."""
         known = self.items.lookup(itemsets.vocabulary)
         n_items = len(self._ranks)
         codes, _ = canonical_rows(self._ranks[known][itemsets.codes], itemsets.offsets, n_items)
@@ -235,39 +229,43 @@ def _ranks(codes: Codes, offsets: Offsets, n_items: int) -> NDArray[np.int64]:
     return ranks
 
 
-def _cut_by_blocks(
+def _cut_by_parts(
     index: SupportIndex,
-    blocks: Codes,
+    part_of_row: Codes,
     tree: Hierarchy,
     leaves: Codes,
     k: int,
     m: int | None,
     report: Report,
 ) -> Codes:
-    """The node of each occurrence, by the cut of the block that its row is in."""
+    """The node of each occurrence, by the cut of the part that its row is in."""
     lengths = np.diff(index.offsets)
-    block_of = np.repeat(blocks, lengths)
+    part_of = np.repeat(part_of_row, lengths)
     nodes = np.empty(len(index.codes), np.int32)
-    for block in range(int(blocks.max(initial=-1)) + 1):
-        inside = block_of == block
+    for part in range(int(part_of_row.max(initial=-1)) + 1):
+        inside = part_of == part
         items, codes = np.unique(index.codes[inside], return_inverse=True)
-        offsets = offsets_of(lengths[blocks == block])
-        rows = SupportIndex(codes.astype(np.int32), offsets, len(items), index.weights[blocks == block])
+        offsets = offsets_of(lengths[part_of_row == part])
+        rows = SupportIndex(codes.astype(np.int32), offsets, len(items), index.weights[part_of_row == part])
         cut = Cut(rows, tree, leaves[items])
         cut.protect(k, m, report)
         nodes[inside] = cut.nodes[codes]
     return nodes
 
 
-def _nodes(*task: Any, **options: Any) -> Codes:
+def _nodes(
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
+) -> Codes:
     """The node of each occurrence."""
-    return decide(*task, **options)[0]
+    return _cut_by_parts(index, alike_parts(index, parts, k), tree, leaves, k, m, report)
 
 
 RECORD = Algorithm(
     lra,
     (KmAnonymity,),
     recodes="rows",
+    decide=decide,
+    unit="generalizations",
     nodes=_nodes,
     options={"parts": 2},
 )

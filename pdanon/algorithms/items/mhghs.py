@@ -6,20 +6,19 @@ Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generali
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from functools import partial
 from itertools import count
 
 import pandas as pd
 
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.descent import Descent, Scenario
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.collapsed import encoded
-from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
+from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "mhghs", "rounds"]
@@ -95,46 +94,36 @@ def mhghs(
     2          ['pie']
     3  ['drink' 'pie']
     """
-    guarantee = KmAnonymity(k, m)
-    k, m = guarantee.k, guarantee.m
-    position, itemsets = encoded(frame, column)
-    index = SupportIndex.of(itemsets)
-    check_feasible(index, k, itemsets.n_present)
-    texts = itemsets.texts()
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    *_, scenario = rounds(index, tree, leaves, k=k, m=m, progress=progress)
-    asked = {"algorithm": "mhghs", "k": k, "m": m, "hierarchy": hierarchy}
-    recoding = Recoding.of_cut(scenario.nodes_of(leaves), tree)
-    return release(frame, position, itemsets, recoding, guarantee, asked)
+    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy)
+
+
+def nodes_of(
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
+) -> Codes:
+    """The node of each item; -1 where it is suppressed."""
+    *_, scenario = rounds(index, tree, leaves, k, m, report)
+    return scenario.nodes_of(leaves)
 
 
 def rounds(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, *, k: int, m: int | None, progress: bool = False
+    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Iterator[Scenario]:
-    """Give the result of each round; parameters as those of :class:`Descent`."""
+    """Give the result of each round."""
     floor = None
     for size in count(1):
         descent = Descent(index, tree, leaves, k=k, m=size, floor=floor)
-        with progress_bar(progress, f"mhghs, itemsets of up to {size}", "steps") as report:
-            *_, scenario = descent.steps(report)
+        *_, scenario = descent.steps(report)
         yield scenario
         if size == m or size >= descent.longest:
             return
         floor = scenario.cut
 
 
-def _nodes(
-    index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
-) -> Codes:
-    """The node of each occurrence; -1 where it is suppressed."""
-    *_, scenario = rounds(index, tree, leaves, k=k, m=m)
-    return scenario.nodes_of(leaves)[index.codes]
-
-
 RECORD = Algorithm(
     mhghs,
     (KmAnonymity,),
     recodes="items",
-    nodes=_nodes,
+    decide=partial(decide_nodes, nodes_of),
+    nodes=partial(of_occurrences, nodes_of),
     ways=(Way(KmAnonymity, 70, needs="hierarchy"),),
 )

@@ -8,7 +8,6 @@ Suppression and Generalization", PAKDD 2010; the way to solve them is not.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 from itertools import islice
 from time import monotonic
 from typing import Any
@@ -17,8 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.items._generalization import covered
 from pdanon.algorithms.items.mhghs import rounds
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.algorithms.states.descent import Descent, Mask, Scenario
@@ -28,15 +28,14 @@ from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.collapsed import encoded
 from pdanon.itemsets.deadline import TimeLimitError, limited, seconds_left
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import SupportIndex, check_feasible, threats_beyond_pairs
+from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_flag
-from pdanon.recoding.loss import with_measure
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "optimal"]
@@ -148,29 +147,38 @@ def optimal(
     >>> result.mapping["generalized"].tolist()
     ['A', 'A', 'b1', <NA>]
     """
-    guarantee = KmAnonymity(k, m)
-    k, m = guarantee.k, guarantee.m
-    seconds = check_seconds(time_limit, "time_limit", zero=True)
-    position, itemsets = encoded(frame, column)
-    index = SupportIndex.of(itemsets)
-    check_feasible(index, k, itemsets.n_present)
-    texts = itemsets.texts()
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    with progress_bar(progress, "optimal", "rounds") as report:
-        if check_flag(suppress, "suppress"):
-            scenario, bound = decide_with_suppression(index, tree, leaves, k, m, report, seconds)
-            nodes, loss = scenario.nodes_of(leaves), scenario.cost
-        else:
-            cut, bound = decide(index, tree, leaves, k, m, report, seconds)
-            nodes, loss = cut.nodes, cut.loss
-    asked = {"algorithm": "optimal", "k": k, "m": m, "hierarchy": hierarchy, "suppress": suppress}
-    asked["time_limit"] = time_limit
-    result = release(frame, position, itemsets, Recoding.of_cut(nodes, tree), guarantee, asked)
-    gap = (loss - bound) / loss if loss > bound else 0.0
-    return replace(result, loss=with_measure(result.loss, "gap", gap))
+    return RECORD.released(
+        frame, column, progress, k=k, m=m, hierarchy=hierarchy, suppress=suppress, time_limit=time_limit
+    )
 
 
 def decide(
+    columns: ListColumns,
+    report: Report,
+    *,
+    k: int,
+    m: int | None,
+    hierarchy: HierarchyLike,
+    suppress: bool,
+    time_limit: float,
+) -> Decided:
+    """What becomes of the items, and how much less another decision could lose."""
+    guarantee = KmAnonymity(k, m)
+    k, m = guarantee.k, guarantee.m
+    seconds = check_seconds(time_limit, "time_limit", zero=True)
+    check_flag(suppress, "suppress")
+    index, tree, leaves = covered(columns.itemsets, hierarchy, k)
+    if suppress:
+        scenario, bound = least_scenario(index, tree, leaves, k, m, report, seconds)
+        nodes, loss = scenario.nodes_of(leaves), scenario.cost
+    else:
+        cut, bound = least_cut(index, tree, leaves, k, m, report, seconds)
+        nodes, loss = cut.nodes, cut.loss
+    gap = (loss - bound) / loss if loss > bound else 0.0
+    return Decided.of(columns, Recoding.of_cut(nodes, tree), guarantee).with_loss("gap", gap)
+
+
+def least_cut(
     index: SupportIndex,
     tree: Hierarchy,
     leaves: Codes,
@@ -244,7 +252,7 @@ def _least_cover(
     return np.zeros(1, np.int32) if found is None else nodes[found], bound, solved
 
 
-def decide_with_suppression(
+def least_scenario(
     index: SupportIndex,
     tree: Hierarchy,
     leaves: Codes,
@@ -288,7 +296,7 @@ class _Search:
         """Take the better one of the results of `hghs`, step by step, and `mhghs`."""
         for scenario in self._steps:
             self._take(scenario)
-        *_, in_rounds = rounds(self._index, self._tree, self._leaves, k=self._k, m=self._m)
+        *_, in_rounds = rounds(self._index, self._tree, self._leaves, self._k, self._m, self._report)
         self._take(in_rounds)
 
     def go_on(self) -> None:
@@ -337,7 +345,7 @@ def _sample(threats: ItemsetTable, most: int) -> ItemsetTable:
 
 def _nodes(index: SupportIndex, *task: Any, **options: Any) -> Codes:
     """The node of each occurrence; nothing is suppressed."""
-    cut, _ = decide(index, *task, **options)
+    cut, _ = least_cut(index, *task, **options)
     return cut.nodes[index.codes]
 
 
@@ -345,6 +353,8 @@ RECORD = Algorithm(
     optimal,
     (KmAnonymity,),
     recodes="items",
+    decide=decide,
+    unit="rounds",
     nodes=_nodes,
     options={"time_limit": 60},
     ways=(

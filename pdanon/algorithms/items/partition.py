@@ -6,20 +6,19 @@ He, Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalizati
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.items._generalization import decide_groups
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
-from pdanon.algorithms.states.leaf_rows import LeafRows, ancestors, by_first_row, empty_alike, silent_rows
+from pdanon.algorithms.states.leaf_rows import LeafRows, ancestors, by_first_row, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "partition"]
@@ -94,21 +93,10 @@ def partition(
     2  ['b1' 'b2']
     3  ['b1' 'b2']
     """
-    guarantee = TransactionalK(k)
-    k = guarantee.k
-    position = find_column(frame, column)
-    itemsets = empty_alike(Itemsets.from_series(frame.iloc[:, position]))
-    index = SupportIndex.of(itemsets)
-    check_feasible(index, k, index.n_rows)
-    texts = itemsets.texts()
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    with progress_bar(progress, "partition", "groups") as report:
-        nodes, groups = decide(index, tree, leaves, k, report)
-    asked = {"algorithm": "partition", "k": k, "hierarchy": hierarchy}
-    return release(frame, position, itemsets, Recoding.of_cut(nodes, tree, groups), guarantee, asked)
+    return RECORD.released(frame, column, progress, k=k, hierarchy=hierarchy)
 
 
-def decide(
+def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, report: Report
 ) -> tuple[Codes, Codes]:
     """The node of each occurrence, -1 where it is suppressed, and the group of each row."""
@@ -134,5 +122,7 @@ RECORD = Algorithm(
     partition,
     (TransactionalK,),
     recodes="groups",
+    decide=partial(decide_groups, nodes_of),
+    unit="groups",
     ways=(Way(TransactionalK, 10, needs="hierarchy"),),
 )

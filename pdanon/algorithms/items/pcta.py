@@ -7,26 +7,26 @@ Transactions on Data Privacy 5, 2012.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import encoded_with_constraints, merged, protect
-from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.items._clustering import merged, protect
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.constraints import privacy_model
+from pdanon.guarantees.constraints import privacy_model, read_constraints
 from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.values import check_flag
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "pcta"]
@@ -117,37 +117,46 @@ def pcta(
     1      0  salt  (rice,salt)        1
     2      0   tea          tea        3
     """
-    position, itemsets, constraints = encoded_with_constraints(frame, column, constraints)
+    return RECORD.released(
+        frame, column, progress, k=k, m=m, constraints=constraints, weights=weights, refine=refine
+    )
+
+
+def decide(
+    columns: ListColumns,
+    report: Report,
+    *,
+    k: int,
+    m: int | None,
+    constraints: Any,
+    weights: Any,
+    refine: bool,
+) -> Decided:
+    """What becomes of the items, refined if that is asked for."""
+    itemsets = columns.itemsets
+    constraints = read_constraints(constraints, columns.label)
     guarantee = privacy_model(constraints, k, m, itemsets)
-    k = guarantee.k
     if check_flag(refine, "refine"):
         check_refinable(guarantee)
     index = SupportIndex.of(itemsets)
-    check_feasible(index, k, itemsets.n_present)
+    check_feasible(index, guarantee.k, itemsets.n_present)
     clusters = Clusters(index, item_weights(weights, itemsets))
-    with progress_bar(progress, "pcta", "merges") as report:
-        protect(clusters, guarantee, itemsets, report)
-    asked = {
-        "algorithm": "pcta",
-        "k": k,
-        **({"m": guarantee.m} if isinstance(guarantee, KmAnonymity) else {}),
-        "constraints": constraints,
-        "weights": weights,
-        "refine": refine,
-    }
-    if not refine:
-        recoding = Recoding.of_clusters(clusters.labels, itemsets)
-        return release(frame, position, itemsets, recoding, guarantee, asked)
-    search = Refinement(itemsets, clusters.labels, guarantee)
-    search.descend()
-    recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
-    return replace(release(frame, position, itemsets, recoding, guarantee, asked), trace=search.trace)
+    protect(clusters, guarantee, itemsets, report)
+    labels, trace = clusters.labels, None
+    if refine:
+        search = Refinement(itemsets, labels, guarantee)
+        search.descend()
+        labels, trace = search.best.astype(np.int32), search.trace
+    recoding = Recoding.of_clusters(labels, itemsets)
+    return Decided.of(columns, recoding, guarantee, {"constraints": constraints}, trace=trace)
 
 
 RECORD = Algorithm(
     pcta,
     (KmAnonymity, PrivacyConstraints),
     recodes="items",
+    decide=decide,
+    unit="merges",
     sets=partial(merged, least_first=False),
     ways=(
         Way(KmAnonymity, 10),

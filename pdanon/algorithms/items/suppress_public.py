@@ -10,12 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.items._suppression import check_coherent_without_public, release_suppressed
-from pdanon.algorithms.progress import progress_bar
+from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm
 from pdanon.guarantees import Coherence
-from pdanon.guarantees.parameters import lasting
-from pdanon.guarantees.private import Division
+from pdanon.guarantees.private import PublicAndPrivate
+from pdanon.itemsets.list_columns import ListColumns
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "suppress_public"]
@@ -92,21 +93,24 @@ def suppress_public(
     >>> round(float(result.loss["S/N"]), 4)
     0.8571
     """
-    private = lasting(private)
+    return RECORD.released(frame, column, progress, h=h, k=k, p=p, private=private)
+
+
+def decide(columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any) -> Decided:
+    """Which items are suppressed: all that are public."""
     guarantee = Coherence(h, k, p, private)
-    k, p = guarantee.k, guarantee.p
-    parts = Division.of(frame, column, guarantee.private)
+    parts = PublicAndPrivate.of(columns, guarantee.private)
     check_coherent_without_public(parts, guarantee)
     suppressed = ~parts.is_private
-    with progress_bar(progress, "suppress_public", "items") as report:
-        report(int(suppressed.sum()))
-    asked = {"algorithm": "suppress_public", "h": h, "k": k, "p": p, "private": private}
-    return release_suppressed(frame, parts, suppressed, guarantee, asked)
+    report(int(suppressed.sum()))
+    return decide_suppressed(parts, suppressed, guarantee)
 
 
 RECORD = Algorithm(
     suppress_public,
     (Coherence,),
     recodes="items",
+    decide=decide,
+    unit="items",
     keeps_type=True,
 )

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.items._suppression import release_suppressed
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.items._suppression import decide_suppressed
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.guarantees import PublicK
-from pdanon.guarantees.parameters import lasting
-from pdanon.guarantees.private import Division, known_items
-from pdanon.itemsets.collapsed import encoded
+from pdanon.guarantees.private import PublicAndPrivate, known_items
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import check_rows
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "suppress_to_k"]
@@ -91,19 +91,19 @@ def suppress_to_k(
     2             []
     3             []
     """
-    public = lasting(public)
+    return RECORD.released(frame, column, progress, k=k, public=public)
+
+
+def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Decided:
+    """Which items are suppressed."""
     guarantee = PublicK(k, public)
-    k = guarantee.k
-    position, itemsets = encoded(frame, column)
-    parts = Division.within(position, itemsets, ~known_items(guarantee.public, itemsets, "public"))
+    is_public = known_items(guarantee.public, columns.itemsets, "public")
+    parts = PublicAndPrivate.within(columns, ~is_public)
     check_rows(parts.n_rows, guarantee.k)
-    with progress_bar(progress, "suppress_to_k", "items") as report:
-        suppressed = decide(parts, guarantee.k, report)
-    asked = {"algorithm": "suppress_to_k", "k": k, "public": public}
-    return release_suppressed(frame, parts, suppressed, guarantee, asked)
+    return decide_suppressed(parts, _suppressed(parts, guarantee.k, report), guarantee)
 
 
-def decide(parts: Division, k: int, report: Report) -> NDArray[np.bool_]:
+def _suppressed(parts: PublicAndPrivate, k: int, report: Report) -> NDArray[np.bool_]:
     """Which items are suppressed, by item number."""
     from pdanon._kernels import suppress_to_k
 
@@ -120,6 +120,8 @@ RECORD = Algorithm(
     suppress_to_k,
     (PublicK,),
     recodes="items",
+    decide=decide,
+    unit="items",
     keeps_type=True,
     ways=(Way(PublicK, 10),),
 )

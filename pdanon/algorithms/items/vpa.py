@@ -7,22 +7,23 @@ Journal 20(1), 2011.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from functools import partial
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.progress import Report, progress_bar
+from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
+from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.collapsed import encoded
-from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
+from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.support import SupportIndex
+from pdanon.recoding.decided import Decided
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "vpa"]
@@ -103,21 +104,16 @@ def vpa(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    guarantee = KmAnonymity(k, m)
-    k, m = guarantee.k, guarantee.m
+    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy, parts=parts)
+
+
+def decide(columns: ListColumns, report: Report, *, parts: int, **asked: Any) -> Decided:
+    """What becomes of the items."""
     check_parts(parts)
-    position, itemsets = encoded(frame, column)
-    index = SupportIndex.of(itemsets)
-    check_feasible(index, k, itemsets.n_present)
-    texts = itemsets.texts()
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
-    with progress_bar(progress, "vpa", "generalizations") as report:
-        nodes = decide(index, tree, leaves, k, m, report, parts)
-    asked = {"algorithm": "vpa", "k": k, "m": m, "hierarchy": hierarchy, "parts": parts}
-    return release(frame, position, itemsets, Recoding.of_cut(nodes, tree), guarantee, asked)
+    return decide_nodes(nodes_of, columns, report, parts=parts, **asked)
 
 
-def decide(
+def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
 ) -> Codes:
     """The node of each item."""
@@ -170,15 +166,12 @@ def _subtree(tree: Hierarchy, root: int) -> Hierarchy:
     return Hierarchy(tree.names[root:end], parent)
 
 
-def _nodes(index: SupportIndex, *task: Any, **options: Any) -> Codes:
-    """The node of each occurrence."""
-    return decide(index, *task, **options)[index.codes]
-
-
 RECORD = Algorithm(
     vpa,
     (KmAnonymity,),
     recodes="items",
-    nodes=_nodes,
+    decide=decide,
+    unit="generalizations",
+    nodes=partial(of_occurrences, nodes_of),
     options={"parts": 2},
 )

@@ -17,6 +17,7 @@ from pdanon.algorithms.refinement.cuts import refined_cuts
 from pdanon.algorithms.refinement.groups import refined_groups
 from pdanon.algorithms.refinement.sets import check_loss, refined_sets
 from pdanon.algorithms.refinement.task import Task
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.states.sets_search import check_refinable
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, TransactionalK
@@ -157,8 +158,9 @@ def _room_of(result: Any) -> Callable[[Task], Anonymized]:
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
     if isinstance(result.guarantee, KKm):
         several = result.guarantee.columns is not None
-        if several or result.parameters["transaction"].algorithm == "lra":
-            what = "several list columns" if several else "items recoded by lra"
+        transaction = result.parameters["transaction"].algorithm
+        if several or ALGORITHMS[transaction].recodes != "items":
+            what = "several list columns" if several else f"items recoded by {transaction}"
             hint = "one list column, and any other algorithm for the transactions"
             raise ParameterError(f"classes with {what} cannot be refined", where="result", hint=hint)
         # Imported late: algorithms refine what they made, and classes are made by algorithms.

@@ -25,7 +25,6 @@ from pdanon.itemsets.values import check_known
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.original import other_frame
 from pdanon.recoding.recoding import Recoding, mapping_table
-from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = [
@@ -54,11 +53,11 @@ def refined_cuts(task: Task) -> Anonymized:
     search = CutRefinement(index, of_row, tree, leaves, became, km, base, task.started)
     task.run(search)
     recoding = _recoding(search.best, itemsets, tree, groups)
-    refined = release(task.original, task.position, itemsets, recoding, km, task.parameters)
+    refined = task.released(itemsets, recoding, search.trace)
     loss = refined.loss
     if "gap" in result.loss:
         loss = with_measure(loss, "gap", _gap(result, refined, int(index.singles.sum()), tree.n_leaves))
-    return replace(refined, loss=loss, trace=search.trace)
+    return replace(refined, loss=loss)
 
 
 def _gap(result: Anonymized, refined: Anonymized, occurrences: int, n_leaves: int) -> float:

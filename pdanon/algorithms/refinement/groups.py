@@ -6,8 +6,6 @@ another group, or two rows swap theirs, as long as that loses less and no group 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from pdanon.algorithms.refinement.cuts import (
@@ -18,11 +16,11 @@ from pdanon.algorithms.refinement.cuts import (
     published_occurrences,
 )
 from pdanon.algorithms.refinement.task import Task
+from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.states.groups_search import GroupRefinement
 from pdanon.algorithms.states.leaf_rows import LeafRows, by_first_row, empty_alike
 from pdanon.guarantees import TransactionalK
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["refined_groups"]
@@ -36,7 +34,7 @@ def refined_groups(task: Task) -> Anonymized:
     guarantee = result.guarantee
     assert groups is not None  # it is a local recoding
     assert isinstance(guarantee, TransactionalK)
-    bags, mapping = result.parameters["algorithm"] == "clump", result.mapping
+    bags, mapping = ALGORITHMS[result.parameters["algorithm"]].repeats, result.mapping
     rows = LeafRows.of(itemsets.codes, itemsets.offsets, leaves)
     silent = ~np.isin(groups, mapping["group"][mapping["generalized"].notna()])
     group_of = np.where(silent, -1, groups)
@@ -46,5 +44,4 @@ def refined_groups(task: Task) -> Anonymized:
     search.descend(task.limit)
     of_row = by_first_row(search.group_of)
     recoding = Recoding.of_cut(search.nodes, tree, of_row, repeats=bags)
-    refined = release(task.original, task.position, itemsets, recoding, guarantee, task.parameters)
-    return replace(refined, trace=search.trace(before))
+    return task.released(itemsets, recoding, search.trace(before))

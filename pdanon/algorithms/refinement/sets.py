@@ -7,7 +7,6 @@ loses less and the guarantee stays.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,6 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.values import check_known
 from pdanon.recoding.original import labels_of
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["check_loss", "refined_sets"]
@@ -38,9 +36,9 @@ def refined_sets(task: Task) -> Anonymized:
     search = Refinement(itemsets, labels, result.guarantee, blocks, task.asked["loss"], task.started)
     task.run(search)
     recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
-    refined = release(task.original, task.position, itemsets, recoding, result.guarantee, task.parameters)
+    refined = task.released(itemsets, recoding, search.trace)
     check_release(refined.mapping, utility, int((labels < 0).sum()))
-    return replace(refined, trace=search.trace)
+    return refined
 
 
 def check_loss(loss: Any) -> None:

@@ -10,7 +10,11 @@ import numpy as np
 import pandas as pd
 
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.values import random_generator
+from pdanon.recoding.decided import Decided
+from pdanon.recoding.recoding import Recoding
+from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Search", "Task"]
@@ -63,6 +67,12 @@ class Task:
         """What is recorded of the refined release: what the first one was asked, and what this one."""
         own = {f"refine_{name}": value for name, value in self.asked.items()}
         return {**self.result.parameters, "refine": True, **own}
+
+    def released(self, itemsets: Itemsets, recoding: Recoding, trace: pd.DataFrame) -> Anonymized:
+        """Publish what the search has found."""
+        columns = ListColumns(itemsets, label=self.original.columns[self.position])
+        found = Decided.of(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
+        return release(self.original, [self.position], found)
 
     def run(self, search: Search) -> None:
         """Search until nothing gains; with a limit go on at random until it is reached."""

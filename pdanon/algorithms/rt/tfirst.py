@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items.lra import alike_blocks
+from pdanon.algorithms.items.lra import alike_parts
 from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.rt.dataset import Dataset
@@ -112,7 +112,7 @@ def tfirst(
     data = Dataset.of(frame, column, **asked)
     with progress_bar(progress, "tfirst", "steps") as report:
         index = SupportIndex.of(data.transactions.itemsets)
-        groups = alike_blocks(index, parts, data.guarantee.k).astype(np.int64)
+        groups = alike_parts(index, parts, data.guarantee.k).astype(np.int64)
         numbers = data.whole.protect(groups, report)
     return data.release(groups, numbers, {"algorithm": "tfirst", **asked, "parts": parts})
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
-from pdanon.guarantees.private import Division
+from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.table import ItemsetTable
 
@@ -17,11 +17,11 @@ __all__ = ["Moles"]
 
 
 class Moles:
-    """The minimal moles of a division.
+    """The minimal moles of some rows.
 
     Parameters
     ----------
-    parts : Division
+    parts : PublicAndPrivate
         The transactions. The empty itemset is not a mole.
     guarantee : Coherence
         What makes a mole.
@@ -39,7 +39,7 @@ class Moles:
     that agree on these and on the public items left are counted once, with their number.
     """
 
-    def __init__(self, parts: Division, guarantee: Coherence) -> None:
+    def __init__(self, parts: PublicAndPrivate, guarantee: Coherence) -> None:
         k, above, below = guarantee.k, guarantee.h.numerator, guarantee.h.denominator
         supports = parts.supports
         relevant = parts.is_private & (supports * below > above * k) & (above < below)
@@ -98,7 +98,9 @@ class Moles:
 class _Numbered:
     """Rows of some public items, which have the first numbers, and of some private ones."""
 
-    def __init__(self, parts: Division, public: NDArray[np.int64], private: NDArray[np.int64]) -> None:
+    def __init__(
+        self, parts: PublicAndPrivate, public: NDArray[np.int64], private: NDArray[np.int64]
+    ) -> None:
         items = np.concatenate((public, private))
         numbers = np.full(len(parts.is_private), -1)
         numbers[items] = np.arange(len(items))

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import check_k, check_m
-from pdanon.itemsets.collapsed import encoded
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_frame
 from pdanon.recoding.counts import _of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
 
-__all__ = ["exposure", "risk"]
+__all__ = ["exposure", "risk", "risk_of"]
 
 
 def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:
@@ -70,11 +71,15 @@ def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     2      1      2     3     0.333333      1.0
     3      2      2     3     0.333333      1.0
     """
+    return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
+
+
+def risk_of(itemsets: Itemsets, *, k: int, m: int) -> pd.DataFrame:
+    """As `risk`, of an encoded column, wherever its rows are."""
     k = check_k(k)
     most = check_m(m, unbounded=False)
     if most is None:
         raise ParameterError("m must be an integer of at least 1")
-    _, itemsets = encoded(frame, column)
     index = SupportIndex.of(itemsets)
     most = max(min(most, index.longest), 1)
     unique, exposed = index.exposure(2, most), index.exposure(k, most)

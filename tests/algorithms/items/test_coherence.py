@@ -18,7 +18,8 @@ import pdanon
 from pdanon import Coherence, KmAnonymity
 from pdanon.algorithms.states.moles import Moles
 from pdanon.algorithms.weights import item_losses
-from pdanon.guarantees.private import Division
+from pdanon.guarantees.private import PublicAndPrivate
+from pdanon.itemsets.list_columns import ListColumns
 
 # The example of the paper. Public items are letters, private ones words.
 PAPER = ["acdfg Diabetes", "abcf Hepatitis", "bdfx Hepatitis", "bcgyz HIV", "acfg HIV"]
@@ -31,7 +32,7 @@ LETTERS = "abcdef"
 def found_moles(frame, h, k, p, private):
     """The minimal moles as the algorithm lists them, each once."""
     guarantee = Coherence(h, k, p, private)
-    parts = Division.of(frame, None, guarantee.private)
+    parts = PublicAndPrivate.of(ListColumns.of(frame, [0]), guarantee.private)
     moles = Moles(parts, guarantee)
     items = parts.itemsets.vocabulary.to_pylist()
     listed = [frozenset(items[code] for code in codes) for codes in moles.larger.sets()]
@@ -405,7 +406,7 @@ def test_losses_beyond_exact_comparison():
     rows = [*PAPER, *PAPER]
     huge = dict.fromkeys("abcdfgxyz", 10**9 - 1)
     assert suppressed_by(frame_of(rows).txanon.coherence(**{**ASKED, "k": 4}, loss=huge))
-    parts = Division.of(frame_of(PAPER), None, Coherence(**ASKED).private)
+    parts = PublicAndPrivate.of(ListColumns.of(frame_of(PAPER), [0]), Coherence(**ASKED).private)
     losses = item_losses("unit", parts.itemsets, parts.supports, ~parts.is_private) * 2**61
     with pytest.raises(pdanon.ParameterError, match="cannot be compared exactly"):
         Moles(parts, Coherence(**ASKED)).eliminate(losses, "mm/il")

@@ -14,6 +14,7 @@ from naive import itemsets as naive
 from naive.cuts import hierarchy_of, trees
 
 from pdanon.algorithms.items.mhghs import rounds
+from pdanon.algorithms.progress import quietly
 from pdanon.algorithms.states.descent import Descent
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
@@ -63,7 +64,7 @@ class Task:
         return Descent(self.index, self.tree, self.leaves, k=k, m=m)
 
     def rounds(self, k, m):
-        return rounds(self.index, self.tree, self.leaves, k=k, m=m)
+        return rounds(self.index, self.tree, self.leaves, k, m, quietly)
 
     def mask(self, names):
         return np.isin(np.array(self.tree.names), list(names))

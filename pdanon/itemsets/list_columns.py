@@ -1,7 +1,7 @@
-"""Collapsed: distinct transactions and how often each is there, in place of a frame.
+"""List columns of a table as integers: what algorithms decide on and audits count, wherever the rows are.
 
-Supports do not depend on which of two equal rows is which. So an algorithm that makes one recoding for the
-whole table, and the audit of its release, need each distinct transaction once, with its number.
+Supports do not depend on which of two equal rows is which. So where rows are in files or on a cluster, each
+distinct transaction is there once, with its number, and says as much as the rows one by one.
 """
 
 from __future__ import annotations
@@ -18,30 +18,52 @@ from numpy.typing import NDArray
 
 from pdanon.itemsets.bags import first_copies
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact
-from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.distinct import DistinctRows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 
-__all__ = ["Collapsed", "Reader", "collapse", "collapse_columns", "encoded"]
+__all__ = ["ListColumns", "Reader", "collapse", "collapse_columns"]
 
 Reader: TypeAlias = "Callable[[pd.Series[Any]], Itemsets]"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Collapsed:
-    """A table of one list column, or two, in which equal rows are one.
+class ListColumns:
+    """The list column of a table, or it and a private column, as integers.
 
     Parameters
     ----------
     itemsets : Itemsets
-        The rows, with weights. Missing rows are not equal to empty ones.
+        The rows. They may have weights: then each stands for so many.
     private : Itemsets, optional
-        A second list column of the same rows, with the same weights. Rows are equal if both columns are.
+        A second list column of the same rows, with the same weights.
+    label : hashable
+        What the list column is called, for messages.
     """
 
     itemsets: Itemsets
     private: Itemsets | None = None
+    label: Hashable = None
+
+    @classmethod
+    def of(
+        cls, frame: pd.DataFrame, positions: Sequence[int], *, read: Reader = Itemsets.from_series
+    ) -> ListColumns:
+        """Encode columns of a frame.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The data.
+        positions : sequence of int
+            What `find_columns` returned: where the list column is, and the private one if there is one.
+        read : callable
+            Encodes a column; an audit sees copies of a label, which an algorithm does not.
+        """
+        position, *hidden = positions
+        itemsets = read(frame.iloc[:, position])
+        private = read(frame.iloc[:, hidden[0]]) if hidden else None
+        return cls(itemsets, private, frame.columns[position])
 
     @property
     def n_rows(self) -> int:
@@ -54,28 +76,19 @@ class Collapsed:
         return (self.itemsets,) if self.private is None else (self.itemsets, self.private)
 
 
-def encoded(
-    table: pd.DataFrame | Collapsed, column: Hashable | None, *, read: Reader = Itemsets.from_series
-) -> tuple[int, Itemsets]:
-    """The position of a list column, and the column as codes; parameters as those of an algorithm."""
-    if isinstance(table, Collapsed):
-        return 0, table.itemsets
-    position = find_column(table, column)
-    return position, read(table.iloc[:, position])
-
-
-def collapse(batches: Iterable[Itemsets]) -> Collapsed:
+def collapse(batches: Iterable[Itemsets]) -> ListColumns:
     """Collect the distinct rows of a column that comes in batches.
 
     Parameters
     ----------
     batches : iterable of Itemsets
-        Rows of one type of items, each as often as it counts. Each batch has a vocabulary of its own.
+        Rows of one type of items, each as often as it counts; missing ones are not equal to empty ones. Each
+        batch has a vocabulary of its own.
 
     Returns
     -------
-    Collapsed
-        Rows in the order in which they came first.
+    ListColumns
+        Distinct rows in the order in which they came first.
 
     Notes
     -----
@@ -85,9 +98,9 @@ def collapse(batches: Iterable[Itemsets]) -> Collapsed:
     return collapse_columns(((batch,) for batch in batches), 1)
 
 
-def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> Collapsed:
+def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> ListColumns:
     """Collect the distinct rows of a column, or of it and a private column; as `collapse`."""
-    return Collapsed(*_collected(batches, n_columns))
+    return ListColumns(*_collected(batches, n_columns))
 
 
 def _collected(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> Iterator[Itemsets]:

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.algorithms.items.lra import Blocks
+from pdanon.algorithms import engines
+from pdanon.algorithms.items.lra import Parts
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.collapsed import collapse, collapse_columns
+from pdanon.itemsets.list_columns import collapse, collapse_columns
 from pdanon.itemsets.mapping import relabelled_by_groups
 
 PRIVATE = "XYZ"
@@ -67,16 +68,16 @@ def assert_decided_alike(algorithm, collapsed, frame, *column, **asked):
         refusal, message = None, ""
     if refusal is not None:
         with pytest.raises(refusal, match=re.escape(message)):
-            algorithm(collapsed, **asked)
+            engines.decide(collapsed, algorithm.__name__, asked)
         return
-    found = algorithm(collapsed, **asked)
+    found = engines.decide(collapsed, algorithm.__name__, asked)
     pd.testing.assert_frame_equal(found.mapping, expected.mapping)
     pd.testing.assert_series_equal(found.loss, expected.loss)
     assert repr(found.guarantee) == repr(expected.guarantee)
 
 
 def assert_audited_alike(guarantee, collapsed, frame, *column):
-    found, expected = guarantee.audit(collapsed), guarantee.audit(frame, *column)
+    found, expected = guarantee.recount(collapsed), guarantee.audit(frame, *column)
     assert found.rows_at_risk == expected.rows_at_risk
     for name in ("support", "why"):
         assert found.threats[name].tolist() == expected.threats[name].tolist()
@@ -141,34 +142,34 @@ def test_sensitive_items(rows, k, m, l):  # noqa: E741  (its name in the literat
 
 @settings(max_examples=80)
 @given(rows=repeated_rows(), k=st.integers(2, 4), m=st.sampled_from([1, 2, None]), parts=st.integers(1, 5))
-def test_blocks_of_rows(rows, k, m, parts):
+def test_parts_of_rows(rows, k, m, parts):
     collapsed, frame = collapse(in_batches(rows)), frame_of(rows)
     asked = {"k": k, "m": m, "hierarchy": {**TREE, "C": ["X", "Y", "Z"]}, "parts": parts}
     assert_decided_alike(pdanon.lra, collapsed, frame, **asked)
     try:
-        blocks = pdanon.lra(collapsed, **asked).groups
+        groups = engines.decide(collapsed, "lra", asked).recoding.groups
     except pdanon.InfeasibleError:
         return
     expected = pdanon.lra(frame, **asked).groups.tolist()
-    found = Blocks(collapsed.itemsets, blocks.to_numpy())
+    found = Parts(collapsed.itemsets, groups)
     for number, batch in enumerate(in_batches(rows)):
         assert found.of(batch).tolist() == expected[4 * number :][:4]
 
 
-def test_a_row_that_no_block_has_is_not_recoded():
+def test_a_row_that_no_part_has_is_not_recoded():
     frame = frame_of([["a", "b"], ["a", "b"], ["c", "d"], ["c", "d"]])
     result = pdanon.lra(frame, k=2, hierarchy=2, parts=2)
-    blocks = Blocks(Itemsets.from_series(frame["items"]), result.groups.to_numpy(np.int32))
+    parts = Parts(Itemsets.from_series(frame["items"]), result.groups.to_numpy(np.int32))
     for row, known in ((["c", "d"], True), (["c", "a"], False), (["new"], False)):
         rows = Itemsets.from_series(frame_of([row])["items"])
-        recoded = relabelled_by_groups(rows, blocks.of(rows), blocks.items, result.mapping)
+        recoded = relabelled_by_groups(rows, parts.of(rows), parts.items, result.mapping)
         assert (recoded is not None) == known
 
 
 def test_a_private_column_that_was_not_collapsed_is_refused():
     collapsed = collapse(in_batches([["a", "X"]] * 3))
     with pytest.raises(pdanon.ParameterError, match="private column was not collapsed"):
-        pdanon.coherence(collapsed, h=1, k=2, p=1, private="private")
+        engines.decide(collapsed, "coherence", {"h": 1, "k": 2, "p": 1, "private": "private"})
 
 
 rows_of_two = st.lists(st.tuples(*[st.frozensets(st.sampled_from("ab\0"), max_size=2)] * 2), max_size=5)

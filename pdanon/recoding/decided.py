@@ -1,0 +1,76 @@
+"""Decided: what is known of a release before its rows are written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from pdanon.errors import InfeasibleError
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.list_columns import ListColumns
+from pdanon.recoding.loss import information_loss, with_measure
+from pdanon.recoding.recoding import Recoding, mapping_table
+
+__all__ = ["Decided"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Decided:
+    """What an algorithm has decided; nothing is audited until rows are written.
+
+    Parameters
+    ----------
+    columns : ListColumns
+        What it was decided for, with missing rows as empty ones where they are to be published so.
+    recoding : Recoding
+        What becomes of the items of the list column.
+    guarantee : Guarantee
+        What the release must fulfil; it knows the mapping.
+    mapping : pandas.DataFrame
+        What each item becomes: ``group, item, generalized, support``.
+    loss : pandas.Series
+        Information loss by measure.
+    parameters : mapping
+        What was asked, for the record.
+    trace : pandas.DataFrame, optional
+        The loss over time, if what was found first was refined.
+    problem : InfeasibleError, optional
+        Why this is no more than an attempt, which is not to be released.
+    """
+
+    columns: ListColumns
+    recoding: Recoding
+    guarantee: Guarantee
+    mapping: pd.DataFrame
+    loss: pd.Series[float]
+    parameters: Mapping[str, Any]
+    trace: pd.DataFrame | None = None
+    problem: InfeasibleError | None = None
+
+    @classmethod
+    def of(
+        cls,
+        columns: ListColumns,
+        recoding: Recoding,
+        guarantee: Guarantee,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        trace: pd.DataFrame | None = None,
+        problem: InfeasibleError | None = None,
+    ) -> Decided:
+        """Measure a recoding, and tell the guarantee of it; parameters as those of the class.
+
+        Of ``parameters`` an algorithm gives those that are not recorded as they were asked.
+        """
+        mapping = mapping_table(columns.itemsets, recoding)
+        loss = information_loss(columns.itemsets, recoding)
+        prepared = replace(columns, itemsets=recoding.prepared(columns.itemsets))
+        known = guarantee.with_mapping(mapping)
+        return cls(prepared, recoding, known, mapping, loss, parameters or {}, trace, problem)
+
+    def with_loss(self, name: str, value: float) -> Decided:
+        """The same with one measure more."""
+        return replace(self, loss=with_measure(self.loss, name, value))
