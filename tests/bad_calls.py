@@ -29,7 +29,7 @@ import pdanon
 from pdanon.accessors import TxanonAccessor
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "api.md"
-SECONDS = 20  # of the processor: compiling takes some, and other work may keep a machine busy
+SECONDS = 20  # of the processor: other work may keep a machine busy
 
 
 class Target(NamedTuple):
@@ -371,7 +371,7 @@ def problem_of(call: Call, seconds: float = SECONDS) -> str | None:
 
 
 def warm_up() -> dict[str, str]:
-    """Make every base call once, as kernels are compiled at the first; what went wrong, by name."""
+    """Make every base call once, as the first loads what it needs; what went wrong, by name."""
     wrong = {}
     for each in targets():
         call = Call(each.name, lambda e=each: e.function(**{name: value() for name, value in e.base.items()}))

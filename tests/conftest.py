@@ -18,7 +18,7 @@ from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.cli import main
 
-# The first example of a test may compile kernels, which takes seconds.
+# The first example of a test loads what it needs, and other work may keep a machine busy.
 settings.register_profile("pdanon", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pdanon")
 

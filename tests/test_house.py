@@ -34,8 +34,9 @@ def imports_of(file):
             found |= {each.name for each in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: relative"
-            names = {each: f"{node.module}.{each.name}" for each in node.names}
-            found |= {name if name in MODULES else node.module for name in names.values()}
+            module = node.module.removeprefix("cython.cimports.")  # compiled code that a kernel calls
+            names = {each: f"{module}.{each.name}" for each in node.names}
+            found |= {name if name in MODULES else module for name in names.values()}
     return found & set(MODULES)
 
 

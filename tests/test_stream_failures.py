@@ -25,7 +25,7 @@ import pdanon
 from pdanon import stream
 from pdanon.errors import FormatError, ParameterError
 
-# The first run, elsewhere, compiles kernels, whose cache is not what is to fail.
+# The first run, elsewhere, writes what Python caches, which is not what is to fail.
 LIMITED = """
 import json, os, pathlib, resource, sys
 import pdanon.stream

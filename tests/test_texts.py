@@ -90,7 +90,7 @@ def peak_of(work):
 
 def assert_narrow(work):
     """Each item as wide as the longest would be 240 MB."""
-    work("short")  # kernels may have to be compiled
+    work("short")  # loads what is needed
     assert peak_of(lambda: work(LONG)) < 120e6
 
 

@@ -1,22 +1,34 @@
-"""Numba kernels: pure functions on arrays, compiled at their first call and cached on disk.
+"""Compiled loops on arrays: arrays in, arrays out.
 
-Importing a module of this package imports numba; the rest of pdanon imports them inside the functions
-that need them, so that ``import pdanon`` stays quick.
+The kernels are Python with Cython's types, compiled when pdanon is built; ``build_kernels.py`` does it, and
+knows the directives. Importing this package checks that what is compiled is what is written here, and never
+runs a kernel as plain Python. The rest of pdanon imports kernels inside the functions that need them.
 
-To compile is most of what a first call costs, so nothing is compiled that nobody calls: neither a second time
-for C, nor for Python what only other kernels call, an `inner` function. A counter that is handed on begins as
-``np.int64(0)``: for a literal 0 the function that receives it would be compiled once more.
+How a kernel is written:
+
+- What Python calls is a ``def`` with typed arguments. It allocates, then runs its loop, or a function that
+  has it, ``with cython.nogil``; so nothing in a loop can be a Python object by mistake, and threads can share
+  work.
+- What only kernels call is a ``cfunc`` that is ``nogil``, and ``exceptval(check=False)`` if it cannot fail.
+  Where it can, because an array grows, it returns a number and has ``exceptval(-1)``.
+- Arrays that are read have elements ``Code`` (int32), ``Number`` (int64), ``Flag`` (bool) or ``Real``
+  (float64), of ``arrays.pxd``, and may be read-only; those that are written ``cython.int``,
+  ``cython.longlong``, ``cython.uchar``, ``cython.double``. All are contiguous, ``[::1]``. Another dtype is an
+  error: the caller converts.
+- Indices, positions and how many there are of anything are ``cython.Py_ssize_t``, supports and weights
+  ``cython.longlong``. What appears in a sum has to be declared, so that its width is chosen: a product or a
+  sum of ``cython.int`` is one itself.
+- No index is negative; division and remainder of negative numbers are those of C; words of bits are
+  ``cython.ulonglong``. A part of an array is handed on as the array, where it begins, and where it ends.
+- A state is a final ``cclass`` with a typed attribute for each array. Its attributes, and the functions that
+  other kernels call, are declared in a ``.pxd`` beside the kernel; what is small and hot is written there,
+  ``inline``.
 """
 
-from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
-from numba import njit
+from pdanon._kernels._compiled import check
 
-__all__ = ["inner", "kernel"]
+__all__: list[str] = []
 
-_FOR_PYTHON: dict[str, Any] = {"cache": True, "no_cfunc_wrapper": True}
-_FOR_KERNELS: dict[str, Any] = _FOR_PYTHON | {"no_cpython_wrapper": True}
-
-kernel: Callable[[Callable[..., Any]], Any] = njit(**_FOR_PYTHON)
-inner: Callable[[Callable[..., Any]], Any] = njit(**_FOR_KERNELS)
+check(Path(__file__).parent)

@@ -5,246 +5,332 @@ Rows come with the number of their items under every node that has some: ``nodes
 place of the row that the group began with, its seed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
+import cython
 import numpy as np
+from cython.cimports.pdanon._kernels.arrays import Code, Number
 from numpy.typing import NDArray
-
-from pdanon._kernels import inner, kernel
 
 __all__ = ["assign", "clump"]
 
 Array = NDArray[Any]
-Rows = tuple[Array, Array, Array, Array]  # starts, nodes, counts, lengths
-Groups = tuple[Array, Array, Array, Array, Array]  # seeds, ends of the counts, size, length, saved
 
 
-@kernel
+@cython.final
+@cython.cclass
+class _Clumps:
+    """Rows, and the groups that some of them are in."""
+
+    scale: cython.longlong
+    weight: Number[::1]
+    starts: Number[::1]
+    nodes: cython.int[::1]
+    counts: cython.int[::1]
+    lengths: Number[::1]
+    group_of: cython.longlong[::1]
+    seeds: Number[::1]
+    ends: cython.longlong[::1]  # of the counts of each group
+    size: cython.longlong[::1]  # rows of each group
+    length: cython.longlong[::1]  # items that these have
+    saved: cython.longlong[::1]  # sum of count times weight over the nodes of each group
+    have: cython.longlong[::1]  # counts of the row or group in hand, by node; else 0
+    open_after: cython.longlong[::1]  # leads to the first group from there on that may be examined
+    after: cython.longlong[::1]  # next row without a group, in a ring closed by the number of rows
+    before: cython.longlong[::1]  # previous one
+
+    def __init__(
+        self,
+        scale: int,
+        weight: Array,
+        starts: Array,
+        nodes: Array,
+        counts: Array,
+        lengths: Array,
+        group_of: Array,
+        seeds: Array,
+    ) -> None:
+        self.scale, self.weight = scale, weight
+        self.starts, self.nodes, self.counts, self.lengths = starts, nodes, counts, lengths
+        self.group_of, self.seeds, self.ends = group_of, seeds, starts[seeds + 1]
+        size = np.bincount(group_of[group_of >= 0], minlength=len(seeds))
+        self.size, self.length = size, size * lengths[seeds]  # the rows of a group so far are equal
+        self.saved, self.have = np.zeros(len(seeds), np.int64), np.zeros(len(weight), np.int64)
+        self.open_after = np.arange(len(seeds) + 1)
+        self.after, self.before = np.empty((2, len(group_of) + 1), np.int64)
+
+
 def clump(
-    k: int,
-    r: int,
-    ahead: int,
-    increase: bool,
+    k: cython.longlong,
+    r: cython.longlong,
+    ahead: cython.longlong,
+    increase: cython.bint,
     scale: int,
     weight: Array,
+    starts: Array,
+    nodes: Array,
+    counts: Array,
+    lengths: Array,
     group_of: Array,
-    rows: Rows,
-    groups: Groups,
-) -> None:
-    """Put each row that is in no group (-1) into one.
+    seeds: Array,
+) -> NDArray[np.int64]:
+    """Put each row that is in no group (-1) into one; where the counts of each group then end.
 
     The distortion of a group, times ``scale``, is ``scale * length - size * saved``, where ``saved`` is
-    the sum of count times weight over the nodes.
+    the sum of count times weight over the nodes. Those rows that are in a group already equal its seed.
     """
-    starts, nodes, counts, lengths = rows
-    seeds, ends, size, _, saved = groups
-    n_groups = len(seeds)
-    for group in range(n_groups):
-        for place in range(starts[seeds[group]], ends[group]):
-            saved[group] += counts[place] * weight[nodes[place]]
-    open_after = np.arange(n_groups + 1)  # leads to the first group from there on that may be examined
-    n_open = 0
-    for group in range(n_groups - 1, -1, -1):
-        if size[group] < k:
-            n_open += 1
-        else:
-            open_after[group] = open_after[group + 1]
-    filling = n_open > 0
+    clumps = _Clumps(scale, weight, starts, nodes, counts, lengths, group_of, seeds)
+    with cython.nogil:
+        _place_all(k, r, ahead, increase, clumps)
+    return np.asarray(clumps.ends)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _place_all(
+    k: cython.longlong, r: cython.longlong, ahead: cython.longlong, increase: cython.bint, clumps: _Clumps
+) -> cython.void:
+    n_rows: cython.Py_ssize_t = clumps.group_of.shape[0]
+    n_groups: cython.Py_ssize_t = clumps.seeds.shape[0]
+    group: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    near: cython.Py_ssize_t = 0
+    _count_saved(clumps)
+    _list_unplaced(clumps)
+    n_open: cython.longlong = _open_small(k, clumps)
+    filling: cython.bint = n_open > 0
     if not filling:
-        n_open = _open_all(open_after)
-    after, before = _unplaced(group_of)
-    n_rows = len(group_of)
-    have = np.zeros(len(weight), np.int64)
-    near, row = 0, after[n_rows]
+        n_open = _open_all(clumps)
+    row = clumps.after[n_rows]
     while row < n_rows:
-        while near < n_groups and seeds[near] < row:  # the turns come in ascending order
+        while near < n_groups and clumps.seeds[near] < row:  # the turns come in ascending order
             near += 1
-        _scatter(have, row, rows)
-        group = _nearest(
-            near, min(r, n_open), increase, scale, weight, have, lengths[row], open_after, rows, groups
-        )
-        _clear(have, row, rows)
-        chosen = row
+        _scatter(row, clumps)
+        group = _nearest(near, min(r, n_open), increase, clumps.lengths[row], clumps)
+        _clear(row, clumps)
         if filling and ahead > 0:
-            chosen = _best_row(row, ahead, group, scale, weight, have, after, rows, groups)
-        _insert(chosen, group, weight, have, rows, groups)
-        group_of[chosen] = group
-        after[before[chosen]] = after[chosen]
-        before[after[chosen]] = before[chosen]
-        if filling and size[group] == k:
-            open_after[group] = group + 1
+            row = _best_row(row, ahead, group, clumps)
+        _insert(row, group, clumps)
+        clumps.group_of[row] = group
+        clumps.after[clumps.before[row]] = clumps.after[row]
+        clumps.before[clumps.after[row]] = clumps.before[row]
+        if filling and clumps.size[group] == k:
+            clumps.open_after[group] = group + 1
             n_open -= 1
             if n_open == 0:
                 filling = False
-                n_open = _open_all(open_after)
-        row = after[n_rows]
+                n_open = _open_all(clumps)
+        row = clumps.after[n_rows]
 
 
-@inner
-def _open_all(open_after: Array) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _count_saved(clumps: _Clumps) -> cython.void:
+    for group in range(clumps.seeds.shape[0]):
+        for place in range(clumps.starts[clumps.seeds[group]], clumps.ends[group]):
+            clumps.saved[group] += clumps.counts[place] * clumps.weight[clumps.nodes[place]]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _open_small(k: cython.longlong, clumps: _Clumps) -> cython.longlong:
+    """Let the groups that have fewer than k rows be examined; return how many there are."""
+    n_open: cython.longlong = 0
+    group: cython.Py_ssize_t
+    for group in range(clumps.seeds.shape[0] - 1, -1, -1):
+        if clumps.size[group] < k:
+            n_open += 1
+        else:
+            clumps.open_after[group] = clumps.open_after[group + 1]
+    return n_open
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _open_all(clumps: _Clumps) -> cython.longlong:
     """Let all groups be examined; return how many there are."""
-    for group in range(len(open_after)):
-        open_after[group] = group
-    return len(open_after) - 1
+    for group in range(clumps.open_after.shape[0]):
+        clumps.open_after[group] = group
+    return clumps.seeds.shape[0]
 
 
-@inner
-def _unplaced(group_of: Array) -> tuple[Array, Array]:
-    """Next and previous row without a group, as a ring closed by the number of rows."""
-    n_rows = len(group_of)
-    after, before = np.empty(n_rows + 1, np.int64), np.empty(n_rows + 1, np.int64)
-    last = n_rows
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_unplaced(clumps: _Clumps) -> cython.void:
+    """Link the rows without a group."""
+    n_rows: cython.Py_ssize_t = clumps.group_of.shape[0]
+    last: cython.Py_ssize_t = n_rows
     for row in range(n_rows):
-        if group_of[row] < 0:
-            after[last] = row
-            before[row] = last
+        if clumps.group_of[row] < 0:
+            clumps.after[last] = row
+            clumps.before[row] = last
             last = row
-    after[last] = n_rows
-    before[n_rows] = last
-    return after, before
+    clumps.after[last] = n_rows
+    clumps.before[n_rows] = last
 
 
-@inner
-def _scatter(have: Array, row: int, rows: Rows) -> None:
-    starts, nodes, counts, _ = rows
-    for place in range(starts[row], starts[row + 1]):
-        have[nodes[place]] = counts[place]
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _scatter(row: cython.Py_ssize_t, clumps: _Clumps) -> cython.void:
+    for place in range(clumps.starts[row], clumps.starts[row + 1]):
+        clumps.have[clumps.nodes[place]] = clumps.counts[place]
 
 
-@inner
-def _clear(have: Array, row: int, rows: Rows) -> None:
-    for place in range(rows[0][row], rows[0][row + 1]):
-        have[rows[1][place]] = 0
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _clear(row: cython.Py_ssize_t, clumps: _Clumps) -> cython.void:
+    for place in range(clumps.starts[row], clumps.starts[row + 1]):
+        clumps.have[clumps.nodes[place]] = 0
 
 
-@inner
-def _find(group: int, open_after: Array) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _find(group: cython.Py_ssize_t, clumps: _Clumps) -> cython.Py_ssize_t:
     """The first group from there on that may be examined; paths are halved on the way."""
-    while open_after[group] != group:
-        open_after[group] = open_after[open_after[group]]
-        group = open_after[group]
+    while clumps.open_after[group] != group:
+        clumps.open_after[group] = clumps.open_after[clumps.open_after[group]]
+        group = clumps.open_after[group]
     return group
 
 
-@inner
-def _common(start: int, end: int, weight: Array, have: Array, rows: Rows) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _common(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: _Clumps) -> cython.longlong:
     """What is saved by the nodes that both sides have."""
-    total = 0
+    total: cython.longlong = 0
     for place in range(start, end):
-        node = rows[1][place]
-        total += min(rows[2][place], have[node]) * weight[node]
+        node = clumps.nodes[place]
+        count: cython.longlong = clumps.counts[place]
+        total += min(count, clumps.have[node]) * clumps.weight[node]
     return total
 
 
-@inner
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _nearest(
-    near: int,
-    examined: int,
-    increase: bool,
-    scale: int,
-    weight: Array,
-    have: Array,
-    added: int,
-    open_after: Array,
-    rows: Rows,
-    groups: Groups,
-) -> int:
+    near: cython.Py_ssize_t,
+    examined: cython.longlong,
+    increase: cython.bint,
+    added: cython.longlong,
+    clumps: _Clumps,
+) -> cython.Py_ssize_t:
     """Of the groups from a place on, in a ring, the one that a row distorts least; then: the first."""
-    seeds, ends, size, length, saved = groups
-    best, least = -1, np.int64(0)
-    group = near
+    best: cython.Py_ssize_t = -1
+    least: cython.longlong = 0
+    group: cython.Py_ssize_t = near
     for _ in range(examined):
-        group = _find(group, open_after)
-        if group == len(seeds):
-            group = _find(np.int64(0), open_after)
-        common = _common(rows[0][seeds[group]], ends[group], weight, have, rows)
-        score = scale * (length[group] + added) - (size[group] + 1) * common
+        group = _find(group, clumps)
+        if group == clumps.seeds.shape[0]:
+            group = _find(0, clumps)
+        common: cython.longlong = _common(clumps.starts[clumps.seeds[group]], clumps.ends[group], clumps)
+        score: cython.longlong = clumps.scale * (clumps.length[group] + added)
+        score -= (clumps.size[group] + 1) * common
         if increase:
-            score -= scale * length[group] - size[group] * saved[group]
+            score -= clumps.scale * clumps.length[group] - clumps.size[group] * clumps.saved[group]
         if best < 0 or score < least or (score == least and group < best):
             best, least = group, score
         group += 1
     return best
 
 
-@inner
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
 def _best_row(
-    row: int,
-    ahead: int,
-    group: int,
-    scale: int,
-    weight: Array,
-    have: Array,
-    after: Array,
-    rows: Rows,
-    groups: Groups,
-) -> int:
+    row: cython.Py_ssize_t, ahead: cython.longlong, group: cython.Py_ssize_t, clumps: _Clumps
+) -> cython.Py_ssize_t:
     """Of a row and the next ones without a group, the one that distorts the group least; then: the first."""
-    starts, nodes, counts, lengths = rows
-    seeds, ends, size, _, _ = groups
-    first = starts[seeds[group]]
-    for place in range(first, ends[group]):
-        have[nodes[place]] = counts[place]
-    best, least, other = -1, np.int64(0), row
+    first: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
+    for place in range(first, clumps.ends[group]):
+        clumps.have[clumps.nodes[place]] = clumps.counts[place]
+    best: cython.Py_ssize_t = -1
+    least: cython.longlong = 0
+    other: cython.Py_ssize_t = row
     for _ in range(ahead + 1):
-        if other == len(lengths):
+        if other == clumps.lengths.shape[0]:
             break
-        common = _common(starts[other], starts[other + 1], weight, have, rows)
-        score = scale * lengths[other] - (size[group] + 1) * common
+        common: cython.longlong = _common(clumps.starts[other], clumps.starts[other + 1], clumps)
+        score: cython.longlong = clumps.scale * clumps.lengths[other] - (clumps.size[group] + 1) * common
         if best < 0 or score < least:
             best, least = other, score
-        other = after[other]
-    for place in range(first, ends[group]):
-        have[nodes[place]] = 0
+        other = clumps.after[other]
+    for place in range(first, clumps.ends[group]):
+        clumps.have[clumps.nodes[place]] = 0
     return best
 
 
-@inner
-def _insert(row: int, group: int, weight: Array, have: Array, rows: Rows, groups: Groups) -> None:
-    _, nodes, counts, lengths = rows
-    seeds, ends, size, length, saved = groups
-    _scatter(have, row, rows)
-    saved[group] = 0
-    end = start = rows[0][seeds[group]]
-    for place in range(start, ends[group]):
-        count = min(counts[place], have[nodes[place]])
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _insert(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: _Clumps) -> cython.void:
+    """Put a row into a group, which keeps what it has in common with it."""
+    start: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
+    end: cython.Py_ssize_t = start
+    saved: cython.longlong = 0
+    _scatter(row, clumps)
+    for place in range(start, clumps.ends[group]):
+        node = clumps.nodes[place]
+        own: cython.longlong = clumps.counts[place]
+        count: cython.longlong = min(own, clumps.have[node])
         if count:
-            nodes[end], counts[end] = nodes[place], count
-            saved[group] += count * weight[nodes[end]]
+            clumps.nodes[end], clumps.counts[end] = node, cython.cast(cython.int, count)
+            saved += count * clumps.weight[node]
             end += 1
-    ends[group] = end
-    _clear(have, row, rows)
-    size[group] += 1
-    length[group] += lengths[row]
+    clumps.ends[group], clumps.saved[group] = end, saved
+    _clear(row, clumps)
+    clumps.size[group] += 1
+    clumps.length[group] += clumps.lengths[row]
 
 
-@kernel
 def assign(
-    group_of: Array, offsets: Array, leaves: Array, parent: Array, rows: Rows, groups: Groups
-) -> Array:
+    group_of: Number[::1],
+    offsets: Number[::1],
+    leaves: Code[::1],
+    parent: Code[::1],
+    starts: Number[::1],
+    nodes: Code[::1],
+    counts: cython.int[::1],
+    seeds: Number[::1],
+    ends: Number[::1],
+) -> NDArray[np.int32]:
     """The node of each occurrence in its group's bag, -1 where it is left over.
 
-    Bottom up, each node takes the first occurrences below it that none has taken.
+    Bottom up, each node takes the first occurrences below it that none has taken. Counts of groups are
+    changed: they are those of items that no node below takes.
     """
-    starts, nodes, counts, _ = rows
-    seeds, ends = groups[0], groups[1]
-    place_of = np.zeros(len(parent), np.int64)
-    for group in range(len(seeds)):
-        for place in range(starts[seeds[group]], ends[group]):
-            place_of[nodes[place]] = place
-            if nodes[place]:
-                counts[place_of[parent[nodes[place]]]] -= counts[place]
-    became = np.full(len(leaves), -1, np.int32)
-    for row in range(len(group_of)):
-        group = group_of[row]
-        for place in range(ends[group] - 1, starts[seeds[group]] - 1, -1):
-            node, wanted = nodes[place], counts[place]
-            at = offsets[row]
-            while wanted:
-                if leaves[at] >= node and became[at] < 0:
-                    became[at] = node
-                    wanted -= 1
-                at += 1
-    return became
+    place_of: cython.longlong[::1] = np.zeros(len(parent), np.int64)
+    result = np.full(len(leaves), -1, np.int32)
+    became: cython.int[::1] = result
+    group: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    at: cython.Py_ssize_t
+    wanted: cython.int
+    with cython.nogil:
+        for group in range(seeds.shape[0]):
+            for place in range(starts[seeds[group]], ends[group]):
+                place_of[nodes[place]] = place
+                if nodes[place]:
+                    counts[place_of[parent[nodes[place]]]] -= counts[place]
+        for row in range(group_of.shape[0]):
+            group = group_of[row]
+            for place in range(ends[group] - 1, starts[seeds[group]] - 1, -1):
+                node = nodes[place]
+                wanted = counts[place]
+                at = offsets[row]
+                while wanted > 0:
+                    if leaves[at] >= node and became[at] < 0:
+                        became[at] = node
+                        wanted -= 1
+                    at += 1
+    return result

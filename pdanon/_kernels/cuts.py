@@ -1,87 +1,192 @@
 """Kernels that raise a cut through a hierarchy until nothing rare is left.
 
 A cut has one node on every path from the root to a leaf. Nodes are numbered in pre-order, so the subtree
-of ``node`` is ``range(node, node + size[node])``. The state is a tuple of arrays over nodes:
-
-``parent``  -1 for the root
-``size``    nodes of the subtree
-``leaves``  leaves of the subtree
-``cost``    loss of publishing the node for all occurrences below it, as an integer
-``in_cut``  whether the node is in the cut
-``below``   loss of the cut nodes of the subtree; that of the whole cut at the root
+of ``node`` is ``range(node, node + size[node])``.
 
 Supports are those of the rows extended by all ancestors of their items, except the root. Where rows hold
 sensitive items too, a set of nodes is safe if none of these is in more than one of its rows in ``diversity``.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
+import cython
 import numpy as np
+from cython.cimports.pdanon._kernels.arrays import Code, Flag, Number
+from cython.cimports.pdanon._kernels.counting import Rows, contains, rarest
 from numpy.typing import NDArray
 
-from pdanon._kernels import inner, kernel
-from pdanon._kernels.counting import _contains, _rarest
-
-__all__ = ["lift", "lift_all", "node_of", "satisfy_itemsets", "satisfy_pairs"]
-
-Array = NDArray[Any]
-State = tuple[Array, Array, Array, Array, Array, Array]
-Limits = tuple[int, int]  # codes of sensitive items; the diversity, 0 if it does not matter
-# singles; pairs a < b as CSR with ascending partners; rows; transpose; sensitive items of each row as CSR
-Supports = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, Limits]
+__all__ = ["Space", "State", "Supports", "lift_all", "node_of", "satisfy_itemsets", "satisfy_pairs"]
 
 
-@inner
-def lift(node: int, state: State) -> None:
+@cython.final
+@cython.cclass
+class State:
+    """A cut.
+
+    Parameters
+    ----------
+    parent : ndarray of int32, shape (nodes,)
+        -1 for the root.
+    size, leaves : ndarray of int32, shape (nodes,)
+        Nodes and leaves of each subtree.
+    cost : ndarray of int64, shape (nodes,)
+        Loss of publishing each node for all occurrences below it.
+    in_cut : ndarray of bool, shape (nodes,)
+        Whether each node is in the cut.
+    below : ndarray of int64, shape (nodes,)
+        Loss of the cut nodes of each subtree; that of the whole cut at the root.
+    """
+
+    parent: Code[::1]
+    size: Code[::1]
+    leaves: Code[::1]
+    cost: Number[::1]
+    in_cut: cython.uchar[::1]
+    below: cython.longlong[::1]
+
+    def __init__(
+        self,
+        *,
+        parent: Code[::1],
+        size: Code[::1],
+        leaves: Code[::1],
+        cost: Number[::1],
+        in_cut: Flag[::1],
+        below: Number[::1],
+    ) -> None:
+        self.parent, self.size, self.leaves, self.cost = parent, size, leaves, cost
+        self.in_cut, self.below = np.array(in_cut), np.array(below)
+
+    def copy(self) -> State:
+        """Another cut in the same place."""
+        return State(
+            parent=self.parent,
+            size=self.size,
+            leaves=self.leaves,
+            cost=self.cost,
+            in_cut=self.in_cut,
+            below=self.below,
+        )
+
+    @property
+    def loss(self) -> int:
+        """Loss of the cut."""
+        return self.below[0]
+
+
+@cython.final
+@cython.cclass
+class Supports:
+    """Supports of nodes and of pairs of nodes, and the rows in which more are counted.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows of nodes and their ancestors.
+    singles : ndarray of int64, shape (nodes,)
+        Support of each node.
+    starts, partners, together : ndarray
+        Pairs of nodes, the smaller number first, as CSR with ascending partners, and their supports.
+    secret_offsets, secrets : ndarray
+        Sensitive items of each row, as CSR.
+    n_secrets : int
+        How many sensitive items there are.
+    diversity : int
+        Of the rows that hold a set of nodes, at most one in so many may hold a sensitive item; 0: all may.
+    """
+
+    def __init__(
+        self,
+        *,
+        rows: Rows,
+        singles: Number[::1],
+        starts: Number[::1],
+        partners: Code[::1],
+        together: Number[::1],
+        secret_offsets: Number[::1],
+        secrets: Code[::1],
+        n_secrets: cython.Py_ssize_t,
+        diversity: int,
+    ) -> None:
+        self.rows, self.singles = rows, singles
+        self.starts, self.partners, self.together = starts, partners, together
+        self.secret_offsets, self.secrets, self.n_secrets = secret_offsets, secrets, n_secrets
+        self.diversity = min(diversity, 2**31)  # more than there are rows; a product with those fits
+
+
+@cython.final
+@cython.cclass
+class Space:
+    """Work space for sets of up to so many nodes, whose supports are asked for."""
+
+    def __init__(self, longest: int, supports: Supports) -> None:
+        self.nodes, self.at, self.trial, self.out = np.empty((4, longest), np.int32)
+        self.shared = np.empty(supports.n_secrets, np.int64)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _lift(node: cython.Py_ssize_t, state: State) -> cython.void:
     """Put a node into the cut instead of what the cut has below it."""
-    parent, size, _, cost, in_cut, below = state
-    if in_cut[node]:
+    covered: cython.Py_ssize_t
+    if state.in_cut[node]:
         return
-    for covered in range(node, node + size[node]):
-        in_cut[covered] = False
-    in_cut[node] = True
-    added = cost[node] - below[node]
+    for covered in range(node, node + state.size[node]):
+        state.in_cut[covered] = False
+    state.in_cut[node] = True
+    added: cython.longlong = state.cost[node] - state.below[node]
     while node >= 0:
-        below[node] += added
-        node = parent[node]
+        state.below[node] += added
+        node = state.parent[node]
 
 
-@kernel
-def lift_all(nodes: Array, state: State) -> None:
+def lift_all(nodes: Code[::1], state: State) -> None:
     """Put nodes, ascending, into the cut; of those on one path the uppermost."""
-    end = 0
-    for node in nodes:
-        if node >= end:
-            lift(node, state)
-            end = node + state[1][node]
+    i: cython.Py_ssize_t
+    end: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for i in range(nodes.shape[0]):
+            if nodes[i] >= end:
+                _lift(nodes[i], state)
+                end = nodes[i] + state.size[nodes[i]]
 
 
-@kernel
-def node_of(leaves: Array, state: State) -> Array:
+def node_of(leaves: Code[::1], state: State) -> NDArray[np.int32]:
     """The cut's node above each of some leaves, or nodes at or below the cut."""
-    parent, _, _, _, in_cut, _ = state
-    nodes = leaves.copy()
-    for i in range(len(nodes)):
-        while not in_cut[nodes[i]]:
-            nodes[i] = parent[nodes[i]]
-    return nodes
+    i: cython.Py_ssize_t
+    result = np.empty(len(leaves), np.int32)
+    nodes: cython.int[::1] = result
+    with cython.nogil:
+        for i in range(nodes.shape[0]):
+            nodes[i] = _above(leaves[i], state)
+    return result
 
 
-@inner
-def _maximal(nodes: Array, size: Array, out: Array) -> int:
-    """Write the distinct nodes that have no ancestor among the given ones, ascending; return their number."""
-    n = 0
-    for i in range(len(nodes)):
-        node = nodes[i]
-        slot = n
-        while slot > 0 and out[slot - 1] > node:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _above(node: cython.int, state: State) -> cython.int:
+    """The cut's node at or above a node."""
+    while not state.in_cut[node]:
+        node = state.parent[node]
+    return node
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def maximal(
+    nodes: Code[::1], n: cython.Py_ssize_t, size: Code[::1], out: cython.int[::1]
+) -> cython.Py_ssize_t:
+    """Write the distinct ones of n nodes that have no ancestor among them, ascending; return their number."""
+    i: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    kept: cython.Py_ssize_t = 0
+    for i in range(n):
+        slot = i
+        while slot > 0 and out[slot - 1] > nodes[i]:
             out[slot] = out[slot - 1]
             slot -= 1
-        out[slot] = node
-        n += 1
-    kept = 0
+        out[slot] = nodes[i]
     for i in range(n):  # in pre-order an ancestor comes before what it covers
         if kept == 0 or out[i] >= out[kept - 1] + size[out[kept - 1]]:
             out[kept] = out[i]
@@ -89,180 +194,240 @@ def _maximal(nodes: Array, size: Array, out: Array) -> int:
     return kept
 
 
-@inner
-def _reached(nodes: Array, k: int, supports: Supports) -> int:
-    """Support of an antichain of nodes, ascending; counted up to k where there are more than two.
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def reached(
+    nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, supports: Supports, space: Space
+) -> cython.longlong:
+    """Support of an antichain of n nodes, ascending; counted up to k where there are more than two.
 
     Where it gives a sensitive item away, as little as if it were in one row.
     """
-    singles, _, _, together, codes, offsets, weights, starts, tids = supports[:9]
-    if supports[11][1] and nodes[0] != 0:  # the root, the last resort, is known to be safe
-        return _hidden_in(nodes, supports)
-    if len(nodes) == 1:
-        return singles[nodes[0]]
-    if len(nodes) == 2:
-        slot = _slot(nodes[0], nodes[1], supports)
-        return together[slot] if slot >= 0 else 0
-    rarest = _rarest(nodes, starts)
-    support = 0
-    for slot in range(starts[rarest], starts[rarest + 1]):
-        row = tids[slot]
-        if _contains(codes, offsets[row], offsets[row + 1], nodes):
-            support += weights[row]
+    slot: cython.Py_ssize_t
+    if supports.diversity and nodes[0] != 0:  # the root, the last resort, is known to be safe
+        return _hidden_in(nodes, n, supports, supports.rows, space)
+    if n == 1:
+        return supports.singles[nodes[0]]
+    if n == 2:
+        slot = slot_of(nodes[0], nodes[1], supports)
+        return supports.together[slot] if slot >= 0 else 0
+    return _support_up_to(nodes, n, k, supports.rows)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _support_up_to(nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, rows: Rows) -> cython.longlong:
+    slot: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    node: cython.Py_ssize_t = rarest(nodes, 0, n, rows.starts)
+    support: cython.longlong = 0
+    for slot in range(rows.starts[node], rows.starts[node + 1]):
+        row = rows.tids[slot]
+        if contains(rows.codes, rows.offsets[row], rows.offsets[row + 1], nodes, 0, n):
+            support += rows.weights[row]
             if support >= k:
                 break
     return support
 
 
-@inner
-def _slot(a: int, b: int, supports: Supports) -> int:
-    """Place of a pair a < b, -1 if it is in no row."""
-    pair_starts, partners = supports[1:3]
-    slot, last = pair_starts[a], pair_starts[a + 1]
-    stop = last
-    while slot < stop:
-        middle = (slot + stop) // 2
-        if partners[middle] < b:
-            slot = middle + 1
-        else:
-            stop = middle
-    return slot if slot < last and partners[slot] == b else -1
-
-
-@inner
-def _hidden_in(nodes: Array, supports: Supports) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _hidden_in(
+    nodes: Code[::1], n: cython.Py_ssize_t, supports: Supports, rows: Rows, space: Space
+) -> cython.longlong:
     """Support of an antichain of nodes, or 1 where a sensitive item is in too many of its rows."""
-    codes, offsets, weights, starts, tids, secret_offsets, secrets, (n_secrets, diversity) = supports[4:]
-    shared = np.zeros(n_secrets, np.int64)
-    rarest = _rarest(nodes, starts)
-    support, most = 0, 0
-    for slot in range(starts[rarest], starts[rarest + 1]):
-        row = tids[slot]
-        if _contains(codes, offsets[row], offsets[row + 1], nodes):
-            support += weights[row]
-            for place in range(secret_offsets[row], secret_offsets[row + 1]):
-                shared[secrets[place]] += weights[row]
-                most = max(most, shared[secrets[place]])
-    return 1 if most * diversity > support else support
+    slot: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    secret: cython.Py_ssize_t
+    node: cython.Py_ssize_t = rarest(nodes, 0, n, rows.starts)
+    support: cython.longlong = 0
+    most: cython.longlong = 0
+    space.shared[:] = 0
+    for slot in range(rows.starts[node], rows.starts[node + 1]):
+        row = rows.tids[slot]
+        if contains(rows.codes, rows.offsets[row], rows.offsets[row + 1], nodes, 0, n):
+            support += rows.weights[row]
+            for place in range(supports.secret_offsets[row], supports.secret_offsets[row + 1]):
+                secret = supports.secrets[place]
+                space.shared[secret] += rows.weights[row]
+                most = max(most, space.shared[secret])
+    return 1 if most * supports.diversity > support else support
 
 
-@inner
-def _cheapest(nodes: Array, k: int, state: State, supports: Supports, out: Array) -> int:
-    """Write the generalization of some cut nodes to support >= k that adds least loss; return its length.
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _cheapest(
+    n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
+) -> cython.Py_ssize_t:
+    """Write the generalization of n cut nodes to support >= k that adds least loss; return its length.
 
     Order: added loss, affected leaves, then the nodes. All combinations of ancestors are looked at.
     """
-    parent, size, leaves, cost, _, below = state
-    at = nodes.copy()
-    trial = np.empty(len(nodes), nodes.dtype)
-    n_best, best_cost, best_leaves = 0, np.int64(0), np.int64(0)
+    place: cython.Py_ssize_t
+    length: cython.Py_ssize_t
+    n_best: cython.Py_ssize_t = 0
+    added: cython.longlong
+    affected: cython.longlong
+    best_added: cython.longlong = 0
+    best_affected: cython.longlong = 0
+    better: cython.bint
+    space.at[:n] = space.nodes[:n]
     while True:
-        n = _maximal(at, size, trial)
-        added, affected = np.int64(0), np.int64(0)
-        for i in range(n):
-            added += cost[trial[i]] - below[trial[i]]
-            affected += leaves[trial[i]]
-        better = n_best == 0 or added < best_cost or (added == best_cost and affected < best_leaves)
-        if not better and added == best_cost and affected == best_leaves:
-            better = _precedes(trial, n, out, n_best)
-        if better and _reached(trial[:n], k, supports) >= k:
-            for i in range(n):
-                out[i] = trial[i]
-            n_best, best_cost, best_leaves = n, added, affected
+        length = maximal(space.at, n, state.size, space.trial)
+        added, affected = 0, 0
+        for place in range(length):
+            added += state.cost[space.trial[place]] - state.below[space.trial[place]]
+            affected += state.leaves[space.trial[place]]
+        better = n_best == 0 or added < best_added or (added == best_added and affected < best_affected)
+        if not better and added == best_added and affected == best_affected:
+            better = _precedes(space.trial, length, space.out, n_best)
+        if better and reached(space.trial, length, k, supports, space) >= k:
+            space.out[:length] = space.trial[:length]
+            n_best, best_added, best_affected = length, added, affected
         # Next combination: one step up at the first place that has one, the places before it back down.
         place = 0
-        while place < len(at) and parent[at[place]] < 0:
-            at[place] = nodes[place]
+        while place < n and state.parent[space.at[place]] < 0:
+            space.at[place] = space.nodes[place]
             place += 1
-        if place == len(at):
+        if place == n:
             return n_best
-        at[place] = parent[at[place]]
+        space.at[place] = state.parent[space.at[place]]
 
 
-@inner
-def _precedes(a: Array, n_a: int, b: Array, n_b: int) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _precedes(a: Code[::1], n_a: cython.Py_ssize_t, b: Code[::1], n_b: cython.Py_ssize_t) -> cython.bint:
+    i: cython.Py_ssize_t
     for i in range(min(n_a, n_b)):
         if a[i] != b[i]:
             return a[i] < b[i]
     return n_a < n_b
 
 
-@inner
-def _stepwise(nodes: Array, k: int, state: State, supports: Supports, out: Array) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _stepwise(
+    n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
+) -> cython.Py_ssize_t:
     """As ``_cheapest``, one step at a time: up where it adds least loss, then back down where it can."""
-    parent, size, _, cost, _, below = state
-    at = nodes.copy()
-    n = _maximal(at, size, out)
-    while _reached(out[:n], k, supports) < k:
-        place, least = -1, np.int64(0)
-        for i in range(len(at)):
-            up = parent[at[i]]
-            if up >= 0:
-                added = (cost[up] - below[up]) - (cost[at[i]] - below[at[i]])
-                if place < 0 or added < least:
-                    place, least = i, added
-        at[place] = parent[at[place]]
-        n = _maximal(at, size, out)
-    for i in range(len(at)):
-        reached = at[i]
-        at[i] = nodes[i]
-        n = _maximal(at, size, out)
-        while at[i] != reached and _reached(out[:n], k, supports) < k:
-            at[i] = parent[at[i]]
-            n = _maximal(at, size, out)
-    return _maximal(at, size, out)
-
-
-@inner
-def _generalize(nodes: Array, k: int, state: State, supports: Supports) -> None:
-    out = np.empty(len(nodes), nodes.dtype)
-    if len(nodes) <= 3:
-        n = _cheapest(nodes, k, state, supports, out)
-    else:
-        n = _stepwise(nodes, k, state, supports, out)
+    i: cython.Py_ssize_t
+    up: cython.Py_ssize_t
+    top: cython.int
+    space.at[:n] = space.nodes[:n]
+    length: cython.Py_ssize_t = maximal(space.at, n, state.size, space.out)
+    while reached(space.out, length, k, supports, space) < k:
+        up = _cheapest_step(n, state, space)
+        space.at[up] = state.parent[space.at[up]]
+        length = maximal(space.at, n, state.size, space.out)
     for i in range(n):
-        lift(out[i], state)
+        top = space.at[i]
+        space.at[i] = space.nodes[i]
+        length = maximal(space.at, n, state.size, space.out)
+        while space.at[i] != top and reached(space.out, length, k, supports, space) < k:
+            space.at[i] = state.parent[space.at[i]]
+            length = maximal(space.at, n, state.size, space.out)
+    return maximal(space.at, n, state.size, space.out)
 
 
-@kernel
-def satisfy_pairs(k: int, pairs: bool, state: State, supports: Supports) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _cheapest_step(n: cython.Py_ssize_t, state: State, space: Space) -> cython.Py_ssize_t:
+    """The place of n nodes, not all of them the root, where a step up adds least loss."""
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t = -1
+    added: cython.longlong
+    least: cython.longlong = 0
+    for i in range(n):
+        node = space.at[i]
+        up = state.parent[node]
+        if up >= 0:
+            added = (state.cost[up] - state.below[up]) - (state.cost[node] - state.below[node])
+            if place < 0 or added < least:
+                place, least = i, added
+    return place
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _generalize(
+    n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
+) -> cython.void:
+    """Put ancestors of the first n nodes of the work space into the cut."""
+    i: cython.Py_ssize_t
+    length: cython.Py_ssize_t
+    length = _cheapest(n, k, state, supports, space) if n <= 3 else _stepwise(n, k, state, supports, space)
+    for i in range(length):
+        _lift(space.out[i], state)
+
+
+def satisfy_pairs(k: cython.longlong, pairs: cython.bint, state: State, supports: Supports) -> int:
     """Raise the cut until no node, and with ``pairs`` no pair of nodes, of it has a support in (0, k).
 
     Nodes and pairs are met in pre-order, pass after pass; the number of generalizations is returned.
     """
-    in_cut = state[4]
-    singles, pair_starts, partners, together = supports[:4]
-    one = np.empty(1, np.int64)
-    two = np.empty(2, np.int64)
-    done = 0
-    for a in range(len(in_cut)):
-        if in_cut[a] and 0 < singles[a] < k:
-            one[0] = a
-            _generalize(one, k, state, supports)
-            done += 1
-    before = -1
-    while pairs and done != before:
-        before = done
-        for a in range(len(in_cut)):
-            for slot in range(pair_starts[a], pair_starts[a + 1]):
-                if not in_cut[a]:
-                    break
-                if in_cut[partners[slot]] and together[slot] < k:
-                    two[0], two[1] = a, partners[slot]
-                    _generalize(two, k, state, supports)
-                    done += 1
+    a: cython.Py_ssize_t
+    more: cython.Py_ssize_t
+    done: cython.Py_ssize_t = 0
+    space: Space = Space(2, supports)
+    with cython.nogil:
+        for a in range(state.in_cut.shape[0]):
+            if state.in_cut[a] and 0 < supports.singles[a] < k:
+                space.nodes[0] = a
+                _generalize(1, k, state, supports, space)
+                done += 1
+        more = pairs
+        while more:
+            more = 0
+            for a in range(state.in_cut.shape[0]):
+                more += _satisfy_pairs_of(a, k, state, supports, space)
+            done += more
     return done
 
 
-@kernel
-def satisfy_itemsets(k: int, sets: Array, set_offsets: Array, state: State, supports: Supports) -> int:
-    """Raise the cut until what the given sets of nodes have become is not rare; in the order given."""
-    done = 0
-    for i in range(len(set_offsets) - 1):
-        nodes = node_of(sets[set_offsets[i] : set_offsets[i + 1]], state)
-        image = np.empty(len(nodes), np.int64)
-        n = _maximal(nodes, state[1], image)
-        if 0 < _reached(image[:n], k, supports) < k:
-            _generalize(image[:n].copy(), k, state, supports)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _satisfy_pairs_of(
+    a: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
+) -> cython.Py_ssize_t:
+    """Raise the cut until a node has left it, or is in no rare pair with a later one; count how often."""
+    slot: cython.Py_ssize_t
+    done: cython.Py_ssize_t = 0
+    for slot in range(supports.starts[a], supports.starts[a + 1]):
+        if not state.in_cut[a]:
+            break
+        if state.in_cut[supports.partners[slot]] and supports.together[slot] < k:
+            space.nodes[0], space.nodes[1] = a, supports.partners[slot]
+            _generalize(2, k, state, supports, space)
             done += 1
+    return done
+
+
+def satisfy_itemsets(
+    k: cython.longlong, sets: Code[::1], set_offsets: Number[::1], state: State, supports: Supports
+) -> int:
+    """Raise the cut until what the given sets of nodes have become is not rare; in the order given."""
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    n: cython.Py_ssize_t
+    done: cython.Py_ssize_t = 0
+    space: Space = Space(np.diff(set_offsets).max(initial=0), supports)
+    with cython.nogil:
+        for i in range(set_offsets.shape[0] - 1):
+            n = set_offsets[i + 1] - set_offsets[i]
+            for place in range(n):
+                space.at[place] = _above(sets[set_offsets[i] + place], state)
+            n = maximal(space.at, n, state.size, space.nodes)
+            if 0 < reached(space.nodes, n, k, supports, space) < k:
+                _generalize(n, k, state, supports, space)
+                done += 1
     return done

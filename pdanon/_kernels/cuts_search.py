@@ -1,105 +1,201 @@
 """Kernels that put other nodes into the cut of a block of rows, where that loses less and nothing gets rare.
 
 Items are in the order of the hierarchy: those below a node are a range. Each row ends with the number of its
-block, counted from the number of items on. The state is a tuple of arrays:
-
-``became``       node of each item in each block, -1 where it is suppressed
-``first, last``  range of the items below each node
-``occurrences``  of each item in each block
-``price``        loss of an occurrence published as each node; the last entry: of a suppressed one
-
-Labels are counted over all blocks. The work space, for ``depth`` labels that are looked at beside one:
-
-``stamp``    the last search that met a row; ``turn``, one number, is that of the search
-``held``     the rows that hold the labels looked at, depth by depth
-``count``    rows of each label, depth by depth; ``touched``, the labels for which that is not 0
-``size, place``  number of touched labels, and the one looked at, depth by depth
+block, counted from the number of items on. Labels are counted over all blocks.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
+import cython
 import numpy as np
-from numpy.typing import NDArray
+from cython.cimports.pdanon._kernels.arrays import Code, Number
+from cython.cimports.pdanon._kernels.counting import Rows, contains
 
-from pdanon._kernels import inner, kernel
-from pdanon._kernels.counting import _contains
-
-__all__ = ["force", "replace"]
-
-Array = NDArray[Any]
-State = tuple[Array, Array, Array, Array, Array]
-Rows = tuple[Array, Array, Array, Array, Array]  # codes, offsets, weights, starts, tids
-Space = tuple[Array, Array, Array, Array, Array, Array, Array]
+__all__ = ["State", "force", "replace"]
 
 
-@kernel
+@cython.final
+@cython.cclass
+class State:
+    """The cuts of blocks of rows, and work space.
+
+    Parameters
+    ----------
+    became : ndarray of int32, shape (blocks, items)
+        Node of each item in each block, -1 where it is suppressed. It is changed.
+    first, last : ndarray of int64, shape (nodes,)
+        Range of the items below each node.
+    parent, size : ndarray of int32, shape (nodes,)
+        Of the hierarchy: the node above each, and how many its subtree has.
+    occurrences : ndarray of int64, shape (blocks, items)
+        Of each item in each block.
+    price : ndarray of int64, shape (nodes + 1,)
+        Loss of an occurrence published as each node; the last entry: of a suppressed one.
+    rows : Rows
+        Of items and blocks.
+    k : int
+        A support in (0, k) is rare.
+    whole : bool
+        Whether all labels of a row are looked at together.
+    depth : int
+        Up to how many labels are looked at beside one, unless whole rows are.
+    drop : bool
+        Whether nodes that would be rare, or part of something rare, are suppressed.
+    """
+
+    became: cython.int[:, ::1]
+    first: Number[::1]
+    last: Number[::1]
+    parent: Code[::1]
+    size: Code[::1]
+    occurrences: Number[:, ::1]
+    price: Number[::1]
+    rows: Rows
+    n_items: cython.int
+    k: cython.longlong
+    whole: cython.bint
+    drop: cython.bint
+    depths: cython.Py_ssize_t
+    turn: cython.longlong  # number of searches so far
+    stamp: cython.longlong[::1]  # the last search that met a row
+    held: cython.int[:, ::1]  # the rows that hold the labels looked at, depth by depth
+    n_held: cython.longlong[::1]
+    count: cython.longlong[:, ::1]  # rows of each label, depth by depth; 0 between searches
+    touched: cython.int[:, ::1]  # the labels for which that is not 0
+    n_touched: cython.longlong[::1]
+    place: cython.longlong[::1]  # of the touched label that is looked at
+    labels: cython.int[::1]  # those of the held rows, where whole rows are looked at, as CSR
+    starts: cython.longlong[::1]
+
+    def __init__(
+        self,
+        *,
+        became: cython.int[:, ::1],
+        first: Number[::1],
+        last: Number[::1],
+        parent: Code[::1],
+        size: Code[::1],
+        occurrences: Number[:, ::1],
+        price: Number[::1],
+        rows: Rows,
+        k: cython.longlong,
+        whole: cython.bint,
+        depth: cython.Py_ssize_t,
+        drop: cython.bint,
+    ) -> None:
+        n_rows, n_nodes = len(rows.weights), len(first)
+        self.became, self.occurrences, self.price = became, occurrences, price
+        self.first, self.last, self.parent, self.size = first, last, parent, size
+        self.rows, self.n_items = rows, became.shape[1]
+        self.k, self.whole, self.depths, self.drop = k, whole, depth, drop
+        self.turn, self.stamp = 0, np.zeros(n_rows, np.int64)
+        self.held = np.empty((max(depth, 1), n_rows), np.int32)
+        self.count = np.zeros((depth, n_nodes), np.int64)
+        self.touched = np.empty((depth, n_nodes), np.int32)
+        self.n_touched, self.place, self.n_held = np.zeros((3, depth + 1), np.int64)
+        self.labels = np.empty(len(rows.codes) if whole else 0, np.int32)
+        self.starts = np.zeros(n_rows + 1 if whole else 0, np.int64)
+
+
 def replace(
-    blocks: Array,
-    top: int,
-    nodes: Array,
-    least: int,
-    drop: bool,
-    k: int,
-    whole: bool,
-    state: State,
-    rows: Rows,
-    space: Space,
+    blocks: Number[::1], top: cython.int, nodes: Code[::1], least: cython.longlong, state: State
 ) -> int:
     """Publish all that some blocks have below a node as nodes below it, if that is safe; the loss saved.
 
-    Nothing is done, and 0 returned, if no more than ``least`` would be saved. With ``drop``, nodes that would
-    be rare, or part of something rare, are suppressed.
+    Nothing is done, and 0 returned, if no more than ``least`` would be saved.
     """
-    became, first, last, occurrences, price = state
-    start, stop = first[top], last[top]
-    saved = 0
-    for block in blocks:
-        if 0 <= became[block, start] < top:  # published above by now
+    i: cython.Py_ssize_t
+    for i in range(blocks.shape[0]):
+        if 0 <= state.became[blocks[i], state.first[top]] < top:  # published above by now
             return 0
-        for item in range(start, stop):
-            saved += occurrences[block, item] * price[became[block, item]]
-        for node in nodes:
-            for item in range(first[node], last[node]):
-                saved -= occurrences[block, item] * price[node]
+    saved: cython.longlong = _saved(blocks, top, nodes, state)
     if saved <= least:
         return 0
-    old = np.empty((len(blocks), stop - start), became.dtype)
-    for i in range(len(blocks)):  # item by item: slices would take seconds to compile
-        for item in range(start, stop):
-            old[i, item - start] = became[blocks[i], item]
-    _publish(blocks, top, -1, state)
-    safe = len(blocks) == len(became) or _rest_is_safe(old, k, whole, state, rows, space)
-    for node in nodes:
-        if not safe or saved <= least:
+    old: cython.int[:, ::1] = np.empty((len(blocks), state.last[top] - state.first[top]), np.int32)
+    with cython.nogil:
+        for i in range(blocks.shape[0]):
+            old[i, :] = state.became[blocks[i], state.first[top] : state.last[top]]
+        _publish(blocks, top, -1, state)
+        if blocks.shape[0] == state.became.shape[0] or _rest_is_safe(old, state):
+            saved = _publish_safe(blocks, nodes, saved, least, state)
+        else:
+            saved = least
+        if saved <= least:
+            for i in range(blocks.shape[0]):
+                state.became[blocks[i], state.first[top] : state.last[top]] = old[i, :]
+    return saved if saved > least else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _saved(blocks: Number[::1], top: cython.int, nodes: Code[::1], state: State) -> cython.longlong:
+    """Loss that is saved by publishing some nodes for all that blocks have below another."""
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    item: cython.Py_ssize_t
+    saved: cython.longlong = 0
+    for i in range(blocks.shape[0]):
+        for item in range(state.first[top], state.last[top]):
+            saved += state.occurrences[blocks[i], item] * _price(state.became[blocks[i], item], state)
+        for place in range(nodes.shape[0]):
+            for item in range(state.first[nodes[place]], state.last[nodes[place]]):
+                saved -= state.occurrences[blocks[i], item] * state.price[nodes[place]]
+    return saved
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _price(node: cython.int, state: State) -> cython.longlong:
+    """Loss of an occurrence published as a node, or suppressed: -1."""
+    return state.price[node] if node >= 0 else state.price[state.price.shape[0] - 1]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _publish(blocks: Number[::1], top: cython.int, node: cython.int, state: State) -> cython.void:
+    i: cython.Py_ssize_t
+    for i in range(blocks.shape[0]):
+        state.became[blocks[i], state.first[top] : state.last[top]] = node
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _publish_safe(
+    blocks: Number[::1], nodes: Code[::1], saved: cython.longlong, least: cython.longlong, state: State
+) -> cython.longlong:
+    """Publish nodes in some blocks as long as more than ``least`` is saved, and return what is.
+
+    A node that is not safe is suppressed with ``drop``, else nothing is saved.
+    """
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    item: cython.Py_ssize_t
+    for place in range(nodes.shape[0]):
+        if saved <= least:
             break
+        node = nodes[place]
         _publish(blocks, node, node, state)
-        if _rare_beside(node, k, whole, state, rows, space) >= 0:
-            safe = drop
-            _publish(blocks, node, -1, state)
-            for block in blocks:
-                for item in range(first[node], last[node]):
-                    saved -= occurrences[block, item] * (price[-1] - price[node])
-    if safe and saved > least:
-        return saved
-    for i in range(len(blocks)):
-        for item in range(start, stop):
-            became[blocks[i], item] = old[i, item - start]
-    return 0
+        if _rare_beside(node, state) < 0:
+            continue
+        _publish(blocks, node, -1, state)
+        if not state.drop:
+            return least
+        for i in range(blocks.shape[0]):
+            for item in range(state.first[node], state.last[node]):
+                saved -= state.occurrences[blocks[i], item] * (_price(-1, state) - state.price[node])
+    return saved
 
 
-@inner
-def _publish(blocks: Array, top: int, node: int, state: State) -> None:
-    became, first, last = state[:3]
-    for block in blocks:
-        became[block, first[top] : last[top]] = node
-
-
-@inner
-def _rest_is_safe(old: Array, k: int, whole: bool, state: State, rows: Rows, space: Space) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rest_is_safe(old: cython.int[:, ::1], state: State) -> cython.bint:
     """Whether labels that some blocks have no more are safe where other blocks have them."""
-    for i in range(len(old)):
+    i: cython.Py_ssize_t
+    item: cython.Py_ssize_t
+    for i in range(old.shape[0]):
         for item in range(old.shape[1]):
             label = old[i, item]
             if (
@@ -107,183 +203,217 @@ def _rest_is_safe(old: Array, k: int, whole: bool, state: State, rows: Rows, spa
                 and (item == 0 or label != old[i, item - 1])
                 and (i == 0 or label != old[i - 1, item])
             ):
-                if _rare_beside(label, k, whole, state, rows, space) >= 0:
+                if _rare_beside(label, state) >= 0:
                     return False
     return True
 
 
-@kernel
-def force(
-    top: int,
-    nodes: Array,
-    drop: bool,
-    k: int,
-    whole: bool,
-    parent: Array,
-    size: Array,
-    state: State,
-    rows: Rows,
-    space: Space,
-) -> bool:
+def force(top: cython.int, nodes: Code[::1], state: State) -> bool:
     """Replace a node of the only block by nodes below it, and get what is rare with them out of the way.
 
     That is suppressed with ``drop``, else raised to its parent. Tells whether that is possible; what is left
     of an attempt that is not has to be undone.
     """
-    became, first, last = state[:3]
-    if 0 <= became[0, first[top]] < top:  # published above by now
+    if 0 <= state.became[0, state.first[top]] < top:  # published above by now
         return False
-    for node in nodes:
-        became[0, first[node] : last[node]] = node
-    safe = i = 0  # how many nodes were looked at since something changed; which one is next
-    while safe < len(nodes):
-        other = _rare_beside(nodes[i], k, whole, state, rows, space)
+    done: cython.bint
+    with cython.nogil:
+        done = _force(top, nodes, state)
+    return done
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _force(top: cython.int, nodes: Code[::1], state: State) -> cython.bint:
+    i: cython.Py_ssize_t
+    safe: cython.Py_ssize_t = 0  # how many nodes were looked at since something changed
+    other: cython.int
+    above: cython.int
+    for i in range(nodes.shape[0]):
+        state.became[0, state.first[nodes[i]] : state.last[nodes[i]]] = nodes[i]
+    i = 0
+    while safe < nodes.shape[0]:
+        other = _rare_beside(nodes[i], state)
         if other < 0:
-            i, safe = (i + 1) % len(nodes), safe + 1
+            i, safe = (i + 1) % nodes.shape[0], safe + 1
             continue
         safe = 0
-        if drop:
-            became[0, first[other] : last[other]] = -1
+        if state.drop:
+            state.became[0, state.first[other] : state.last[other]] = -1
             continue
-        above = parent[other]
-        if top <= other < top + size[top] or above <= top < above + size[above]:
+        above = state.parent[other]
+        if top <= other < top + state.size[top] or above <= top < above + state.size[above]:
             return False
-        became[0, first[above] : last[above]] = above
+        state.became[0, state.first[above] : state.last[above]] = above
     return True
 
 
-@inner
-def _rare_beside(node: int, k: int, whole: bool, state: State, rows: Rows, space: Space) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rare_beside(node: cython.int, state: State) -> cython.int:
     """A label of a rare set of the given one and up to ``depth`` others; -1 if all of these are safe."""
-    n, support = _rows_with(node, state, rows, space)
-    if support < k:
+    support: cython.longlong = _hold_rows_with(node, state, state.rows)
+    if support < state.k:
         return node if support else -1
-    if whole:
-        return _rare_in_row(node, n, k, state, rows, space)
-    return _rare_in_set(node, n, k, state, rows, space) if len(space[3]) else -1
+    if state.whole:
+        return _rare_in_row(node, state, state.rows)
+    return _rare_in_set(node, state) if state.depths else -1
 
 
-@inner
-def _rows_with(node: int, state: State, rows: Rows, space: Space) -> tuple[int, int]:
-    """List the rows that hold a label; their number, and how many transactions they are."""
-    became, first, last = state[:3]
-    codes, offsets, weights, starts, tids = rows
-    stamp, turn, held = space[:3]
-    turn[0] += 1
-    n, support, n_items = 0, 0, became.shape[1]
-    for item in range(first[node], last[node]):
-        for slot in range(starts[item], starts[item + 1]):
-            row = tids[slot]
-            block = codes[offsets[row + 1] - 1] - n_items
-            if became[block, item] == node and stamp[row] != turn[0]:
-                stamp[row] = turn[0]
-                held[0, n] = row
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _block_of(row: cython.Py_ssize_t, state: State) -> cython.Py_ssize_t:
+    return state.rows.codes[state.rows.offsets[row + 1] - 1] - state.n_items
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _hold_rows_with(node: cython.int, state: State, rows: Rows) -> cython.longlong:
+    """List the rows that hold a label; return how many transactions they are."""
+    item: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    n: cython.Py_ssize_t = 0
+    support: cython.longlong = 0
+    state.turn += 1
+    for item in range(state.first[node], state.last[node]):
+        for slot in range(rows.starts[item], rows.starts[item + 1]):
+            row = rows.tids[slot]
+            if state.became[_block_of(row, state), item] == node and state.stamp[row] != state.turn:
+                state.stamp[row] = state.turn
+                state.held[0, n] = row
                 n += 1
-                support += weights[row]
-    return n, support
+                support += rows.weights[row]
+    state.n_held[0] = n
+    return support
 
 
-@inner
-def _rare_in_set(pivot: int, n: int, k: int, state: State, rows: Rows, space: Space) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rare_in_set(pivot: cython.int, state: State) -> cython.int:
     """The last label of a rare set of labels with the pivot, -1 if there is none; depth first, ascending."""
-    held, count, touched, size, place = space[2:]
-    depths = len(count)
-    depth, n_held = 0, np.empty(depths + 1, np.int64)
-    n_held[0] = n
-    rare = _tally(pivot, -1, 0, n, k, state, rows, space)
-    place[0] = -1
+    i: cython.Py_ssize_t
+    depth: cython.Py_ssize_t = 0
+    rare: cython.int = _tally(pivot, -1, 0, state, state.rows)
+    state.place[0] = -1
     while depth >= 0:
-        place[depth] += 1
-        if rare >= 0 or depth + 1 == depths or place[depth] == size[depth]:
-            for i in range(size[depth]):
-                count[depth, touched[depth, i]] = 0
+        state.place[depth] += 1
+        if rare >= 0 or depth + 1 == state.depths or state.place[depth] == state.n_touched[depth]:
+            for i in range(state.n_touched[depth]):
+                state.count[depth, state.touched[depth, i]] = 0
             depth -= 1
             continue
-        label = touched[depth, place[depth]]
-        n_held[depth + 1] = _rows_also_with(label, depth, n_held[depth], state, rows, held)
-        rare = _tally(pivot, label, depth + 1, n_held[depth + 1], k, state, rows, space)
+        label = state.touched[depth, state.place[depth]]
+        _hold_rows_also_with(label, depth, state, state.rows)
         depth += 1
-        place[depth] = -1
+        rare = _tally(pivot, label, depth, state, state.rows)
+        state.place[depth] = -1
     return rare
 
 
-@inner
-def _tally(pivot: int, above: int, depth: int, n: int, k: int, state: State, rows: Rows, space: Space) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _tally(
+    pivot: cython.int, above: cython.int, depth: cython.Py_ssize_t, state: State, rows: Rows
+) -> cython.int:
     """Count the labels above a number, except the pivot, in some rows; one that is rare there, else -1."""
-    became = state[0]
-    codes, offsets, weights = rows[:3]
-    held, count, touched, size, _ = space[2:]
-    size[depth] = 0
-    for i in range(n):
-        row = held[depth, i]
-        block, previous = codes[offsets[row + 1] - 1] - became.shape[1], -1
-        for position in range(offsets[row], offsets[row + 1] - 1):
-            label = became[block, codes[position]]
+    i: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    previous: cython.int
+    n: cython.Py_ssize_t = 0
+    for i in range(state.n_held[depth]):
+        row = state.held[depth, i]
+        block, previous = _block_of(row, state), -1
+        for position in range(rows.offsets[row], rows.offsets[row + 1] - 1):
+            label = state.became[block, rows.codes[position]]
             if label > above and label != pivot and label != previous:
-                if count[depth, label] == 0:
-                    touched[depth, size[depth]] = label
-                    size[depth] += 1
-                count[depth, label] += weights[row]
+                if state.count[depth, label] == 0:
+                    state.touched[depth, n] = label
+                    n += 1
+                state.count[depth, label] += rows.weights[row]
                 previous = label
-    for i in range(size[depth]):
-        if count[depth, touched[depth, i]] < k:
-            return touched[depth, i]
+    state.n_touched[depth] = n
+    for i in range(n):
+        if state.count[depth, state.touched[depth, i]] < state.k:
+            return state.touched[depth, i]
     return -1
 
 
-@inner
-def _rows_also_with(label: int, depth: int, n: int, state: State, rows: Rows, held: Array) -> int:
-    """List the rows of a depth that hold one more label; return their number."""
-    became = state[0]
-    codes, offsets = rows[:2]
-    found = 0
-    for i in range(n):
-        row = held[depth, i]
-        block = codes[offsets[row + 1] - 1] - became.shape[1]
-        for position in range(offsets[row], offsets[row + 1] - 1):
-            if became[block, codes[position]] == label:
-                held[depth + 1, found] = row
-                found += 1
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _hold_rows_also_with(
+    label: cython.int, depth: cython.Py_ssize_t, state: State, rows: Rows
+) -> cython.void:
+    """List, for the next depth, the rows of a depth that hold one more label."""
+    i: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    n: cython.Py_ssize_t = 0
+    for i in range(state.n_held[depth]):
+        row = state.held[depth, i]
+        block = _block_of(row, state)
+        for position in range(rows.offsets[row], rows.offsets[row + 1] - 1):
+            if state.became[block, rows.codes[position]] == label:
+                state.held[depth + 1, n] = row
+                n += 1
                 break
-    return found
+    state.n_held[depth + 1] = n
 
 
-@inner
-def _rare_in_row(pivot: int, n: int, k: int, state: State, rows: Rows, space: Space) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rare_in_row(pivot: cython.int, state: State, rows: Rows) -> cython.int:
     """A label of a row that is rare as a whole; -1 if none is. All rows that hold the pivot are listed."""
-    labels, starts = _published(n, state, rows, space[2])
-    weights, held = rows[2], space[2]
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    n: cython.Py_ssize_t = state.n_held[0]
+    start: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    support: cython.longlong
+    _list_labels(state, rows)
     for i in range(n):
-        support = weights[held[0, i]]
-        own = labels[starts[i] : starts[i + 1]]
+        support = rows.weights[state.held[0, i]]
+        start, stop = state.starts[i], state.starts[i + 1]
         for j in range(n):
-            if support >= k:
+            if support >= state.k:
                 break
-            if j != i and _contains(labels, starts[j], starts[j + 1], own):
-                support += weights[held[0, j]]
-        if support < k:
-            return own[0] if own[0] != pivot else own[-1]
+            if j != i and contains(
+                state.labels, state.starts[j], state.starts[j + 1], state.labels, start, stop
+            ):
+                support += rows.weights[state.held[0, j]]
+        if support < state.k:
+            return state.labels[start] if state.labels[start] != pivot else state.labels[stop - 1]
     return -1
 
 
-@inner
-def _published(n: int, state: State, rows: Rows, held: Array) -> tuple[Array, Array]:
-    """The labels of the listed rows, ascending, as CSR."""
-    became = state[0]
-    codes, offsets = rows[:2]
-    starts = np.zeros(n + 1, np.int64)
-    for i in range(n):
-        starts[i + 1] = starts[i] + offsets[held[0, i] + 1] - offsets[held[0, i]]
-    labels, end = np.empty(starts[n], np.int32), 0
-    for i in range(n):
-        starts[i] = end
-        row = held[0, i]
-        block, previous = codes[offsets[row + 1] - 1] - became.shape[1], -1
-        for position in range(offsets[row], offsets[row + 1] - 1):
-            label = became[block, codes[position]]
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_labels(state: State, rows: Rows) -> cython.void:
+    """Write the labels of the listed rows, ascending, as CSR."""
+    i: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    previous: cython.int
+    end: cython.Py_ssize_t = 0
+    for i in range(state.n_held[0]):
+        row = state.held[0, i]
+        block, previous = _block_of(row, state), -1
+        for position in range(rows.offsets[row], rows.offsets[row + 1] - 1):
+            label = state.became[block, rows.codes[position]]
             if label >= 0 and label != previous:
-                labels[end] = label
+                state.labels[end] = label
                 end += 1
                 previous = label
-    starts[n] = end
-    return labels[:end], starts
+        state.starts[i + 1] = end

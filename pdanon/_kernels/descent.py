@@ -4,84 +4,121 @@ The lowest nodes that are looked at have numbers from left to right, so that tho
 range, ``first[node]`` to ``last[node] - 1``. Rows are sets of these numbers.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
+import cython
 import numpy as np
+from cython.cimports.pdanon._kernels.arrays import Code, Flag, Number, grown
+from cython.cimports.pdanon._kernels.counting import Rows
+from cython.cimports.pdanon._kernels.nodes import Nodes
 from numpy.typing import NDArray
 
-from pdanon._kernels import inner, kernel
-from pdanon._kernels.counting import Node, Rows, count_pairs
-from pdanon._kernels.rare import Nodes, _fill_child
-
-__all__ = ["find_threats", "keep", "node_supports"]
-
-Array = NDArray[Any]
-Known = tuple[Array, Array, Array, Array]  # threats as CSR; the newest by last node; the one before each
-# Items of the threats found, their bounds, how many; which items are kept still; rank of each item.
-Found = tuple[Array, Array, Array, Array, Array]
-# Item of each number, or -1; first and last number of each item; which items are looked at; rows seen.
-Items = tuple[Array, Array, Array, Array, Array]
+__all__ = ["Threats", "find_threats", "keep", "node_supports"]
 
 
-@kernel
-def node_supports(first: Array, last: Array, rows: Rows) -> Array:
+def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[np.int64]:
     """Weight of the rows that hold each node."""
-    _, _, weights, starts, tids, _ = rows
-    supports = np.zeros(len(first), np.int64)
-    seen = np.full(len(weights), -1, np.int64)
-    for node in range(len(first)):
-        for slot in range(starts[first[node]], starts[last[node]]):
-            if seen[tids[slot]] != node:
-                seen[tids[slot]] = node
-                supports[node] += weights[tids[slot]]
-    return supports
+    node: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    result = np.zeros(len(first), np.int64)
+    supports: cython.longlong[::1] = result
+    seen: cython.longlong[::1] = np.full(len(rows.weights), -1, np.int64)
+    with cython.nogil:
+        for node in range(first.shape[0]):
+            for slot in range(rows.starts[first[node]], rows.starts[last[node]]):
+                row = rows.tids[slot]
+                if seen[row] != node:
+                    seen[row] = node
+                    supports[node] += rows.weights[row]
+    return result
 
 
-@kernel
+@cython.final
+@cython.cclass
+class Threats:
+    """Threats that are known.
+
+    Parameters
+    ----------
+    codes, offsets : ndarray of int32, int64
+        Their nodes, as CSR.
+    newest : ndarray of int64, shape (nodes,)
+        The newest threat whose last node, in the order of keeping, is each; -1 if there is none.
+    before : ndarray of int64, shape (threats,)
+        The one before each with the same last node; -1 if there is none.
+    """
+
+    codes = cython.declare(Code[::1], visibility="readonly")
+    offsets = cython.declare(Number[::1], visibility="readonly")
+    newest = cython.declare(Number[::1], visibility="readonly")
+    before = cython.declare(Number[::1], visibility="readonly")
+
+    def __init__(
+        self, *, codes: Code[::1], offsets: Number[::1], newest: Number[::1], before: Number[::1]
+    ) -> None:
+        self.codes, self.offsets, self.newest, self.before = codes, offsets, newest, before
+
+
 def keep(
-    order: Array, cut: Array, rare: Array, safe: Array, penalty: Array, cost: int, bound: int, known: Known
-) -> tuple[Array, int]:
+    order: Number[::1],
+    cut: Flag[::1],
+    rare: Flag[::1],
+    safe: Flag[::1],
+    penalty: Number[::1],
+    cost: cython.longlong,
+    bound: cython.longlong,
+    known: Threats,
+) -> tuple[NDArray[np.bool_], int]:
     """Keep each node of the cut, in the given order, unless a known threat would be kept with it.
 
     Rare nodes are never kept, and the given cost includes them; each other node that is not kept adds its
     penalty. The scan ends where the cost reaches the bound. No threat is within ``safe``.
     """
-    kept = np.zeros(len(cut), np.bool_)
-    within = True
-    for node in order:
-        if not cut[node] or rare[node]:
-            continue
-        within = within and safe[node]
-        if within or not _completes(node, kept, known):
-            kept[node] = True
-            continue
-        cost += penalty[node]
-        if cost >= bound:
-            break
-    return kept, cost
+    place: cython.Py_ssize_t
+    within: cython.bint = True
+    result = np.zeros(len(cut), np.bool_)
+    kept: cython.uchar[::1] = result
+    with cython.nogil:
+        for place in range(order.shape[0]):
+            node = order[place]
+            if not cut[node] or rare[node]:
+                continue
+            within = within and safe[node]
+            if within or not _completes(node, kept, known):
+                kept[node] = True
+                continue
+            cost += penalty[node]
+            if cost >= bound:
+                break
+    return result, cost
 
 
-@inner
-def _completes(node: int, kept: Array, known: Known) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _completes(node: cython.Py_ssize_t, kept: Flag[::1], known: Threats) -> cython.bint:
     """Whether all other nodes of a threat that has this node as its last are kept."""
-    codes, offsets, newest, before = known
-    threat = newest[node]
+    position: cython.Py_ssize_t
+    lacking: cython.Py_ssize_t
+    threat: cython.Py_ssize_t = known.newest[node]
     while threat >= 0:
         lacking = 0
-        for position in range(offsets[threat], offsets[threat + 1]):
-            lacking += not kept[codes[position]]
+        for position in range(known.offsets[threat], known.offsets[threat + 1]):
+            lacking += not kept[known.codes[position]]
         if lacking == 1:  # the node itself
             return True
-        threat = before[threat]
+        threat = known.before[threat]
     return False
 
 
-@kernel
 def find_threats(
-    size: int, k: int, nodes: Array, pivots: Array, rank: Array, first: Array, last: Array, rows: Rows
-) -> tuple[Array, Array, Array, int]:
+    size: cython.Py_ssize_t,
+    k: cython.longlong,
+    nodes: Number[::1],
+    pivots: Number[::1],
+    rank: Number[::1],
+    first: Number[::1],
+    last: Number[::1],
+    rows: Rows,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_], int]:
     """Find rare sets of up to ``size`` nodes that hold a pivot, until each such set lacks a node.
 
     The node of the highest rank of each set that is found is given up. Nodes are ascending, and none is
@@ -96,186 +133,290 @@ def find_threats(
     longest
         Most nodes of a row that holds a pivot.
     """
-    n_items = len(nodes)
-    kept = np.ones(n_items, np.bool_)
-    found = (
-        np.empty(n_items * size, np.int32),
-        np.zeros(n_items + 1, np.int64),
-        np.zeros(1, np.int64),
+    i: cython.Py_ssize_t
+    kept = np.ones(len(nodes), np.bool_)
+    search: _Search = _Search(size, k, rank, kept, rows)
+    search.number(nodes, first, last)
+    with cython.nogil:
+        for i in range(pivots.shape[0]):
+            search.look_at(pivots[i])
+    n = search.n_found
+    return (
+        np.asarray(search.found[: search.starts[n]]),
+        np.asarray(search.starts[: n + 1]),
         kept,
-        rank,
+        search.longest,
     )
-    items = _numbered(nodes, first, last, rows)
-    looked_at = items[3]
-    count = np.zeros(n_items, np.int64)
-    prefix = np.empty(size, np.int32)
-    longest = 0
-    for pivot in pivots:
-        looked_at[pivot] = False
-        if not kept[pivot]:
-            continue
-        node = _gather(pivot, items, rows, count)
-        for row in range(node[3]):
-            longest = max(longest, node[2][row + 1] - node[2][row] + 1)
-        prefix[0] = pivot
-        _judge_partners(k, count, prefix, looked_at, found)
-        if kept[pivot] and size > 2:
-            nodes_of_depth = _root(size - 2, k, node, count)
-            _descend(size, k, prefix, rows[2], nodes_of_depth, count, found)
-        for item in range(n_items):
-            looked_at[item] &= kept[item]
-    return found[0][: found[1][found[2][0]]], found[1][: found[2][0] + 1], kept, longest
 
 
-@inner
-def _numbered(nodes: Array, first: Array, last: Array, rows: Rows) -> Items:
-    item_of = np.full(len(rows[3]) - 1, -1, np.int32)
-    begin = np.empty(len(nodes), np.int64)
-    end = np.empty(len(nodes), np.int64)
-    for item in range(len(nodes)):
-        begin[item], end[item] = first[nodes[item]], last[nodes[item]]
-        for number in range(begin[item], end[item]):
-            item_of[number] = item
-    return item_of, begin, end, np.ones(len(nodes), np.bool_), np.full(len(rows[2]), -1, np.int32)
+@cython.final
+@cython.cclass
+class _Search:
+    """The search for rare sets of up to ``size`` items that hold a pivot."""
 
+    size: cython.Py_ssize_t
+    k: cython.longlong
+    rank: Number[::1]
+    kept: cython.uchar[::1]
+    rows: Rows
+    n_items: cython.Py_ssize_t
+    item_of: cython.int[::1]  # of each number, or -1
+    begin: cython.longlong[::1]  # range of the numbers of each item
+    end: cython.longlong[::1]
+    looked_at: cython.uchar[::1]  # items that are kept, and no pivots so far
+    found: cython.int[::1]  # items of the sets that were found, and where each begins
+    starts: cython.longlong[::1]
+    n_found: cython.Py_ssize_t
+    longest: cython.Py_ssize_t
+    seen: cython.int[::1]  # the last pivot in each row
+    n_rows: cython.Py_ssize_t
+    sources: cython.int[::1]  # the rows that hold the pivot,
+    sets: cython.int[::1]  # the items in each that are looked at,
+    bounds: cython.longlong[::1]  # and where each row begins there
+    count: cython.longlong[::1]  # rows of these with each item
+    local: cython.int[::1]  # -1 between steps
+    prefix: cython.int[::1]
+    cursor: cython.longlong[::1]
+    nodes: Nodes
 
-@inner
-def _gather(pivot: int, items: Items, rows: Rows, count: Array) -> Node:
-    """The rows that hold the pivot, as sets of the items that are looked at, and the count of these."""
-    item_of, begin, end, looked_at, seen = items
-    codes, offsets, weights, starts, tids, _ = rows
-    n_rows, size = 0, 0
-    sources = np.empty(starts[end[pivot]] - starts[begin[pivot]], np.int32)
-    for slot in range(starts[begin[pivot]], starts[end[pivot]]):
-        row = tids[slot]
-        if seen[row] != pivot:
-            seen[row] = pivot
-            sources[n_rows] = row
-            n_rows += 1
-            size += offsets[row + 1] - offsets[row]
-    sets = np.empty(size + 1, np.uint32)
-    bounds = np.zeros(n_rows + 1, np.int64)
-    for item in range(len(count)):
-        count[item] = 0
-    at = 0
-    for i in range(n_rows):
-        before = -1
-        for position in range(offsets[sources[i]], offsets[sources[i] + 1]):
-            item = item_of[codes[position]]
-            if item != before and item >= 0 and looked_at[item]:
-                sets[at] = item
-                at += 1
-                count[item] += weights[sources[i]]
-            before = item
-        bounds[i + 1] = at
-    return len(count), sets, bounds, n_rows, sources, sources
+    def __init__(
+        self,
+        size: cython.Py_ssize_t,
+        k: cython.longlong,
+        rank: Number[::1],
+        kept: cython.uchar[::1],
+        rows: Rows,
+    ) -> None:
+        n = len(rank)
+        self.size, self.k, self.rank, self.kept, self.rows = size, k, rank, kept, rows
+        self.n_items = n
+        self.begin, self.end = np.empty((2, n), np.int64)
+        self.looked_at = np.ones(n, np.uint8)
+        self.found, self.starts = np.empty(n * size, np.int32), np.zeros(n + 1, np.int64)
+        self.n_found, self.longest = 0, 0
+        self.seen = np.full(len(rows.weights), -1, np.int32)
+        self.n_rows = 0
+        self.sources, self.sets = np.empty((2, 64), np.int32)
+        self.bounds = np.zeros(65, np.int64)
+        self.count, self.local = np.zeros(n, np.int64), np.full(n, -1, np.int32)
+        self.prefix, self.cursor = np.empty(size, np.int32), np.zeros(size, np.int64)
+        self.nodes = Nodes(size - 2, 0, 0, 0)
 
+    def number(self, nodes: Number[::1], first: Number[::1], last: Number[::1]) -> None:
+        """Note which numbers each item stands for."""
+        item: cython.Py_ssize_t
+        place: cython.Py_ssize_t
+        self.item_of = np.full(len(self.rows.starts) - 1, -1, np.int32)
+        for item in range(self.n_items):
+            self.begin[item], self.end[item] = first[nodes[item]], last[nodes[item]]
+            for place in range(self.begin[item], self.end[item]):
+                self.item_of[place] = item
 
-@inner
-def _judge_partners(k: int, count: Array, prefix: Array, looked_at: Array, found: Found) -> None:
-    """Give up an item of each rare pair of the pivot and an item that is looked at."""
-    for item in range(len(count)):
-        if 0 < count[item] < k and looked_at[item]:
-            prefix[1] = item
-            if _give_up(prefix, np.int64(2), found) == 0:
-                return
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def look_at(self, pivot: cython.Py_ssize_t) -> cython.int:
+        """Find the rare sets that hold a pivot and items that are looked at."""
+        row: cython.Py_ssize_t
+        item: cython.Py_ssize_t
+        self.looked_at[pivot] = False
+        if not self.kept[pivot]:
+            return 0
+        self.gather(pivot, self.rows)
+        for row in range(self.n_rows):
+            self.longest = max(self.longest, self.bounds[row + 1] - self.bounds[row] + 1)
+        self.prefix[0] = pivot
+        self.judge_partners()
+        if self.kept[pivot] and self.size > 2:
+            self.make_room(self.nodes)
+            self.fill_root(self.nodes)
+            self.descend(self.nodes)
+        for item in range(self.n_items):
+            self.looked_at[item] &= self.kept[item]
+        return 0
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def gather(self, pivot: cython.Py_ssize_t, rows: Rows) -> cython.int:
+        """List the rows that hold the pivot, as sets of the items that are looked at; count these."""
+        slot: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        size: cython.Py_ssize_t = 0
+        most: cython.Py_ssize_t = rows.starts[self.end[pivot]] - rows.starts[self.begin[pivot]]
+        if most > self.sources.shape[0]:
+            self.sources = grown(self.sources, 0, 2 * most)
+            self.bounds = grown(self.bounds, 1, 2 * most + 1)
+        for slot in range(rows.starts[self.begin[pivot]], rows.starts[self.end[pivot]]):
+            row = rows.tids[slot]
+            if self.seen[row] != pivot:
+                self.seen[row] = pivot
+                self.sources[n] = row
+                n += 1
+                size += rows.offsets[row + 1] - rows.offsets[row]
+        self.n_rows = n
+        if size > self.sets.shape[0]:
+            self.sets = grown(self.sets, 0, 2 * size)
+        self.list_sets(rows)
+        return 0
 
-@inner
-def _give_up(itemset: Array, length: int, found: Found) -> int:
-    """Note a rare itemset, and give up its item of the highest rank; return the place of that."""
-    items, bounds, n_found, kept, rank = found
-    n = n_found[0]
-    worst = 0
-    for place in range(length):
-        items[bounds[n] + place] = itemset[place]
-        if rank[itemset[place]] > rank[itemset[worst]]:
-            worst = place
-    bounds[n + 1] = bounds[n] + length
-    n_found[0] = n + 1
-    kept[itemset[worst]] = False
-    return worst
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def list_sets(self, rows: Rows) -> cython.void:
+        i: cython.Py_ssize_t
+        position: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        before: cython.int
+        at: cython.Py_ssize_t = 0
+        self.count[:] = 0
+        for i in range(self.n_rows):
+            row, before = self.sources[i], -1
+            for position in range(rows.offsets[row], rows.offsets[row + 1]):
+                item = self.item_of[rows.codes[position]]
+                if item != before and item >= 0 and self.looked_at[item]:
+                    self.sets[at] = item
+                    at += 1
+                    self.count[item] += rows.weights[row]
+                before = item
+            self.bounds[i + 1] = at
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def judge_partners(self) -> cython.void:
+        """Give up an item of each rare pair of the pivot and an item that is looked at."""
+        item: cython.Py_ssize_t
+        for item in range(self.n_items):
+            if 0 < self.count[item] < self.k and self.looked_at[item]:
+                self.prefix[1] = item
+                if self.give_up(2) == 0:
+                    return
 
-@inner
-def _root(depths: int, k: int, node: Node, count: Array) -> Nodes:
-    """Room for a node of each depth, with the first: the gathered rows, cut down to frequent items."""
-    n_items, sets, gathered, n_gathered, tids, _ = node
-    n = 0
-    for item in range(n_items):
-        n += count[item] >= k
-    items = np.empty((depths, len(sets)), np.uint32)
-    bounds = np.zeros((depths, n_gathered + 1), np.int64)
-    sources = np.empty((depths, n_gathered), np.int32)
-    names = np.empty((depths, n), np.int32)
-    n_rows, n_names = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
-    for item in range(n_items):
-        frequent = count[item] >= k
-        count[item] = n_names[0] if frequent else -1  # from here on, its number among the frequent ones
-        if frequent:
-            names[0, n_names[0]] = item
-            n_names[0] += 1
-    at = 0
-    for i in range(n_gathered):
-        start = at
-        for p in range(gathered[i], gathered[i + 1]):
-            items[0, at] = count[sets[p]]
-            at += count[sets[p]] >= 0
-        if at - start < 2:
-            at = start
-            continue
-        sources[0, n_rows[0]] = tids[i]
-        n_rows[0] += 1
-        bounds[0, n_rows[0]] = at
-    return items, bounds, sources, n_rows, names, n_names, np.empty((depths, n * n), np.int32)
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def give_up(self, length: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """Note that a prefix is rare, and give up its item of the highest rank; return the place of that."""
+        place: cython.Py_ssize_t
+        worst: cython.Py_ssize_t = 0
+        start: cython.Py_ssize_t = self.starts[self.n_found]
+        for place in range(length):
+            self.found[start + place] = self.prefix[place]
+            if self.rank[self.prefix[place]] > self.rank[self.prefix[worst]]:
+                worst = place
+        self.n_found += 1
+        self.starts[self.n_found] = start + length
+        self.kept[self.prefix[worst]] = False
+        return worst
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def make_room(self, nodes: Nodes) -> cython.int:
+        """Have nodes that are large enough for the gathered rows, cut down to frequent items."""
+        item: cython.Py_ssize_t
+        n: cython.Py_ssize_t = 0
+        for item in range(self.n_items):
+            n += self.count[item] >= self.k
+        occurrences: cython.Py_ssize_t = max(self.bounds[self.n_rows], nodes.items.shape[1] - 1)
+        rows: cython.Py_ssize_t = max(self.n_rows, nodes.sources.shape[1])
+        names: cython.Py_ssize_t = max(n, nodes.names.shape[1])
+        if occurrences >= nodes.items.shape[1] or rows > nodes.sources.shape[1] or n > nodes.names.shape[1]:
+            with cython.gil:
+                self.nodes = Nodes(self.size - 2, occurrences, rows, names)
+        return 0
 
-@inner
-def _descend(
-    size: int, k: int, prefix: Array, weights: Array, nodes: Nodes, spare: Array, found: Found
-) -> None:
-    """Look at all itemsets that begin with the pivot, depth-first, by the pairs that extend a prefix."""
-    items, bounds, sources, n_rows, names, n_names, counts = nodes
-    kept = found[3]
-    cursor = np.zeros(size, np.int64)
-    depth = np.int64(0)
-    arrived = True
-    while depth >= 0:
-        d = n_names[depth]
-        if arrived:
-            node = (d, items[depth], bounds[depth], n_rows[depth], sources[depth], names[depth])
-            count_pairs(counts[depth], node, weights)
-            _judge_pairs(depth + 1, k, prefix, counts[depth], node, found)
-            cursor[depth] = 0
-            arrived = False
-        b = cursor[depth]
-        cursor[depth] += 1
-        if depth + 3 == size or b + 2 >= d or not _all_kept(prefix, depth + 1, kept):
-            depth -= 1
-        elif kept[names[depth, b]]:
-            prefix[depth + 1] = names[depth, b]
-            arrived = _fill_child(depth, b, k, spare, nodes)
-            depth += arrived
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def fill_root(self, nodes: Nodes) -> cython.void:
+        """Write the first node: the gathered rows, cut down to frequent items."""
+        item: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        p: cython.Py_ssize_t
+        start: cython.Py_ssize_t
+        at: cython.Py_ssize_t = 0
+        n: cython.int = 0
+        for item in range(self.n_items):
+            if self.count[item] >= self.k:
+                nodes.names[0, n] = item
+                self.local[item] = n
+                n += 1
+        nodes.n_names[0] = n
+        n = 0
+        for i in range(self.n_rows):
+            start = at
+            for p in range(self.bounds[i], self.bounds[i + 1]):
+                item = self.local[self.sets[p]]
+                nodes.items[0, at] = item
+                at += item >= 0
+            if at - start < 2:
+                at = start
+                continue
+            nodes.sources[0, n] = self.sources[i]
+            n += 1
+            nodes.bounds[0, n] = at
+        nodes.n_rows[0] = n
+        for i in range(nodes.n_names[0]):
+            self.local[nodes.names[0, i]] = -1
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def descend(self, nodes: Nodes) -> cython.void:
+        """Look at all itemsets that begin with the pivot, depth-first, by the pairs that extend a prefix."""
+        b: cython.Py_ssize_t
+        depth: cython.Py_ssize_t = 0
+        arrived: cython.bint = True
+        while depth >= 0:
+            if arrived:
+                nodes.count_pairs(depth, self.rows.weights)
+                self.judge_pairs(depth, nodes)
+                self.cursor[depth] = 0
+                arrived = False
+            b = self.cursor[depth]
+            self.cursor[depth] += 1
+            if depth + 3 == self.size or b + 2 >= nodes.n_names[depth] or not self.all_kept(depth + 1):
+                depth -= 1
+            elif self.kept[nodes.names[depth, b]]:
+                self.prefix[depth + 1] = nodes.names[depth, b]
+                arrived = nodes.fill_child(depth, b, self.k, self.local)
+                depth += arrived
 
-@inner
-def _judge_pairs(length: int, k: int, prefix: Array, count: Array, node: Node, found: Found) -> None:
-    """Give up an item of each rare itemset that is the prefix and two more items."""
-    d, items, bounds, n_rows, _, names = node
-    kept = found[3]
-    for row in range(n_rows):
-        for p in range(bounds[row], bounds[row + 1]):
-            line = np.uint64(items[p]) * np.uint64(d)
-            for q in range(p + 1, bounds[row + 1]):
-                if count[line + items[q]] < k and kept[names[items[p]]] and kept[names[items[q]]]:
-                    prefix[length], prefix[length + 1] = names[items[p]], names[items[q]]
-                    if _give_up(prefix, length + 2, found) < length:
-                        return
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def judge_pairs(self, depth: cython.Py_ssize_t, nodes: Nodes) -> cython.void:
+        """Give up an item of each rare itemset that is the prefix of a node and two of its items."""
+        row: cython.Py_ssize_t
+        p: cython.Py_ssize_t
+        q: cython.Py_ssize_t
+        line: cython.size_t
+        d: cython.size_t = nodes.n_names[depth]
+        for row in range(nodes.n_rows[depth]):
+            for p in range(nodes.bounds[depth, row], nodes.bounds[depth, row + 1]):
+                line = nodes.items[depth, p] * d
+                for q in range(p + 1, nodes.bounds[depth, row + 1]):
+                    if nodes.counts[depth, line + nodes.items[depth, q]] >= self.k:
+                        continue
+                    one, other = (
+                        nodes.names[depth, nodes.items[depth, p]],
+                        nodes.names[depth, nodes.items[depth, q]],
+                    )
+                    if self.kept[one] and self.kept[other]:
+                        self.prefix[depth + 1], self.prefix[depth + 2] = one, other
+                        if self.give_up(depth + 3) < depth + 1:
+                            return
 
-
-@inner
-def _all_kept(itemset: Array, length: int, kept: Array) -> bool:
-    for place in range(length):
-        if not kept[itemset[place]]:
-            return False
-    return True
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def all_kept(self, length: cython.Py_ssize_t) -> cython.bint:
+        """Whether all items of a prefix of a length are kept."""
+        place: cython.Py_ssize_t
+        for place in range(length):
+            if not self.kept[self.prefix[place]]:
+                return False
+        return True

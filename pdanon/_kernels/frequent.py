@@ -1,80 +1,131 @@
 """Kernel that counts frequent itemsets, to tell whether they can be listed."""
 
-from __future__ import annotations
-
-from typing import Any
-
+import cython
 import numpy as np
-from numpy.typing import NDArray
+from cython.cimports.pdanon._kernels.arrays import Number
+from cython.cimports.pdanon._kernels.counting import Rows
 
-from pdanon._kernels import inner, kernel
+__all__ = ["count_frequent"]
 
-__all__ = ["bits", "count_frequent"]
-
-Array = NDArray[Any]
-
-_DEEPEST = 64  # more items than an itemset has that may still be counted: it has 2**64 subsets
+# More items than an itemset has that may still be counted: it has 2**64 subsets.
+_DEEPEST = cython.declare(cython.Py_ssize_t, 64)
 
 
-@kernel
-def bits(starts: Array, tids: Array, items: Array, n_rows: int) -> Array:
-    """Rows that hold each of some items, as bits, 64 rows a word."""
-    words = np.zeros((len(items), (n_rows + 63) // 64), np.uint64)
-    for number in range(len(items)):
-        for slot in range(starts[items[number]], starts[items[number] + 1]):
-            row = tids[slot]
-            words[number, row >> 6] |= np.uint64(1) << np.uint64(row & 63)
-    return words
-
-
-@kernel
-def count_frequent(words: Array, least: int, max_size: int, most: int) -> int:
+def count_frequent(
+    rows: Rows, items: Number[::1], least: cython.longlong, max_size: cython.Py_ssize_t, most: cython.longlong
+) -> int:
     """Count the sets of up to max_size of some items that ``least`` rows hold; beyond ``most`` just any more.
 
-    The items are those of `bits`, each of them frequent. Depth-first: a node is an itemset with its rows and
-    the items that it can be extended by.
+    Each of the items is frequent.
     """
-    n, width = words.shape
-    rows = np.empty((_DEEPEST, width), np.uint64)
-    extensions = np.empty((_DEEPEST, n), np.int32)
-    n_extensions, cursor = np.zeros(_DEEPEST, np.int64), np.zeros(_DEEPEST, np.int64)
-    rows[0] = ~np.uint64(0)
-    for number in range(n):
-        extensions[0, number] = number
-    n_extensions[0] = n
-    total, depth = n, 0
-    while depth >= 0 and total <= most:
-        here = cursor[depth]
-        if here >= n_extensions[depth] or depth + 1 >= max_size:
-            depth -= 1
-            continue
-        cursor[depth] += 1
-        child = depth + 1
-        if child == _DEEPEST:
-            return most + 1
-        added = words[extensions[depth, here]]
-        for word in range(width):
-            rows[child, word] = rows[depth, word] & added[word]
-        found = 0
-        for slot in range(here + 1, n_extensions[depth]):
-            if _common(rows[child], words[extensions[depth, slot]]) >= least:
-                extensions[child, found] = extensions[depth, slot]
-                found += 1
-        total += found
-        if found >= 2:
-            n_extensions[child], cursor[child] = found, 0
-            depth = child
+    search = _Search(rows, items)
+    with cython.nogil:
+        search.fill_words(rows, items)
+        total = search.run(least, max_size, most)
     return total
 
 
-@inner
-def _common(one: Array, other: Array) -> int:
+@cython.final
+@cython.cclass
+class _Search:
+    """A depth-first search: a node is an itemset with its rows, and the items that it can be extended by.
+
+    Rows are bits, 64 a word.
+    """
+
+    words: cython.ulonglong[:, ::1]  # the rows of each item
+    held: cython.ulonglong[:, ::1]  # the rows of each node
+    extensions: cython.int[:, ::1]
+    n_extensions: cython.Py_ssize_t[64]
+    cursor: cython.Py_ssize_t[64]
+
+    def __init__(self, rows: Rows, items: Number[::1]) -> None:
+        n: cython.Py_ssize_t = len(items)
+        width: cython.Py_ssize_t = (len(rows.weights) + 63) // 64
+        self.words = np.zeros((n, width), np.uint64)
+        self.held = np.empty((_DEEPEST, width), np.uint64)
+        self.held[0, :] = 2**64 - 1
+        self.extensions = np.empty((_DEEPEST, n), np.int32)
+        self.extensions[0, :] = np.arange(n, dtype=np.int32)
+        self.n_extensions[0], self.cursor[0] = n, 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def fill_words(self, rows: Rows, items: Number[::1]) -> cython.void:
+        """Note the rows of each item."""
+        number: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        one: cython.ulonglong = 1
+        for number in range(items.shape[0]):
+            for slot in range(rows.starts[items[number]], rows.starts[items[number] + 1]):
+                row = rows.tids[slot]
+                self.words[number, row >> 6] |= one << (row & 63)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def run(
+        self, least: cython.longlong, max_size: cython.Py_ssize_t, most: cython.longlong
+    ) -> cython.longlong:
+        """Count the itemsets."""
+        total: cython.longlong = self.words.shape[0]
+        depth: cython.Py_ssize_t = 0
+        here: cython.Py_ssize_t
+        found: cython.Py_ssize_t
+        while depth >= 0 and total <= most:
+            here = self.cursor[depth]
+            if here >= self.n_extensions[depth] or depth + 1 >= max_size:
+                depth -= 1
+                continue
+            self.cursor[depth] += 1
+            if depth + 1 == _DEEPEST:
+                return most + 1
+            found = self._extend(depth, here, least)
+            total += found
+            if found >= 2:
+                depth += 1
+                self.n_extensions[depth], self.cursor[depth] = found, 0
+        return total
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _extend(
+        self, depth: cython.Py_ssize_t, here: cython.Py_ssize_t, least: cython.longlong
+    ) -> cython.Py_ssize_t:
+        """Write the node with one more item: by how many items it can be extended."""
+        word: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        added: cython.Py_ssize_t = self.extensions[depth, here]
+        found: cython.Py_ssize_t = 0
+        for word in range(self.words.shape[1]):
+            self.held[depth + 1, word] = self.held[depth, word] & self.words[added, word]
+        for slot in range(here + 1, self.n_extensions[depth]):
+            if _common(self.held[depth + 1], self.words[self.extensions[depth, slot]]) >= least:
+                self.extensions[depth + 1, found] = self.extensions[depth, slot]
+                found += 1
+        return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+@cython.overflowcheck(False)
+def _common(one: cython.ulonglong[::1], other: cython.ulonglong[::1]) -> cython.longlong:
     """How many bits are set in both."""
-    total = np.uint64(0)
-    for word in range(len(one)):
+    word: cython.Py_ssize_t
+    x: cython.ulonglong
+    twos: cython.ulonglong = 0x5555555555555555
+    fours: cython.ulonglong = 0x3333333333333333
+    eights: cython.ulonglong = 0x0F0F0F0F0F0F0F0F
+    bytes_: cython.ulonglong = 0x0101010101010101
+    total: cython.longlong = 0
+    for word in range(one.shape[0]):
         x = one[word] & other[word]
-        x -= (x >> np.uint64(1)) & np.uint64(0x5555555555555555)
-        x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-        x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-        total += (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
-    return int(total)
+        x -= (x >> 1) & twos
+        x = (x & fours) + ((x >> 2) & fours)
+        x = (x + (x >> 4)) & eights
+        total += (x * bytes_) >> 56
+    return total

@@ -2,302 +2,448 @@
 
 Rows come with the number of their items under every node that has some: ``nodes`` ascending and ``counts``,
 row after row. A group is published as the bag of nodes that all its rows have (``bags``), or as the lowest
-cut at which all its rows hold the same nodes. The state is a tuple of arrays:
-
-``group_of``  group of each row
-``after``     the next row of the same group, in a ring
-``first``     a row of each group
-``size``      rows of each group
-``cost``      loss of each group
-
-The work space, over nodes: ``held``, rows that hold the node; ``least``, fewest items that one of them has
-below it, and ``total`` of all; ``torn``, whether rows have different children of the node.
+cut at which all its rows hold the same nodes. Losses are below 2**63: those of a row are products of items,
+of which there are fewer than 2**31, and leaves.
 """
-
-from __future__ import annotations
 
 from typing import Any
 
+import cython
 import numpy as np
+from cython.cimports.pdanon._kernels.arrays import Code, Number
 from numpy.typing import NDArray
 
-from pdanon._kernels import inner, kernel
-
-__all__ = ["costs", "cut_nodes", "least_counts", "move_rows"]
+__all__ = ["Groups", "costs", "cut_nodes", "least_counts", "move_rows"]
 
 Array = NDArray[Any]
-Rows = tuple[Array, Array, Array]  # starts, nodes, counts
-Tree = tuple[Array, Array, Array]  # parent, size; price of an item by node, the last entry: a suppressed one
-State = tuple[Array, Array, Array, Array, Array]
-Space = tuple[Array, Array, Array, Array]
-Index = tuple[Array, Array]  # groups that hold each node, as CSR
 
 
-@inner
-def _tally(members: Array, times: int, rows: Rows, tree: Tree, space: Space) -> None:
-    """Fill the work space; the first row stands for so many."""
-    starts, nodes, counts = rows
-    held, least, total, torn = space
-    for row in members:
-        for place in range(starts[row], starts[row + 1]):
-            node = nodes[place]
-            least[node] = counts[place] if held[node] == 0 else min(least[node], counts[place])
-            held[node] += 1
-            total[node] += counts[place] * (times if row == members[0] else 1)
-    for row in members:
-        for place in range(starts[row], starts[row + 1]):
-            node = nodes[place]
-            if held[node] < len(members) and tree[0][node] >= 0:
-                torn[tree[0][node]] = True
+@cython.final
+@cython.cclass
+class Groups:
+    """Rows, the tree that they are published in, the groups that they are in, and work space.
+
+    Parameters
+    ----------
+    bags : bool
+        How groups are published.
+    starts, nodes, counts, parent, size : ndarray of int32, starts of int64
+        The rows, and the tree.
+    price : ndarray of int64
+        Loss of an item by the node that it is published as; the last entry: of a suppressed one.
+    group_of, after, first, sizes : ndarray of int64
+        The group of each row, and the next row of the same group, in a ring; a row of each group, and how
+        many it has.
+    tried, looked_at : int
+        To how many near groups a row may move, and of how many they are the nearest.
+    """
+
+    bags: cython.bint
+    starts: Number[::1]
+    nodes: Code[::1]
+    counts: Code[::1]
+    parent: Code[::1]
+    size: Code[::1]
+    price: Number[::1]
+    saved: Number[::1]  # what an item costs less at each node than above it; at the root: than suppressed
+    group_of = cython.declare(cython.longlong[::1], visibility="readonly")
+    after: cython.longlong[::1]
+    first = cython.declare(cython.longlong[::1], visibility="readonly")
+    sizes: cython.longlong[::1]
+    cost = cython.declare(cython.longlong[::1], visibility="readonly")  # loss of each group
+    held: cython.longlong[::1]  # rows in hand that have the node
+    least: cython.longlong[::1]  # fewest items that one of them has below it
+    total: cython.longlong[::1]  # items that all have below it
+    torn: cython.uchar[::1]  # whether rows have different children of the node
+    members: cython.longlong[::1]  # the rows in hand
+    unlike: cython.longlong[::1]  # rows of a group, those that have least in common with a row first
+    common: cython.longlong[::1]  # what these have in common with it
+    shared: cython.longlong[::1]  # what a row has in common with each group; 0 between two of them
+    near: cython.longlong[::1]  # the groups for which that is not 0
+    nearest: cython.longlong[::1]  # the best of them
+
+    def __init__(
+        self,
+        *,
+        bags: bool,
+        starts: Array,
+        nodes: Array,
+        counts: Array,
+        parent: Array,
+        size: Array,
+        price: Array,
+        group_of: Array,
+        after: Array,
+        first: Array,
+        sizes: Array,
+        tried: int,
+        looked_at: int,
+    ) -> None:
+        self.bags = bags
+        self.starts, self.nodes, self.counts = starts, nodes, counts
+        self.parent, self.size, self.price = parent, size, price
+        self.saved = price[parent] - price[:-1]  # the root has -1 for a parent: the last entry
+        self.group_of, self.after, self.first, self.sizes = group_of, after, first, sizes
+        self.cost, self.shared = np.zeros((2, len(sizes)), np.int64)
+        self.held, self.least, self.total = np.zeros((3, len(parent)), np.int64)
+        self.torn = np.zeros(len(parent), np.uint8)
+        self.members, self.unlike, self.common = np.zeros((3, len(group_of) + 1), np.int64)
+        self.near, self.nearest = np.empty(looked_at, np.int64), np.empty(tried, np.int64)
 
 
-@inner
-def _clear(members: Array, rows: Rows, space: Space) -> None:
-    starts, nodes = rows[:2]
-    held, _, total, torn = space
-    for row in members:
-        for place in range(starts[row], starts[row + 1]):
-            held[nodes[place]] = total[nodes[place]] = 0
-            torn[nodes[place]] = False
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _tally(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cython.void:
+    """Fill the work space for the first n ``members``; the first of them stands for so many."""
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    for i in range(n):
+        row: cython.Py_ssize_t = groups.members[i]
+        for place in range(groups.starts[row], groups.starts[row + 1]):
+            node = groups.nodes[place]
+            count: cython.longlong = groups.counts[place]
+            groups.least[node] = count if groups.held[node] == 0 else min(groups.least[node], count)
+            groups.held[node] += 1
+            groups.total[node] += count * (times if i == 0 else 1)
+    for i in range(n):
+        row = groups.members[i]
+        for place in range(groups.starts[row], groups.starts[row + 1]):
+            node = groups.nodes[place]
+            if groups.held[node] < n and groups.parent[node] >= 0:
+                groups.torn[groups.parent[node]] = True
 
 
-@inner
-def _cost(members: Array, times: int, bags: bool, rows: Rows, tree: Tree, space: Space) -> int:
-    """Loss of some rows that are published alike, all of which hold items; the first stands for so many."""
-    starts, nodes = rows[:2]
-    parent, size, price = tree
-    held, least, total, torn = space
-    _tally(members, times, rows, tree, space)
-    first, n_rows = members[0], len(members) - 1 + times
-    lost = 0
-    if bags:
-        lost = total[0] * price[-1]
-    end = 0  # of the subtree of the last node that is published
-    for place in range(starts[first], starts[first + 1]):
-        node = nodes[place]
-        if bags:
-            if held[node] == len(members):
-                above = price[parent[node]]  # of the root: the last entry
-                lost -= n_rows * least[node] * (above - price[node])
-        elif node >= end and (torn[node] or size[node] == 1):
-            lost += total[node] * price[node]
-            end = node + size[node]
-    _clear(members, rows, space)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _clear(n: cython.Py_ssize_t, groups: Groups) -> cython.void:
+    for i in range(n):
+        row: cython.Py_ssize_t = groups.members[i]
+        for place in range(groups.starts[row], groups.starts[row + 1]):
+            node = groups.nodes[place]
+            groups.held[node] = groups.total[node] = 0
+            groups.torn[node] = False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _cost(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cython.longlong:
+    """Loss of the first n ``members``, all of which hold items, if they are published alike.
+
+    The first of them stands for so many.
+    """
+    first: cython.Py_ssize_t = groups.members[0]
+    n_rows: cython.longlong = n - 1 + times
+    lost: cython.longlong = 0
+    end: cython.Py_ssize_t = 0  # of the subtree of the last node that is published
+    node: cython.Py_ssize_t
+    _tally(n, times, groups)
+    if groups.bags:
+        lost = groups.total[0] * groups.price[groups.parent.shape[0]]
+    for place in range(groups.starts[first], groups.starts[first + 1]):
+        node = groups.nodes[place]
+        if groups.bags:
+            if groups.held[node] == n:
+                lost -= n_rows * groups.least[node] * groups.saved[node]
+        elif node >= end and (groups.torn[node] or groups.size[node] == 1):
+            lost += groups.total[node] * groups.price[node]
+            end = node + groups.size[node]
+    _clear(n, groups)
     return lost
 
 
-@inner
-def _members(group: int, without: int, extra: int, state: State) -> Array:
-    """The rows of a group, without one of them and with another; -1 for none."""
-    after, first, size = state[1:4]
-    found = np.empty(size[group] + 1, np.int64)
-    n, row = 0, first[group]
-    for _ in range(size[group]):
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _gather(
+    group: cython.Py_ssize_t, without: cython.Py_ssize_t, extra: cython.Py_ssize_t, groups: Groups
+) -> cython.Py_ssize_t:
+    """Write the rows of a group to ``members``, without one and with another (-1: none); how many."""
+    n: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t = groups.first[group]
+    for _ in range(groups.sizes[group]):
         if row != without:
-            found[n] = row
+            groups.members[n] = row
             n += 1
-        row = after[row]
+        row = groups.after[row]
     if extra >= 0:
-        found[n] = extra
+        groups.members[n] = extra
         n += 1
-    return found[:n]
+    return n
 
 
-@kernel
-def costs(bags: bool, rows: Rows, tree: Tree, state: State, space: Space) -> None:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _cost_of(
+    group: cython.Py_ssize_t, without: cython.Py_ssize_t, extra: cython.Py_ssize_t, groups: Groups
+) -> cython.longlong:
+    """Loss of a group without one row and with another; -1: none."""
+    return _cost(_gather(group, without, extra, groups), 1, groups)
+
+
+def costs(groups: Groups) -> None:
     """Count the loss of each group."""
-    for group in range(len(state[3])):
-        state[4][group] = _cost(_members(group, -1, -1, state), 1, bags, rows, tree, space)
+    with cython.nogil:
+        for group in range(groups.sizes.shape[0]):
+            groups.cost[group] = _cost_of(group, -1, -1, groups)
 
 
-@inner
-def _put(row: int, group: int, state: State) -> None:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _put(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups) -> cython.void:
     """Take a row out of its group and put it into another."""
-    group_of, after, first, size, _ = state
-    own = group_of[row]
-    before = row
-    while after[before] != row:
-        before = after[before]
-    after[before] = after[row]
-    if first[own] == row:
-        first[own] = before
-    size[own] -= 1
-    after[row] = after[first[group]]
-    after[first[group]] = row
-    size[group] += 1
-    group_of[row] = group
+    own: cython.Py_ssize_t = groups.group_of[row]
+    before: cython.Py_ssize_t = row
+    while groups.after[before] != row:
+        before = groups.after[before]
+    groups.after[before] = groups.after[row]
+    if groups.first[own] == row:
+        groups.first[own] = before
+    groups.sizes[own] -= 1
+    groups.after[row] = groups.after[groups.first[group]]
+    groups.after[groups.first[group]] = row
+    groups.sizes[group] += 1
+    groups.group_of[row] = group
 
 
-@kernel
 def move_rows(
-    k: int,
-    turns: Array,
-    limits: tuple[int, int, int, int],
-    bags: bool,
-    index: Index,
-    rows: Rows,
-    tree: Tree,
-    state: State,
-    space: Space,
+    k: cython.longlong,
+    turns: Number[::1],
+    partners: cython.Py_ssize_t,
+    most: cython.longlong,
+    bounds: Number[::1],
+    holders: Number[::1],
+    groups: Groups,
 ) -> int:
     """Give each row its best move to a near group, or swap with a row there, if that gains; the loss saved.
 
-    ``limits``: how many near groups are tried; of how many they are the nearest; with how many of their
-    rows; the rows of a group beyond which it only receives rows, and that only while its rows are equal.
+    ``partners``: with how many rows of a group it may swap; ``most``: rows of a group beyond which it only
+    receives rows, and that only while its rows are equal; ``bounds`` and ``holders``: the groups that hold
+    each node, as CSR.
     """
-    tried, looked_at, partners, most = limits
-    group_of, _, first, size, cost = state
-    shared = np.zeros(len(size), np.int64)
-    nearest, near = np.empty(tried, np.int64), np.empty(looked_at, np.int64)
-    saved = 0
-    for row in turns:
-        own = group_of[row]
-        if cost[own] == 0 or size[own] > most:
-            continue
-        best, target, partner, alone = 0, -1, -1, 0
-        if size[own] > k:
-            alone = _cost(_members(own, row, -1, state), 1, bags, rows, tree, space)
-        for i in range(_nearest(row, own, nearest, near, shared, index, rows, tree, state)):
-            group = nearest[i]
-            if size[group] > most and cost[group] > 0:
-                continue
-            before = cost[own] + cost[group]
-            if size[own] > k:
-                if cost[group] > 0:
-                    joined = _cost(_members(group, -1, row, state), 1, bags, rows, tree, space)
-                else:
-                    joined = _cost(np.array([first[group], row]), size[group], bags, rows, tree, space)
-                if before - alone - joined > best:
-                    best, target, partner = before - alone - joined, group, -1
-            if cost[group] == 0:  # all its rows are equal, and lose nothing
-                continue
-            for other in _least_alike(row, group, partners, rows, tree, state, space):
-                gain = before - _cost(_members(group, other, row, state), 1, bags, rows, tree, space)
-                if gain > best:
-                    gain -= _cost(_members(own, row, other, state), 1, bags, rows, tree, space)
-                    if gain > best:
-                        best, target, partner = gain, group, other
-        if target >= 0:
-            _put(row, target, state)
-            if partner >= 0:
-                _put(partner, own, state)
-            for group in (own, target):
-                cost[group] = _cost(_members(group, -1, -1, state), 1, bags, rows, tree, space)
-            saved += best
+    saved: cython.longlong = 0
+    with cython.nogil:
+        for i in range(turns.shape[0]):
+            saved += _move(turns[i], k, partners, most, bounds, holders, groups)
     return saved
 
 
-@inner
-def _least_alike(row: int, group: int, n: int, rows: Rows, tree: Tree, state: State, space: Space) -> Array:
-    """The n rows of a group that have least in common with a row."""
-    starts, nodes, counts = rows
-    parent, _, price = tree
-    have = space[2]
-    for place in range(starts[row], starts[row + 1]):
-        have[nodes[place]] = counts[place]
-    members = _members(group, -1, -1, state)
-    common = np.zeros(len(members), np.int64)
-    for i in range(len(members)):
-        for place in range(starts[members[i]], starts[members[i] + 1]):
-            node = nodes[place]
-            common[i] += min(counts[place], have[node]) * (price[parent[node]] - price[node])
-    for place in range(starts[row], starts[row + 1]):
-        have[nodes[place]] = 0
-    n = min(n, len(members))
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _move(
+    row: cython.Py_ssize_t,
+    k: cython.longlong,
+    partners: cython.Py_ssize_t,
+    most: cython.longlong,
+    bounds: Number[::1],
+    holders: Number[::1],
+    groups: Groups,
+) -> cython.longlong:
+    """Give a row its turn; the loss saved."""
+    own: cython.Py_ssize_t = groups.group_of[row]
+    if groups.cost[own] == 0 or groups.sizes[own] > most:
+        return 0
+    best: cython.longlong = 0
+    target: cython.Py_ssize_t = -1
+    partner: cython.Py_ssize_t = -1
+    alone: cython.longlong = 0
+    before: cython.longlong
+    gain: cython.longlong
+    may_leave: cython.bint = groups.sizes[own] > k
+    if may_leave:
+        alone = _cost_of(own, row, -1, groups)
+    for i in range(_list_nearest(row, own, bounds, holders, groups)):
+        group: cython.Py_ssize_t = groups.nearest[i]
+        if groups.sizes[group] > most and groups.cost[group] > 0:
+            continue
+        before = groups.cost[own] + groups.cost[group]
+        if may_leave:
+            gain = before - alone - _cost_with(row, group, groups)
+            if gain > best:
+                best, target, partner = gain, group, -1
+        if groups.cost[group] == 0:  # all its rows are equal, and lose nothing
+            continue
+        for j in range(_list_unlike(row, group, partners, groups)):
+            other: cython.Py_ssize_t = groups.unlike[j]
+            gain = before - _cost_of(group, other, row, groups)
+            if gain > best:
+                gain -= _cost_of(own, row, other, groups)
+                if gain > best:
+                    best, target, partner = gain, group, other
+    if target >= 0:
+        _put(row, target, groups)
+        if partner >= 0:
+            _put(partner, own, groups)
+        groups.cost[own] = _cost_of(own, -1, -1, groups)
+        groups.cost[target] = _cost_of(target, -1, -1, groups)
+    return best
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _cost_with(row: cython.Py_ssize_t, group: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
+    """Loss of a group that a row has joined."""
+    if groups.cost[group] > 0:
+        return _cost_of(group, -1, row, groups)
+    groups.members[0], groups.members[1] = groups.first[group], row  # its rows are equal: one stands for all
+    return _cost(2, groups.sizes[group], groups)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_unlike(
+    row: cython.Py_ssize_t, group: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: Groups
+) -> cython.Py_ssize_t:
+    """Write to ``unlike`` n rows of a group that have least in common with a row; how many there are."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    for place in range(groups.starts[row], groups.starts[row + 1]):
+        groups.total[groups.nodes[place]] = groups.counts[place]
+    n_members: cython.Py_ssize_t = _gather(group, -1, -1, groups)
+    for i in range(n_members):
+        member: cython.Py_ssize_t = groups.members[i]
+        common: cython.longlong = 0
+        for place in range(groups.starts[member], groups.starts[member + 1]):
+            node = groups.nodes[place]
+            count: cython.longlong = groups.counts[place]
+            common += min(count, groups.total[node]) * groups.saved[node]
+        groups.unlike[i], groups.common[i] = member, common
+    for place in range(groups.starts[row], groups.starts[row + 1]):
+        groups.total[groups.nodes[place]] = 0
+    n = min(n, n_members)
     for i in range(n):
-        least = i + np.argmin(common[i:])
-        common[i], common[least] = common[least], common[i]
-        members[i], members[least] = members[least], members[i]
-    return members[:n]
+        least: cython.Py_ssize_t = i
+        for j in range(i + 1, n_members):
+            if groups.common[j] < groups.common[least]:
+                least = j
+        groups.common[i], groups.common[least] = groups.common[least], groups.common[i]
+        groups.unlike[i], groups.unlike[least] = groups.unlike[least], groups.unlike[i]
+    return n
 
 
-@inner
-def _nearest(
-    row: int,
-    own: int,
-    best: Array,
-    near: Array,
-    shared: Array,
-    index: Index,
-    rows: Rows,
-    tree: Tree,
-    state: State,
-) -> int:
-    """Write the groups that have most in common with a row, in that order; return how many there are.
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_nearest(
+    row: cython.Py_ssize_t,
+    own: cython.Py_ssize_t,
+    bounds: Number[::1],
+    holders: Number[::1],
+    groups: Groups,
+) -> cython.Py_ssize_t:
+    """Write to ``nearest`` the groups that have most in common with a row, in that order; how many there are.
 
     The nodes of the row that the fewest groups hold are looked up first, until there are enough groups.
     """
-    starts, nodes, counts = rows
-    parent, _, price = tree
-    bounds, groups = index
-    n, below, tried = 0, 0, len(best)
-    while n < len(near):
-        shortest = len(state[3]) + 1  # of the lists that are longer than the last one
-        for place in range(starts[row], starts[row + 1]):
-            length = bounds[nodes[place] + 1] - bounds[nodes[place]]
+    n: cython.Py_ssize_t = 0
+    below: cython.longlong = 0
+    most: cython.longlong = groups.sizes.shape[0]
+    node: cython.Py_ssize_t
+    while n < groups.near.shape[0]:
+        shortest: cython.longlong = most + 1  # of the lists that are longer than the last one
+        for place in range(groups.starts[row], groups.starts[row + 1]):
+            node = groups.nodes[place]
+            length: cython.longlong = bounds[node + 1] - bounds[node]
             if below < length < shortest:
                 shortest = length
-        if shortest > len(state[3]):
+        if shortest > most:
             break
-        for place in range(starts[row], starts[row + 1]):
-            node = nodes[place]
+        for place in range(groups.starts[row], groups.starts[row + 1]):
+            node = groups.nodes[place]
             if bounds[node + 1] - bounds[node] != shortest:
                 continue
+            worth: cython.longlong = groups.counts[place] * groups.saved[node]
             for slot in range(bounds[node], bounds[node + 1]):
-                group = groups[slot]
+                group = holders[slot]
                 if group == own:
                     continue
-                if shared[group] == 0:
-                    if n == len(near):
+                if groups.shared[group] == 0:
+                    if n == groups.near.shape[0]:
                         continue
-                    near[n] = group
+                    groups.near[n] = group
                     n += 1
-                    shared[group] = 1
-                shared[group] += counts[place] * (price[parent[node]] - price[node])
+                    groups.shared[group] = 1
+                groups.shared[group] += worth
         below = shortest
-    kept = 0
+    return _keep_nearest(n, groups)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _keep_nearest(n: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
+    """Sort the first of the n groups in ``near`` into ``nearest``, and forget what they share."""
+    kept: cython.Py_ssize_t = 0
+    slot: cython.Py_ssize_t
+    tried: cython.Py_ssize_t = groups.nearest.shape[0]
     for i in range(n):
-        if kept == tried and shared[near[i]] <= shared[best[kept - 1]]:
+        shared = groups.shared[groups.near[i]]
+        if kept == tried and shared <= groups.shared[groups.nearest[kept - 1]]:
             continue
         slot = min(kept, tried - 1)
-        while slot > 0 and shared[near[i]] > shared[best[slot - 1]]:
-            best[slot] = best[slot - 1]
+        while slot > 0 and shared > groups.shared[groups.nearest[slot - 1]]:
+            groups.nearest[slot] = groups.nearest[slot - 1]
             slot -= 1
-        best[slot] = near[i]
+        groups.nearest[slot] = groups.near[i]
         kept = min(kept + 1, tried)
     for i in range(n):
-        shared[near[i]] = 0
+        groups.shared[groups.near[i]] = 0
     return kept
 
 
-@kernel
-def cut_nodes(offsets: Array, leaves: Array, rows: Rows, tree: Tree, state: State, space: Space) -> Array:
+def cut_nodes(offsets: Number[::1], leaves: Code[::1], groups: Groups) -> NDArray[np.int32]:
     """The node of each occurrence at the lowest cut at which all rows of its group hold the same nodes."""
-    became = np.full(len(leaves), -1, np.int32)
-    for group in range(len(state[3])):
-        members = _members(group, -1, -1, state)
-        _tally(members, 1, rows, tree, space)
-        for row in members:
-            for at in range(offsets[row], offsets[row + 1]):
-                node = upper = leaves[at]
-                while upper >= 0:  # what is torn furthest up
-                    if space[3][upper]:
-                        node = upper
-                    upper = tree[0][upper]
-                became[at] = node
-        _clear(members, rows, space)
-    return became
+    result = np.full(len(leaves), -1, np.int32)
+    became: cython.int[::1] = result
+    with cython.nogil:
+        for group in range(groups.sizes.shape[0]):
+            _cut_of(group, offsets, leaves, became, groups)
+    return result
 
 
-@kernel
-def least_counts(rows: Rows, least: Array, tree: Tree, state: State, space: Space) -> None:
-    """Write the least count of each group's rows into the place of its first row."""
-    starts, nodes = rows[:2]
-    for group in range(len(state[3])):
-        members = _members(group, -1, -1, state)
-        _tally(members, 1, rows, tree, space)
-        first = members[0]
-        for place in range(starts[first], starts[first + 1]):
-            node = nodes[place]
-            least[place] = space[1][node] if space[0][node] == len(members) else 0
-        _clear(members, rows, space)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _cut_of(
+    group: cython.Py_ssize_t,
+    offsets: Number[::1],
+    leaves: Code[::1],
+    became: cython.int[::1],
+    groups: Groups,
+) -> cython.void:
+    n: cython.Py_ssize_t = _gather(group, -1, -1, groups)
+    _tally(n, 1, groups)
+    for i in range(n):
+        row: cython.Py_ssize_t = groups.members[i]
+        for at in range(offsets[row], offsets[row + 1]):
+            node = upper = leaves[at]
+            while upper >= 0:  # what is torn furthest up
+                if groups.torn[upper]:
+                    node = upper
+                upper = groups.parent[upper]
+            became[at] = node
+    _clear(n, groups)
+
+
+def least_counts(groups: Groups) -> NDArray[np.int32]:
+    """The counts of all rows, but in the place of each group's first row the least count of its rows."""
+    result = np.array(groups.counts)
+    least: cython.int[::1] = result
+    with cython.nogil:
+        for group in range(groups.sizes.shape[0]):
+            n: cython.Py_ssize_t = _gather(group, -1, -1, groups)
+            _tally(n, 1, groups)
+            first: cython.Py_ssize_t = groups.members[0]
+            for place in range(groups.starts[first], groups.starts[first + 1]):
+                node = groups.nodes[place]
+                least[place] = cython.cast(cython.int, groups.least[node] if groups.held[node] == n else 0)
+            _clear(n, groups)
+    return result

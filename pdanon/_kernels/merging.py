@@ -1,24 +1,25 @@
 """How far apart sets are: the distance of transactions that stands in for what generalizing them loses."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from numpy.typing import NDArray
-
-from pdanon._kernels import inner, kernel
+import cython
+from cython.cimports.pdanon._kernels.arrays import Code, Number
 
 __all__ = ["farthest", "joined"]
-
-Array = NDArray[Any]
 
 # What a pair loses is (different items + 1) / (common items + 1) * items of both. With sizes given it is
 # most for pairs without common items, so that rows in descending order of size need few comparisons.
 
 
-@inner
-def _common(codes: Array, start: int, end: int, other: int, last: int) -> int:
-    count = 0
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _common(
+    codes: Code[::1],
+    start: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    other: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+) -> cython.Py_ssize_t:
+    count: cython.Py_ssize_t = 0
     while start < end and other < last:
         if codes[start] == codes[other]:
             count += 1
@@ -31,19 +32,45 @@ def _common(codes: Array, start: int, end: int, other: int, last: int) -> int:
     return count
 
 
-@kernel
-def farthest(rows: Array, others: Array, codes: Array, offsets: Array, best: float) -> float:
+def farthest(
+    rows: Number[::1], others: Number[::1], codes: Code[::1], offsets: Number[::1], best: cython.double
+) -> float:
     """Largest distance of a row to one of others, or ``best``; both by descending size."""
-    for row in rows:
+    with cython.nogil:
+        best = _farthest(rows, others, 0, others.shape[0], codes, offsets, best)
+    return best
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _farthest(
+    rows: Number[::1],
+    others: Number[::1],
+    first: cython.Py_ssize_t,
+    last: cython.Py_ssize_t,
+    codes: Code[::1],
+    offsets: Number[::1],
+    best: cython.double,
+) -> cython.double:
+    """Largest distance of a row to one of ``others[first:last]``, or ``best``."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    size: cython.Py_ssize_t
+    both: cython.Py_ssize_t
+    common: cython.Py_ssize_t
+    for i in range(rows.shape[0]):
+        row = rows[i]
         size = offsets[row + 1] - offsets[row]
-        longest = True
-        for other in others:
+        for j in range(first, last):
+            other = others[j]
             both = size + offsets[other + 1] - offsets[other]
             if (both + 1.0) * both <= best:
-                if longest:  # nor can a shorter row be farther from any
+                if j == first:  # nor can a shorter row be farther from any
                     return best
                 break
-            longest = False
             if other == row:
                 continue
             common = _common(codes, offsets[row], offsets[row + 1], offsets[other], offsets[other + 1])
@@ -52,12 +79,18 @@ def farthest(rows: Array, others: Array, codes: Array, offsets: Array, best: flo
     return best
 
 
-@kernel
 def joined(
-    rows: Array, members: Array, bounds: Array, own: float, codes: Array, offsets: Array, result: Array
+    rows: Number[::1],
+    members: Number[::1],
+    bounds: Number[::1],
+    own: cython.double,
+    codes: Code[::1],
+    offsets: Number[::1],
+    result: cython.double[::1],
 ) -> None:
     """Distance within the union of some rows with each cluster of rows; ``result`` begins with theirs."""
-    for cluster in range(len(bounds) - 1):
-        best = max(own, result[cluster])
-        others = members[bounds[cluster] : bounds[cluster + 1]]
-        result[cluster] = farthest(rows, others, codes, offsets, best)
+    cluster: cython.Py_ssize_t
+    with cython.nogil:
+        for cluster in range(bounds.shape[0] - 1):
+            first, last = bounds[cluster], bounds[cluster + 1]
+            result[cluster] = _farthest(rows, members, first, last, codes, offsets, max(own, result[cluster]))

@@ -1,23 +1,26 @@
 """What rows lose of their quasi-identifiers, summed over the columns."""
 
-from __future__ import annotations
-
-from typing import Any
-
+import cython
+import numpy as np
+from cython.cimports.pdanon._kernels.arrays import Code, Number
 from numpy.typing import NDArray
-
-from pdanon._kernels import kernel
 
 __all__ = ["look_up"]
 
-Array = NDArray[Any]
 
-
-@kernel
-def look_up(tables: Array, starts: Array, codes: Array, rows: Array, losses: Array) -> None:
+def look_up(
+    tables: Number[::1], starts: Number[::1], codes: Code[:, ::1], rows: Number[::1]
+) -> NDArray[np.int64]:
     """Sum, for each of some rows, what the tables of all columns have for its values."""
-    for place, row in enumerate(rows):
-        loss = 0
-        for column, start in enumerate(starts):
-            loss += tables[start + codes[row, column]]
-        losses[place] = loss
+    losses = np.empty(len(rows), np.int64)
+    found: cython.longlong[::1] = losses
+    place: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    loss: cython.longlong
+    with cython.nogil:
+        for place in range(rows.shape[0]):
+            loss = 0
+            for column in range(starts.shape[0]):
+                loss += tables[starts[column] + codes[rows[place], column]]
+            found[place] = loss
+    return losses

@@ -3,61 +3,73 @@
 Rows are as in `counting`: CSR with a weight each, and its transpose.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
+import cython
 import numpy as np
+from cython.cimports.pdanon._kernels.arrays import Code, Number, grown
+from cython.cimports.pdanon._kernels.counting import Rows, support
+from cython.cimports.pdanon._kernels.nodes import Nodes
 from numpy.typing import NDArray
-
-from pdanon._kernels import inner, kernel
-from pdanon._kernels.arrays import grown
-from pdanon._kernels.counting import Node, Rows, _support, count_pairs
 
 __all__ = ["mark_pairs", "rare_itemsets"]
 
-Array = NDArray[Any]
-# One node of each depth: rows as local item numbers, their bounds, where they come from, how many; what the
-# local numbers stand for, how many; and the matrix of pair supports.
-Nodes = tuple[Array, Array, Array, Array, Array, Array, Array]
 
-
-@kernel
-def mark_pairs(codes: Array, offsets: Array, rare_starts: Array, rare_items: Array, exposed: Array) -> None:
+def mark_pairs(
+    codes: Code[::1],
+    offsets: Number[::1],
+    rare_starts: Number[::1],
+    rare_items: Code[::1],
+    exposed: cython.int[::1],
+) -> None:
     """Set ``exposed[row] = 2`` in rows that hold a rare pair and are not exposed yet.
 
     ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
     """
-    last_row = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
-    for row in range(len(offsets) - 1):
-        if exposed[row]:
-            continue
-        for position in range(offsets[row], offsets[row + 1]):
-            last_row[codes[position]] = row + 1
-        for position in range(offsets[row], offsets[row + 1]):
-            a = codes[position]
-            for slot in range(rare_starts[a], rare_starts[a + 1]):
-                if last_row[rare_items[slot]] == row + 1:
+    last_row: cython.longlong[::1] = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(offsets.shape[0] - 1):
+            if exposed[row]:
+                continue
+            for position in range(offsets[row], offsets[row + 1]):
+                last_row[codes[position]] = row + 1
+            for position in range(offsets[row], offsets[row + 1]):
+                if _has_partner(codes[position], row, rare_starts, rare_items, last_row):
                     exposed[row] = 2
                     break
-            if exposed[row]:
-                break
 
 
-@kernel
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _has_partner(
+    a: cython.Py_ssize_t,
+    row: cython.Py_ssize_t,
+    rare_starts: Number[::1],
+    rare_items: Code[::1],
+    last_row: cython.longlong[::1],
+) -> cython.bint:
+    """Whether an item is rare together with another one of the row."""
+    slot: cython.Py_ssize_t
+    for slot in range(rare_starts[a], rare_starts[a + 1]):
+        if last_row[rare_items[slot]] == row + 1:
+            return True
+    return False
+
+
 def rare_itemsets(
-    k: int,
-    m: int,
-    minimal: bool,
-    listing: bool,
-    begin: int,
-    end: int,
+    k: cython.longlong,
+    m: cython.Py_ssize_t,
+    minimal: cython.bint,
+    listing: cython.bint,
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
     rows: Rows,
-    pair_starts: Array,
-    pair_items: Array,
-    original: Array,
-    exposed: Array,
-) -> tuple[Array, Array, Array]:
+    pair_starts: Number[::1],
+    pair_items: Code[::1],
+    original: Code[::1],
+    exposed: cython.int[::1],
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Itemsets of size 3..m that occur with support below k, as CSR and their supports.
 
     Only those whose first item is in ``begin..end - 1``: a part of the search.
@@ -71,312 +83,328 @@ def rare_itemsets(
     expose a row by a smaller one than is known are skipped; rows that hold a rare item or pair must be
     exposed already.
     """
-    weights, starts = rows[2], rows[3]
-    n_items = len(starts) - 1
-    floor = k if minimal else 1
-    nodes = _room_for_nodes(m - 2, rows, pair_starts)
-    items, bounds, sources, n_rows, names, n_names, counts = nodes
-    cursor = np.zeros(m - 2, np.int64)
-    local = np.empty(n_items, np.int32)
-    for item in range(n_items):
-        local[item] = -1
-    wanted = np.ones(n_items, np.bool_)
-    prefix = np.empty(m, np.int32)
-    found = np.empty(256, np.int32)
-    found_starts = np.zeros(128, np.int64)
-    found_supports = np.empty(128, np.int64)
-    n_found, size = np.int64(0), np.int64(0)
-    for a in range(begin, end):
-        if pair_starts[a + 1] - pair_starts[a] < 2:
-            continue
-        prefix[0] = a
-        if not listing:
-            for item in range(n_items):
-                wanted[item] = False
-            _wanted(a, rows, pair_starts, pair_items, exposed, local, wanted)
-        _fill_root(a, rows, pair_starts, pair_items, wanted, local, nodes)
-        depth = np.int64(0)
-        arrived = True
+    search = _Search(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed)
+    with cython.nogil:
+        search.run(begin, end)
+    found = np.asarray(search.found)[: search.size]
+    starts, supports = np.asarray(search.found_starts), np.asarray(search.found_supports)
+    return found, starts[: search.n_found + 1], supports[: search.n_found]
+
+
+@cython.final
+@cython.cclass
+class _Search:
+    """A search for rare itemsets: what is asked, the prefix where it is, and what was found."""
+
+    k: cython.longlong
+    m: cython.Py_ssize_t
+    minimal: cython.bint
+    listing: cython.bint
+    rows: Rows
+    pair_starts: Number[::1]
+    pair_items: Code[::1]
+    original: Code[::1]
+    exposed: cython.int[::1]
+    nodes: Nodes
+    cursor: cython.longlong[::1]  # which child of each node is next
+    prefix: cython.int[::1]
+    subset: cython.int[::1]
+    local: cython.int[::1]  # local number of each item, -1 between two uses
+    wanted: cython.uchar[::1]
+    found: cython.int[::1]
+    found_starts: cython.longlong[::1]
+    found_supports: cython.longlong[::1]
+    n_found: cython.Py_ssize_t
+    size: cython.Py_ssize_t
+
+    def __init__(
+        self,
+        k: cython.longlong,
+        m: cython.Py_ssize_t,
+        minimal: cython.bint,
+        listing: cython.bint,
+        rows: Rows,
+        pair_starts: Number[::1],
+        pair_items: Code[::1],
+        original: Code[::1],
+        exposed: cython.int[::1],
+    ) -> None:
+        self.k, self.m, self.minimal, self.listing = k, m, minimal, listing
+        self.rows, self.pair_starts, self.pair_items = rows, pair_starts, pair_items
+        self.original, self.exposed = original, exposed
+        n_items = len(pair_starts) - 1
+        self.nodes = _room_for_nodes(m - 2, rows, pair_starts)
+        self.cursor = np.zeros(m - 2, np.int64)
+        self.prefix, self.subset = np.empty(m, np.int32), np.empty(m, np.int32)
+        self.local, self.wanted = np.full(n_items, -1, np.int32), np.ones(n_items, np.bool_)
+        self.found = np.empty(256, np.int32)
+        self.found_starts, self.found_supports = np.zeros(128, np.int64), np.empty(128, np.int64)
+        self.n_found, self.size = 0, 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def run(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.int:
+        """Search prefixes whose first item is one of ``begin..end - 1``."""
+        a: cython.Py_ssize_t
+        for a in range(begin, end):
+            if self.pair_starts[a + 1] - self.pair_starts[a] >= 2:
+                self.prefix[0] = a
+                if not self.listing:
+                    self._mark_wanted(a)
+                self._fill_root(a)
+                self._descend()
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _descend(self) -> cython.int:
+        """Visit the node of the first item and all below it."""
+        floor: cython.longlong = self.k if self.minimal else 1
+        depth: cython.Py_ssize_t = 0
+        b: cython.Py_ssize_t
+        arrived: cython.bint = True
         while depth >= 0:
-            length = depth + 3
-            d = n_names[depth]
-            count = counts[depth]
             if arrived:
-                cursor[depth] = 0
-                if not listing and not _any_open(exposed, sources[depth], n_rows[depth], length):
+                self.cursor[depth] = 0
+                arrived = self._visit(depth)
+                if not arrived:
                     depth -= 1
-                    arrived = False
                     continue
-                node = (d, items[depth], bounds[depth], n_rows[depth], sources[depth], names[depth])
-                count_pairs(count, node, weights)
-                if not listing:
-                    _expose(count, k, node, length, exposed)
-                else:
-                    rare = _rare_cells(count, k, node, local, pair_starts, pair_items)
-                    if n_found + len(rare) + 1 > len(found_starts):
-                        found_starts = grown(found_starts, n_found + 1, 2 * (n_found + len(rare)) + 1)
-                        found_supports = grown(found_supports, n_found, len(found_starts))
-                    if size + len(rare) * length > len(found):
-                        found = grown(found, size, 2 * (size + len(rare) * length))
-                    out = (found, found_starts, found_supports)
-                    least = k if minimal and length > 3 else 0
-                    n_found, size = _write(
-                        rare,
-                        count,
-                        d,
-                        names[depth],
-                        prefix,
-                        length,
-                        original,
-                        least,
-                        rows,
-                        out,
-                        n_found,
-                        size,
-                    )
+            b = self.cursor[depth]
             arrived = False
-            if depth + 3 == m or cursor[depth] + 2 >= d:
+            if depth + 3 == self.m or b + 2 >= self.nodes.n_names[depth]:
                 depth -= 1
                 continue
-            prefix[depth + 1] = names[depth, cursor[depth]]
-            arrived = _fill_child(depth, cursor[depth], floor, local, nodes)
-            cursor[depth] += 1
+            self.prefix[depth + 1] = self.nodes.names[depth, b]
+            self.cursor[depth] = b + 1
+            arrived = self.nodes.fill_child(depth, b, floor, self.local)
             depth += arrived
-    return found[:size], found_starts[: n_found + 1], found_supports[:n_found]
+        return 0
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _visit(self, depth: cython.Py_ssize_t) -> cython.int:
+        """List or expose by the pairs of a node; tell whether nodes below it are worth a look."""
+        length: cython.int = depth + 3
+        if not self.listing and not self._any_open(depth, length):
+            return 0
+        self.nodes.count_pairs(depth, self.rows.weights)
+        if self.listing:
+            self._list(depth, length)
+        else:
+            self._expose(depth, length)
+        return 1
 
-@inner
-def _room_for_nodes(depths: int, rows: Rows, pair_starts: Array) -> Nodes:
-    """Arrays for one node of each depth, large enough for any item as the first of its prefix."""
-    _, offsets, _, starts, tids, positions = rows
-    widest, tallest, broadest = 0, 0, 0
-    for item in range(len(starts) - 1):
-        width = 0
-        for slot in range(starts[item], starts[item + 1]):
-            width += offsets[tids[slot] + 1] - positions[slot] - 1
-        widest = max(widest, width)
-        tallest = max(tallest, starts[item + 1] - starts[item])
-        broadest = max(broadest, pair_starts[item + 1] - pair_starts[item])
-    return (
-        np.empty((depths, widest + 1), np.uint32),  # unsigned: an index needs no test for negatives
-        np.zeros((depths, tallest + 1), np.int64),
-        np.empty((depths, tallest), np.int32),
-        np.zeros(depths, np.int64),
-        np.empty((depths, broadest), np.int32),
-        np.zeros(depths, np.int64),
-        np.empty((depths, broadest * broadest), np.int32),
-    )
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _mark_wanted(self, a: cython.Py_ssize_t) -> cython.void:
+        """Mark the partners of a that could expose a row together with a and another one."""
+        slot: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        position: cython.Py_ssize_t
+        self.wanted[:] = False
+        for slot in range(self.pair_starts[a], self.pair_starts[a + 1]):
+            self.local[self.pair_items[slot]] = 0
+        for slot in range(self.rows.starts[a], self.rows.starts[a + 1]):
+            row = self.rows.tids[slot]
+            if self.exposed[row] and self.exposed[row] <= 3:
+                continue
+            first = -1
+            for position in range(self.rows.positions[slot] + 1, self.rows.offsets[row + 1]):
+                item = self.rows.codes[position]
+                if self.local[item] == 0:
+                    if first >= 0:
+                        self.wanted[first] = True
+                        self.wanted[item] = True
+                    first = item
+        for slot in range(self.pair_starts[a], self.pair_starts[a + 1]):
+            self.local[self.pair_items[slot]] = -1
 
-
-@inner
-def _wanted(
-    a: int, rows: Rows, pair_starts: Array, pair_items: Array, exposed: Array, local: Array, wanted: Array
-) -> None:
-    """Mark the partners of a that could expose a row together with a and another one."""
-    codes, offsets, _, starts, tids, positions = rows
-    for slot in range(pair_starts[a], pair_starts[a + 1]):
-        local[pair_items[slot]] = 0
-    for slot in range(starts[a], starts[a + 1]):
-        row = tids[slot]
-        if exposed[row] and exposed[row] <= 3:
-            continue
-        first = -1
-        for position in range(positions[slot] + 1, offsets[row + 1]):
-            item = codes[position]
-            if local[item] == 0:
-                if first >= 0:
-                    wanted[first] = True
-                    wanted[item] = True
-                first = item
-    for slot in range(pair_starts[a], pair_starts[a + 1]):
-        local[pair_items[slot]] = -1
-
-
-@inner
-def _fill_root(
-    a: int, rows: Rows, pair_starts: Array, pair_items: Array, wanted: Array, local: Array, nodes: Nodes
-) -> None:
-    """Write the node of the prefix (a,): its rows, cut down to the wanted partners of a."""
-    codes, offsets, _, starts, tids, positions = rows
-    items, bounds, sources, n_rows, names, n_names, _ = nodes
-    n = 0
-    for slot in range(pair_starts[a], pair_starts[a + 1]):
-        if wanted[pair_items[slot]]:
-            names[0, n] = pair_items[slot]
-            local[pair_items[slot]] = n
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _fill_root(self, a: cython.Py_ssize_t) -> cython.void:
+        """Write the node of the prefix (a,): its rows, cut down to the wanted partners of a."""
+        slot: cython.Py_ssize_t
+        position: cython.Py_ssize_t
+        i: cython.Py_ssize_t
+        begin: cython.Py_ssize_t
+        at: cython.Py_ssize_t = 0
+        n: cython.int = 0
+        for slot in range(self.pair_starts[a], self.pair_starts[a + 1]):
+            if self.wanted[self.pair_items[slot]]:
+                self.nodes.names[0, n] = self.pair_items[slot]
+                self.local[self.pair_items[slot]] = n
+                n += 1
+        self.nodes.n_names[0] = n
+        n = 0
+        for slot in range(self.rows.starts[a], self.rows.starts[a + 1]):
+            begin = at
+            for position in range(self.rows.positions[slot] + 1, self.rows.offsets[self.rows.tids[slot] + 1]):
+                item = self.local[self.rows.codes[position]]
+                self.nodes.items[0, at] = item
+                at += item >= 0
+            if at - begin < 2:
+                at = begin
+                continue
+            self.nodes.sources[0, n] = self.rows.tids[slot]
             n += 1
-    n_names[0] = n
-    n = 0
-    at = 0
-    for slot in range(starts[a], starts[a + 1]):
-        begin = at
-        for position in range(positions[slot] + 1, offsets[tids[slot] + 1]):
-            item = local[codes[position]]
-            items[0, at] = item
-            at += item >= 0
-        if at - begin < 2:
-            at = begin
-            continue
-        sources[0, n] = tids[slot]
-        n += 1
-        bounds[0, n] = at
-    n_rows[0] = n
-    for i in range(n_names[0]):
-        local[names[0, i]] = -1
+            self.nodes.bounds[0, n] = at
+        self.nodes.n_rows[0] = n
+        for i in range(self.nodes.n_names[0]):
+            self.local[self.nodes.names[0, i]] = -1
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _any_open(self, depth: cython.Py_ssize_t, length: cython.int) -> cython.bint:
+        """Whether a rare itemset of this size would be the smallest known of some row."""
+        i: cython.Py_ssize_t
+        for i in range(self.nodes.n_rows[depth]):
+            if self._is_open(self.nodes.sources[depth, i], length):
+                return True
+        return False
 
-@inner
-def _fill_child(depth: int, b: int, floor: int, keep: Array, nodes: Nodes) -> bool:
-    """Write the child whose prefix is extended by local item b; tell whether it has rows worth a look."""
-    items, bounds, sources, n_rows, names, n_names, counts = nodes
-    child = depth + 1
-    d = n_names[depth]
-    n = 0
-    for c in range(b + 1, d):
-        keep[c] = -1
-        if counts[depth, b * d + c] >= floor:
-            keep[c] = n
-            names[child, n] = names[depth, c]
-            n += 1
-    n_names[child] = n
-    n = 0
-    at = 0
-    for i in range(n_rows[depth]):
-        begin = at
-        inside = False
-        for p in range(bounds[depth, i], bounds[depth, i + 1]):
-            item = items[depth, p]
-            if item == b:
-                inside = True
-            elif item > b:
-                if not inside:
-                    break
-                items[child, at] = keep[item]
-                at += keep[item] >= 0
-        if at - begin < 2:
-            at = begin
-            continue
-        sources[child, n] = sources[depth, i]
-        n += 1
-        bounds[child, n] = at
-    n_rows[child] = n
-    for c in range(b + 1, d):
-        keep[c] = -1
-    return n > 0
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _is_open(self, row: cython.Py_ssize_t, length: cython.int) -> cython.bint:
+        return self.exposed[row] == 0 or self.exposed[row] > length
 
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _expose(self, depth: cython.Py_ssize_t, length: cython.int) -> cython.void:
+        """Note the size of the node's rare itemsets in the rows that hold one and no smaller one."""
+        i: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        d: cython.Py_ssize_t = self.nodes.n_names[depth]
+        items: cython.uint[::1] = self.nodes.items[depth]
+        count: cython.int[::1] = self.nodes.counts[depth]
+        for i in range(self.nodes.n_rows[depth]):
+            row = self.nodes.sources[depth, i]
+            if self._is_open(row, length):
+                start, stop = self.nodes.bounds[depth, i], self.nodes.bounds[depth, i + 1]
+                if _holds_rare(count, d, self.k, items, start, stop):
+                    self.exposed[row] = length
 
-@inner
-def _insert(array: Array, start: int, stop: int, value: int) -> None:
-    """Insert a value into the ascending ``array[start:stop]``."""
-    while stop > start and array[stop - 1] > value:
-        array[stop] = array[stop - 1]
-        stop -= 1
-    array[stop] = value
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _list(self, depth: cython.Py_ssize_t, length: cython.Py_ssize_t) -> cython.int:
+        """List the pairs of a node that are rare together with its prefix, although they may extend it."""
+        slot: cython.Py_ssize_t
+        i: cython.int
+        d: cython.Py_ssize_t = self.nodes.n_names[depth]
+        j: cython.Py_ssize_t
+        name: cython.Py_ssize_t
+        count: cython.longlong
+        for i in range(d):
+            self.local[self.nodes.names[depth, i]] = i
+        for i in range(d):
+            name = self.nodes.names[depth, i]
+            self.prefix[length - 2] = name
+            for slot in range(self.pair_starts[name], self.pair_starts[name + 1]):
+                j = self.local[self.pair_items[slot]]
+                if j >= 0:
+                    count = self.nodes.counts[depth, i * d + j]
+                    self.prefix[length - 1] = self.pair_items[slot]
+                    if 0 < count < self.k and self._is_asked(length):
+                        self._note(length, count)
+        for i in range(d):
+            self.local[self.nodes.names[depth, i]] = -1
+        return 0
 
-
-@inner
-def _rare_cells(
-    count: Array, k: int, node: Node, local: Array, pair_starts: Array, pair_items: Array
-) -> Array:
-    """Cells (i, j) of the pair matrix that are rare although the pair itself may be extended."""
-    d, _, _, _, _, names = node
-    for i in range(d):
-        local[names[i]] = i
-    cells = np.empty((256, 2), np.int32)
-    n_rare = 0
-    for i in range(d):
-        for slot in range(pair_starts[names[i]], pair_starts[names[i] + 1]):
-            j = local[pair_items[slot]]
-            if j >= 0 and 0 < count[i * d + j] < k:
-                if n_rare == len(cells):
-                    cells = _doubled(cells)
-                cells[n_rare, 0] = i
-                cells[n_rare, 1] = j
-                n_rare += 1
-    for i in range(d):
-        local[names[i]] = -1
-    return cells[:n_rare]
-
-
-@inner
-def _doubled(cells: Array) -> Array:
-    doubled = np.empty((2 * len(cells), 2), cells.dtype)
-    for i in range(len(cells)):
-        doubled[i, 0] = cells[i, 0]
-        doubled[i, 1] = cells[i, 1]
-    return doubled
-
-
-@inner
-def _any_open(exposed: Array, sources: Array, n_rows: int, length: int) -> bool:
-    """Whether a rare itemset of this size would be the smallest known of some row."""
-    for i in range(n_rows):
-        if exposed[sources[i]] == 0 or exposed[sources[i]] > length:
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _is_asked(self, length: cython.Py_ssize_t) -> cython.bint:
+        """Whether no subset of the prefix is rare, if that matters: all that lack one item reach k."""
+        i: cython.Py_ssize_t
+        if not self.minimal or length == 3:  # whose pairs are not rare
             return True
-    return False
+        for i in range(1, length):
+            self.subset[i - 1] = self.prefix[i]
+        for i in range(length - 1):  # without the last item it is the prefix, known to reach k
+            if i:
+                self.subset[i - 1] = self.prefix[i - 1]
+            if support(self.subset, 0, length - 1, self.rows) < self.k:
+                return False
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _note(self, length: cython.Py_ssize_t, count: cython.longlong) -> cython.int:
+        """Append the prefix to what was found."""
+        i: cython.Py_ssize_t
+        if self.size + length > self.found.shape[0]:
+            self.found = grown(self.found, self.size, 2 * (self.size + length))
+        if self.n_found + 1 == self.found_starts.shape[0]:
+            self.found_starts = grown(self.found_starts, self.n_found + 1, 2 * self.n_found + 2)
+            self.found_supports = grown(self.found_supports, self.n_found, 2 * self.n_found + 2)
+        for i in range(length):
+            _insert(self.found, self.size, self.size + i, self.original[self.prefix[i]])
+        self.size += length
+        self.found_supports[self.n_found] = count
+        self.n_found += 1
+        self.found_starts[self.n_found] = self.size
+        return 0
 
 
-@inner
-def _expose(count: Array, k: int, node: Node, length: int, exposed: Array) -> None:
-    """Note the size of the node's rare itemsets in the rows that hold one and no smaller one."""
-    d, items, bounds, n_rows, sources, _ = node
-    for i in range(n_rows):
-        row = sources[i]
-        if exposed[row] == 0 or exposed[row] > length:
-            if _holds_rare(count, d, k, items, bounds[i], bounds[i + 1]):
-                exposed[row] = length
+@cython.cfunc
+def _room_for_nodes(depths: cython.Py_ssize_t, rows: Rows, pair_starts: Number[::1]) -> Nodes:
+    """Nodes, one of each depth, large enough for any item as the first of its prefix."""
+    widest: cython.longlong = 0
+    tallest: cython.longlong = 0
+    broadest: cython.longlong = 0
+    width: cython.longlong
+    item: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    for item in range(rows.starts.shape[0] - 1):
+        width = 0
+        for slot in range(rows.starts[item], rows.starts[item + 1]):
+            width += rows.offsets[rows.tids[slot] + 1] - rows.positions[slot] - 1
+        widest = max(widest, width)
+        tallest = max(tallest, rows.starts[item + 1] - rows.starts[item])
+        broadest = max(broadest, pair_starts[item + 1] - pair_starts[item])
+    return Nodes(depths, widest, tallest, broadest)
 
 
-@inner
-def _holds_rare(count: Array, d: int, k: int, items: Array, start: int, stop: int) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _holds_rare(
+    count: cython.int[::1],
+    d: cython.size_t,
+    k: cython.longlong,
+    items: cython.uint[::1],
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+) -> cython.bint:
+    p: cython.Py_ssize_t
+    q: cython.Py_ssize_t
+    line: cython.size_t
     for p in range(start, stop):
-        line = np.uint64(items[p]) * np.uint64(d)
+        line = items[p] * d
         for q in range(p + 1, stop):
             if count[line + items[q]] < k:
                 return True
     return False
 
 
-@inner
-def _write(
-    cells: Array,
-    count: Array,
-    d: int,
-    names: Array,
-    prefix: Array,
-    length: int,
-    original: Array,
-    least: int,
-    rows: Rows,
-    out: tuple[Array, Array, Array],
-    n_found: int,
-    size: int,
-) -> tuple[int, int]:
-    """Append prefix + pair for each cell, unless a subset has a support below ``least``."""
-    found, found_starts, found_supports = out
-    for cell in range(len(cells)):
-        i, j = cells[cell, 0], cells[cell, 1]
-        prefix[length - 2] = names[i]
-        prefix[length - 1] = names[j]
-        if least and not _subsets_reach(prefix[:length], least, rows):
-            continue
-        for r in range(length):
-            _insert(found, size, size + r, original[prefix[r]])
-        size += length
-        found_supports[n_found] = count[i * d + j]
-        n_found += 1
-        found_starts[n_found] = size
-    return n_found, size
-
-
-@inner
-def _subsets_reach(itemset: Array, k: int, rows: Rows) -> bool:
-    """Whether all subsets that lack one item have support >= k."""
-    codes, offsets, weights, starts, tids, _ = rows
-    subset = itemset[1:].copy()
-    for left_out in range(len(itemset) - 1):  # without the last item it is the prefix, known to reach k
-        if left_out:
-            subset[left_out - 1] = itemset[left_out - 1]
-        if _support(subset, codes, offsets, weights, starts, tids) < k:
-            return False
-    return True
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _insert(
+    array: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t, value: cython.int
+) -> cython.void:
+    """Insert a value into the ascending ``array[start:stop]``."""
+    while stop > start and array[stop - 1] > value:
+        array[stop] = array[stop - 1]
+        stop -= 1
+    array[stop] = value

@@ -3,34 +3,53 @@
 Rows are in CSR form: row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
+import cython
 import numpy as np
+from cython.cimports.pdanon._kernels.arrays import Code, Number
 from numpy.typing import NDArray
 
-from pdanon._kernels import inner, kernel
+__all__ = ["canonical_rows", "collect_rows", "copy_places", "gather", "sort_rows"]
 
-__all__ = ["canonical_rows", "collect_rows", "copy_places", "gather", "sort_rows", "total"]
-
-Array = NDArray[Any]
-NUMBER = 31
-MOST = 2**NUMBER - 1
+NUMBER = cython.declare(cython.int, 31)
+MOST = cython.declare(cython.longlong, 2**31 - 1)
 
 
-@kernel
 def canonical_rows(
-    codes: Array, offsets: Array, targets: Array, is_used: Array, repeats: bool
-) -> tuple[Array, Array]:
+    codes: Code[::1],
+    offsets: Number[::1],
+    targets: Code[::1],
+    is_used: cython.uchar[::1],
+    repeats: cython.bint,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Replace each code by its target, sort each row, and drop duplicates unless it may have repeats.
 
     Codes or targets below 0 are left out. Targets that are there in the end are marked in ``is_used``.
     """
     found = np.empty(len(codes), np.int32)
     ends = np.zeros(len(offsets), np.int64)
-    size = np.int64(0)
-    for row in range(len(offsets) - 1):
+    found_codes: cython.int[::1] = found
+    found_ends: cython.longlong[::1] = ends
+    with cython.nogil:
+        size = _canonical_rows(codes, offsets, targets, is_used, repeats, found_codes, found_ends)
+    return found[:size], ends
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _canonical_rows(
+    codes: Code[::1],
+    offsets: Number[::1],
+    targets: Code[::1],
+    is_used: cython.uchar[::1],
+    repeats: cython.bint,
+    found: cython.int[::1],
+    ends: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    for row in range(offsets.shape[0] - 1):
         start = size
         for position in range(offsets[row], offsets[row + 1]):
             if codes[position] >= 0:
@@ -45,27 +64,34 @@ def canonical_rows(
                 is_used[found[size]] = True
                 size += 1
         ends[row + 1] = size
-    return found[:size], ends
+    return size
 
 
-@kernel
-def sort_rows(codes: Array, starts: Array, lengths: Array) -> Array:
+def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int64]:
     """Sort some rows in place: the positions of the codes that equal the one before them in their row."""
     again = np.empty(total(lengths), np.int64)
-    count = 0
-    for i in range(len(starts)):
-        _sort(codes, starts[i], starts[i] + lengths[i])
-        for position in range(starts[i] + 1, starts[i] + lengths[i]):
-            if codes[position] == codes[position - 1]:
-                again[count] = position
-                count += 1
+    found: cython.longlong[::1] = again
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for row in range(starts.shape[0]):
+            _sort(codes, starts[row], starts[row] + lengths[row])
+            for position in range(starts[row] + 1, starts[row] + lengths[row]):
+                if codes[position] == codes[position - 1]:
+                    found[count] = position
+                    count += 1
     return again[:count]
 
 
-@inner
-def _sort(codes: Array, start: int, stop: int) -> None:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _sort(codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
     """Sort ``codes[start:stop]`` in place: Shell's sort, which inserts one by one in short rows."""
-    gap = 1
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    gap: cython.Py_ssize_t = 1
     while 9 * gap < stop - start:
         gap = 3 * gap + 1
     while gap:
@@ -79,90 +105,138 @@ def _sort(codes: Array, start: int, stop: int) -> None:
         gap //= 3
 
 
-@inner
-def total(numbers: Array) -> int:
-    """Their sum; that of NumPy, which can say what is wrong with an axis, takes seconds to compile."""
-    found = 0
-    for number in numbers:
-        found += number
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def total(numbers: Number[::1]) -> cython.longlong:
+    """Their sum."""
+    i: cython.Py_ssize_t
+    found: cython.longlong = 0
+    for i in range(numbers.shape[0]):
+        found += numbers[i]
     return found
 
 
-@kernel
-def gather(codes: Array, starts: Array, lengths: Array) -> Array:
+def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int32]:
     """Codes from each start on, as many as its length, one after the other."""
-    found = np.empty(total(lengths), np.int32)
-    size = 0
-    for i in range(len(starts)):
-        for position in range(starts[i], starts[i] + lengths[i]):
-            found[size] = codes[position]
-            size += 1
-    return found
+    gathered = np.empty(total(lengths), np.int32)
+    found: cython.int[::1] = gathered
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for row in range(starts.shape[0]):
+            for position in range(starts[row], starts[row] + lengths[row]):
+                found[size] = codes[position]
+                size += 1
+    return gathered
 
 
-@kernel
 def collect_rows(
-    codes: Array,
-    offsets: Array,
-    weights: Array,
-    kept_codes: Array,
-    kept_offsets: Array,
-    kept_weights: Array,
-    table: Array,
-    count: int,
-) -> tuple[int, Array]:
+    codes: Code[::1],
+    offsets: Number[::1],
+    weights: Number[::1],
+    kept_codes: cython.int[::1],
+    kept_offsets: cython.longlong[::1],
+    kept_weights: cython.longlong[::1],
+    table: cython.longlong[::1],
+    count: cython.Py_ssize_t,
+) -> tuple[int, NDArray[np.int32]]:
     """Add rows to ``count`` distinct rows: how many of these there are then, and the number of each row.
 
     ``table`` is a hash table, its size a power of 2, of the hash of a row and, in the last `NUMBER` bits, its
     number; or of -1.
     """
-    numbers = np.empty(len(weights), np.int32)
-    size = kept_offsets[count]
-    for row in range(len(weights)):
-        start, stop = offsets[row], offsets[row + 1]
-        key = _hash(codes, start, stop)
-        place = key & (len(table) - 1)
-        while table[place] >= 0:
-            if table[place] >> NUMBER == key:  # other rows, which are somewhere in memory, are not looked at
-                other = table[place] & MOST
-                if _are_equal(codes, start, stop, kept_codes, kept_offsets[other], kept_offsets[other + 1]):
-                    break
-            place = (place + 1) & (len(table) - 1)
-        if table[place] < 0:
-            table[place] = key << NUMBER | count
-            for position in range(start, stop):
-                kept_codes[size] = codes[position]
-                size += 1
-            kept_weights[count] = 0
-            count += 1
-            kept_offsets[count] = size
-        numbers[row] = table[place] & MOST
-        kept_weights[numbers[row]] += weights[row]
-    return count, numbers
+    result = np.empty(len(weights), np.int32)
+    numbers: cython.int[::1] = result
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    key: cython.longlong
+    size: cython.Py_ssize_t = kept_offsets[count]
+    with cython.nogil:
+        for row in range(weights.shape[0]):
+            start, stop = offsets[row], offsets[row + 1]
+            key = _hash(codes, start, stop)
+            place = _place(key, codes, start, stop, kept_codes, kept_offsets, table)
+            if table[place] < 0:
+                table[place] = key << NUMBER | count
+                for position in range(start, stop):
+                    kept_codes[size] = codes[position]
+                    size += 1
+                kept_weights[count] = 0
+                count += 1
+                kept_offsets[count] = size
+            numbers[row] = table[place] & MOST
+            kept_weights[numbers[row]] += weights[row]
+    return count, result
 
 
-@kernel
-def copy_places(table: Array, larger: Array) -> None:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _place(
+    key: cython.longlong,
+    codes: Code[::1],
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    kept_codes: cython.int[::1],
+    kept_offsets: cython.longlong[::1],
+    table: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    """Where in the table the row is, or has to go."""
+    last: cython.Py_ssize_t = table.shape[0] - 1
+    place: cython.Py_ssize_t = key & last
+    other: cython.Py_ssize_t
+    while table[place] >= 0:
+        if table[place] >> NUMBER == key:  # other rows, which are somewhere in memory, are not looked at
+            other = table[place] & MOST
+            if _are_equal(codes, start, stop, kept_codes, kept_offsets[other], kept_offsets[other + 1]):
+                break
+        place = (place + 1) & last
+    return place
+
+
+def copy_places(table: Number[::1], larger: cython.longlong[::1]) -> None:
     """Write what is in a hash table into a larger one, empty so far."""
-    for entry in table:
-        if entry >= 0:
-            place = (entry >> NUMBER) & (len(larger) - 1)
-            while larger[place] >= 0:
-                place = (place + 1) & (len(larger) - 1)
-            larger[place] = entry
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    last: cython.Py_ssize_t = larger.shape[0] - 1
+    with cython.nogil:
+        for i in range(table.shape[0]):
+            if table[i] >= 0:
+                place = (table[i] >> NUMBER) & last
+                while larger[place] >= 0:
+                    place = (place + 1) & last
+                larger[place] = table[i]
 
 
-@inner
-def _hash(codes: Array, start: int, stop: int) -> np.int64:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+@cython.overflowcheck(False)
+def _hash(codes: Code[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.longlong:
     """A number of 32 bits."""
-    key = np.uint64(1469598103934665603)
+    position: cython.Py_ssize_t
+    key: cython.ulonglong = 1469598103934665603
+    prime: cython.ulonglong = 1099511628211
+    low: cython.ulonglong = 2**32 - 1
     for position in range(start, stop):
-        key = (key ^ np.uint64(codes[position])) * np.uint64(1099511628211)
-    return np.int64((key ^ (key >> np.uint64(29))) & np.uint64(2**32 - 1))
+        key = (key ^ cython.cast(cython.ulonglong, codes[position])) * prime
+    return (key ^ (key >> 29)) & low
 
 
-@inner
-def _are_equal(codes: Array, start: int, stop: int, others: Array, other: int, end: int) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _are_equal(
+    codes: Code[::1],
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    others: cython.int[::1],
+    other: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> cython.bint:
+    i: cython.Py_ssize_t
     if stop - start != end - other:
         return False
     for i in range(stop - start):

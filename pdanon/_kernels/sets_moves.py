@@ -5,16 +5,11 @@ another one can be rare: to check a move takes a look at each cluster, or pair o
 item.
 """
 
-from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from pdanon._kernels import inner, kernel
-from pdanon._kernels.sets_constraints import refuse
-from pdanon._kernels.sets_state import (
+import cython
+from cython.cimports.libc.math import ldexp, log2
+from cython.cimports.pdanon._kernels.arrays import Code, Number
+from cython.cimports.pdanon._kernels.sets_constraints import refuse
+from cython.cimports.pdanon._kernels.sets_state import (
     Rows,
     Space,
     State,
@@ -25,281 +20,325 @@ from pdanon._kernels.sets_state import (
     spot,
 )
 
-__all__ = [
-    "clear",
-    "descend",
-    "list_broken",
-    "list_few",
-    "list_pairs",
-    "meets_new",
-    "meets_new_pair",
-    "price_of_two",
-    "tally",
-    "tally_pairs",
-]
-
-Array = NDArray[Any]
+__all__ = ["descend"]
 
 
-@inner
-def _price(size: int, held: int, support: int, loss: int, scale: int) -> float:
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _power_of_two(exponent: cython.longlong) -> cython.double:
+    """Exact; 0 where its inverse is too large for a number."""
+    return ldexp(1.0, cython.cast(cython.int, exponent)) if exponent > -1024 else 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _price(
+    size: cython.longlong,
+    held: cython.longlong,
+    support: cython.longlong,
+    loss: cython.longlong,
+    scale: cython.longlong,
+) -> cython.double:
     """What a cluster costs; UL, which is loss 2, over 2**scale."""
     if loss == 2:
-        return (2.0 ** (size - scale) - 2.0**-scale) * support
-    return float(size - loss) * held if size > 1 else 0.0
+        return (_power_of_two(size - scale) - _power_of_two(-scale)) * support
+    return cython.cast(cython.double, size - loss) * held if size > 1 else 0.0
 
 
-@inner
-def price_of_two(a: int, b: int, scale: int, state: State) -> float:
+def price_of_two(
+    a: cython.longlong, b: cython.longlong, scale: cython.longlong, state: State
+) -> cython.double:
     """What two clusters cost together; UL over 2**scale."""
-    size, held, support, loss = state.size, state.held, state.support, state.asked[2]
-    return _price(size[a], held[a], support[a], loss, scale) + _price(
-        size[b], held[b], support[b], loss, scale
-    )
+    one = _price(state.size[a], state.held[a], state.support[a], state.loss, scale)
+    return one + _price(state.size[b], state.held[b], state.support[b], state.loss, scale)
 
 
-@inner
-def tally(x: int, state: State, rows: Rows, space: Space) -> tuple[int, int]:
+def tally(
+    x: cython.longlong, state: State, rows: Rows, space: Space
+) -> tuple[cython.longlong, cython.longlong]:
     """Fill the work space; the number of clusters touched, and the rows that x's cluster loses."""
-    beside, alone, touched, place = space.beside, space.alone, space.touched, space.place
-    near, stamp, token = space.near, space.stamp, space.token
-    label, codes, offsets, weights, tids = state.label, rows.codes, rows.offsets, rows.weights, rows.tids
-    a, n_touched, lost = label[x], 0, 0
+    a = state.label[x]
+    n_touched: cython.longlong = 0
+    lost: cython.longlong = 0
     for slot in range(rows.starts[x], rows.starts[x + 1]):
-        row = tids[slot]
-        weight = weights[row]
-        n = clusters_beside(x, codes[offsets[row] : offsets[row + 1]], label, stamp, near, token)
-        leaves = a >= 0 and stamp[a] != token[0]
+        row = rows.tids[slot]
+        weight: cython.longlong = rows.weights[row]
+        n = clusters_beside(x, row, state, rows, space)
+        leaves: cython.bint = a >= 0 and space.stamp[a] != space.token
         if leaves:
             lost += weight
         for i in range(n):
-            cluster = near[i]
-            if place[cluster] == 0:
-                touched[n_touched] = cluster
+            cluster = space.near[i]
+            if space.place[cluster] == 0:
+                space.touched[n_touched] = cluster
                 n_touched += 1
-                place[cluster] = n_touched
-            beside[cluster] += weight
+                space.place[cluster] = n_touched
+            space.beside[cluster] += weight
             if leaves:
-                alone[cluster] += weight
+                space.alone[cluster] += weight
     return n_touched, lost
 
 
-@inner
-def tally_pairs(x: int, state: State, rows: Rows, space: Space) -> int:
+def tally_pairs(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.longlong:
     """Fill the work space with pairs of clusters touched; return their number."""
-    place, pairs, joint, lone = space.place, space.pairs, space.joint, space.lone
-    near, stamp, token = space.near, space.stamp, space.token
-    label, codes, offsets, weights, tids = state.label, rows.codes, rows.offsets, rows.weights, rows.tids
-    a, n_pairs = label[x], 0
+    a = state.label[x]
+    n_pairs: cython.longlong = 0
+    here: cython.longlong
+    there: cython.longlong
     for slot in range(rows.starts[x], rows.starts[x + 1]):
-        row = tids[slot]
-        weight = weights[row]
-        n = clusters_beside(x, codes[offsets[row] : offsets[row + 1]], label, stamp, near, token)
-        leaves = a >= 0 and stamp[a] != token[0]
+        row = rows.tids[slot]
+        weight: cython.int = cython.cast(cython.int, rows.weights[row])
+        n = clusters_beside(x, row, state, rows, space)
+        leaves: cython.bint = a >= 0 and space.stamp[a] != space.token
         for i in range(n):
-            here = place[near[i]] - 1
+            here = space.place[space.near[i]] - 1
             for j in range(i):
-                there = place[near[j]] - 1
+                there = space.place[space.near[j]] - 1
                 high, low = max(here, there), min(here, there)
-                if joint[high, low] == 0:
-                    pairs[n_pairs, 0], pairs[n_pairs, 1] = high, low
+                if space.joint[high, low] == 0:
+                    space.pairs[n_pairs, 0] = cython.cast(cython.int, high)
+                    space.pairs[n_pairs, 1] = cython.cast(cython.int, low)
                     n_pairs += 1
-                joint[high, low] += weight
+                space.joint[high, low] += weight
                 if leaves:
-                    lone[high, low] += weight
+                    space.lone[high, low] += weight
     return n_pairs
 
 
-@inner
-def clear(n_touched: int, n_pairs: int, space: Space) -> None:
-    touched, beside, alone, place = space.touched, space.beside, space.alone, space.place
-    pairs, joint, lone = space.pairs, space.joint, space.lone
+def clear(n_touched: cython.longlong, n_pairs: cython.longlong, space: Space) -> cython.void:
+    """Empty what `tally` and `tally_pairs` have filled."""
     for i in range(n_touched):
-        cluster = touched[i]
-        beside[cluster] = alone[cluster] = place[cluster] = 0
+        cluster = space.touched[i]
+        space.beside[cluster] = space.alone[cluster] = space.place[cluster] = 0
     for i in range(n_pairs):
-        joint[pairs[i, 0], pairs[i, 1]] = lone[pairs[i, 0], pairs[i, 1]] = 0
+        high, low = space.pairs[i, 0], space.pairs[i, 1]
+        space.joint[high, low] = space.lone[high, low] = 0
 
 
-@inner
-def list_pairs(a: int, n_pairs: int, state: State, space: Space) -> tuple[Array, Array]:
-    """List pairs of clusters that few rows hold beside the item, and those that break with its own."""
-    k, cube, touched, n_few, n_broken = state.asked[0], state.cube, space.touched, 0, 0
-    pairs, joint, lone, few, broken = (
-        space.pairs,
-        space.joint,
-        space.lone,
-        space.few_pairs,
-        space.broken_pairs,
-    )
+def list_pairs(
+    a: cython.longlong, n_pairs: cython.longlong, state: State, space: Space
+) -> tuple[cython.longlong, cython.longlong]:
+    """List pairs of clusters that few rows hold beside the item, and those that break with its own.
+
+    They are in ``few_pairs`` and ``broken_pairs``; their numbers are returned.
+    """
+    n_few: cython.longlong = 0
+    n_broken: cython.longlong = 0
     for i in range(n_pairs):
-        high, low = pairs[i]
-        c, d = touched[high], touched[low]
+        high, low = space.pairs[i, 0], space.pairs[i, 1]
+        c, d = space.touched[high], space.touched[low]
         if c == a or d == a:
             continue
-        if joint[high, low] < k:
-            few[n_few, 0], few[n_few, 1] = c, d
+        if space.joint[high, low] < state.k:
+            _write_pair(c, d, n_few, space.few_pairs)
             n_few += 1
-        if lone[high, low] and 0 < cube[spot(a, c, d)] - lone[high, low] < k:
-            broken[n_broken, 0], broken[n_broken, 1] = c, d
+        lone: cython.longlong = space.lone[high, low]
+        if lone and 0 < state.cube[spot(a, c, d)] - lone < state.k:
+            _write_pair(c, d, n_broken, space.broken_pairs)
             n_broken += 1
-    return few[:n_few], broken[:n_broken]
+    return n_few, n_broken
 
 
-@inner
-def meets_new_pair(b: int, few: Array, cube: Array) -> bool:
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _write_pair(
+    c: cython.longlong, d: cython.longlong, i: cython.longlong, pairs: cython.int[:, ::1]
+) -> cython.void:
+    pairs[i, 0], pairs[i, 1] = cython.cast(cython.int, c), cython.cast(cython.int, d)
+
+
+def meets_new_pair(
+    b: cython.longlong, few: Code[:, ::1], n_few: cython.longlong, state: State
+) -> cython.bint:
     """Whether a cluster was never beside a pair of those that few rows hold beside the item."""
-    for i in range(len(few)):
-        c, d = few[i]
-        if c != b and d != b and cube[spot(b, c, d)] == 0:
+    for i in range(n_few):
+        c, d = few[i, 0], few[i, 1]
+        if c != b and d != b and state.cube[spot(b, c, d)] == 0:
             return True
     return False
 
 
-@inner
-def _triples_stay(a: int, b: int, n_touched: int, state: State, space: Space) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _triples_stay(
+    a: cython.longlong, b: cython.longlong, n_touched: cython.longlong, state: State, space: Space
+) -> cython.bint:
     """Whether the item's old and new cluster do not get rare beside any third when it moves from a to b."""
-    k, cube, touched, place, joint = state.asked[0], state.cube, space.touched, space.place, space.joint
-    at_a, at_b = place[a] - 1, place[b] - 1
+    at_a: cython.longlong = space.place[a] - 1
+    at_b: cython.longlong = space.place[b] - 1
+    i: cython.longlong
     for i in range(n_touched):
-        c = touched[i]
+        c = space.touched[i]
         if c in (a, b):
             continue
-        change = joint[max(i, at_a), min(i, at_a)] if at_a >= 0 else 0
+        change: cython.longlong = space.joint[max(i, at_a), min(i, at_a)] if at_a >= 0 else 0
         if at_b >= 0:
-            change -= joint[max(i, at_b), min(i, at_b)]
-        if 0 < cube[spot(a, b, c)] + change < k:
+            change -= space.joint[max(i, at_b), min(i, at_b)]
+        if 0 < state.cube[spot(a, b, c)] + change < state.k:
             return False
     return True
 
 
-@inner
-def _all_hold(b: int, pairs: Array) -> bool:
-    for i in range(len(pairs)):
-        if pairs[i, 0] != b and pairs[i, 1] != b:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _all_hold(b: cython.longlong, n_broken: cython.longlong, space: Space) -> cython.bint:
+    """Whether a cluster is one of each pair that breaks with the item's own."""
+    for i in range(n_broken):
+        if space.broken_pairs[i, 0] != b and space.broken_pairs[i, 1] != b:
             return False
     return True
 
 
-@inner
-def _fill_gains(x: int, lost: int, state: State, space: Space) -> None:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: Space) -> cython.void:
     """Work out what it gains to move an item to each cluster; 0 if nothing.
 
     UL has terms of very different size: the logarithm of what is gained is told, plus what makes it
     positive. A gain that rounding may have made does not count.
     """
-    n, loss, a = len(state.label), state.asked[2], state.label[x]
-    worth, singles, beside, gains = state.worth[x], state.singles[x], space.beside, space.gains
-    size, held, support = state.size, state.held, state.support
-    for b in range(min(state.top[0] + 1, len(size))):
-        scale = max(size[b] + 1, size[a] if a >= 0 else n) if loss == 2 else 0
-        before = _price(size[b], held[b], support[b], loss, scale)
-        after = _price(size[b] + 1, held[b] + worth, support[b] + singles - beside[b], loss, scale)
-        if a >= 0:
-            before += _price(size[a], held[a], support[a], loss, scale)
-            after += _price(size[a] - 1, held[a] - worth, support[a] - lost, loss, scale)
-        elif loss == 2:
-            before += _price(n, np.int64(0), singles, loss, scale)
-        else:
-            before += float(n - loss) * worth
-        gains[b] = before - after
+    a = state.label[x]
+    n: cython.longlong = state.label.shape[0]
+    loss: cython.longlong = state.loss
+    worth: cython.longlong = state.worth[x]
+    singles: cython.longlong = state.singles[x]
+    scale: cython.longlong = 0
+    size: cython.longlong
+    before: cython.double
+    after: cython.double
+    for b in range(min(state.top + 1, state.size.shape[0])):
+        size = state.size[b]
         if loss == 2:
-            gains[b] = np.log2(gains[b]) + scale + 64.0 if gains[b] > 1e-12 * before else 0.0
+            scale = max(size + 1, state.size[a] if a >= 0 else n)
+        before = _price(size, state.held[b], state.support[b], loss, scale)
+        together = state.support[b] + singles - space.beside[b]
+        after = _price(size + 1, state.held[b] + worth, together, loss, scale)
+        if a >= 0:
+            before += _price(state.size[a], state.held[a], state.support[a], loss, scale)
+            after += _price(state.size[a] - 1, state.held[a] - worth, state.support[a] - lost, loss, scale)
+        elif loss == 2:
+            before += _price(n, 0, singles, loss, scale)
+        else:
+            before += cython.cast(cython.double, n - loss) * worth
+        gain: cython.double = before - after
+        if loss == 2:
+            gain = log2(gain) + scale + 64.0 if gain > 1e-12 * before else 0.0
+        space.gains[b] = gain
 
 
-@inner
-def list_few(a: int, n_touched: int, state: State, space: Space) -> Array:
-    """List clusters other than a that few rows hold beside the item."""
-    k, touched, beside, few, n_few = state.asked[0], space.touched, space.beside, space.few, 0
-    for i in range(n_touched if state.asked[1] >= 2 else 0):
-        if touched[i] != a and beside[touched[i]] < k:
-            few[n_few] = touched[i]
+def list_few(a: cython.longlong, n_touched: cython.longlong, state: State, space: Space) -> cython.longlong:
+    """List in ``few`` the clusters other than a that few rows hold beside the item; return their number."""
+    n_few: cython.longlong = 0
+    for i in range(n_touched if state.largest >= 2 else 0):
+        c = space.touched[i]
+        if c != a and space.beside[c] < state.k:
+            space.few[n_few] = c
             n_few += 1
-    return few[:n_few]
+    return n_few
 
 
-@inner
-def meets_new(b: int, few: Array, co: Array) -> bool:
+def meets_new(b: cython.longlong, few: Number[::1], n_few: cython.longlong, state: State) -> cython.bint:
     """Whether a cluster was never beside one of those that few rows hold beside the item."""
-    for c in few:
-        if c != b and co[b, c] == 0:
+    for i in range(n_few):
+        c = few[i]
+        if c != b and state.co[b, c] == 0:
             return True
     return False
 
 
-@inner
-def list_broken(a: int, n_touched: int, state: State, space: Space) -> Array:
-    """List clusters that get rare with the item's own when it leaves."""
-    k, co, touched, alone, broken, n = state.asked[0], state.co, space.touched, space.alone, space.broken, 0
-    for i in range(n_touched if state.asked[1] >= 2 and a >= 0 else 0):
-        c = touched[i]
-        if c != a and 0 < co[a, c] - alone[c] < k:
-            broken[n] = c
+def list_broken(
+    a: cython.longlong, n_touched: cython.longlong, state: State, space: Space
+) -> cython.longlong:
+    """List in ``broken`` the clusters that get rare with the item's own when it leaves; how many."""
+    n: cython.longlong = 0
+    for i in range(n_touched if state.largest >= 2 and a >= 0 else 0):
+        c = space.touched[i]
+        if c != a and 0 < state.co[a, c] - space.alone[c] < state.k:
+            space.broken[n] = c
             n += 1
-    return broken[:n]
+    return n
 
 
-@inner
-def _best_target(x: int, state: State, rows: Rows, space: Space) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.longlong:
     """The cluster to which an item moves safely with the most gain; -1 if there is none.
 
     Of equal gains the cluster with the lowest number, and an own cluster last.
     """
-    size, co, beside, gains = state.size, state.co, space.beside, space.gains
-    k, largest, a = state.asked[0], state.asked[1], state.label[x]
-    if a >= 0 and size[a] == 1:
+    a = state.label[x]
+    if a >= 0 and state.size[a] == 1:
         return -1
+    n_touched: cython.longlong
+    lost: cython.longlong
     n_touched, lost = tally(x, state, rows, space)
     # What gets rare without the item can be mended only by the cluster itself that receives it.
-    broken = list_broken(a, n_touched, state, space)
-    few = list_few(a, n_touched, state, space)
-    n_pairs, few_pairs, broken_pairs = np.int64(-1), space.few_pairs, space.broken_pairs
-    stays = len(broken) > 1 or (largest > 0 and a >= 0 and 0 < state.support[a] - lost < k)
-    best, most, top = -1, 0.0, state.top[0]
+    n_broken = list_broken(a, n_touched, state, space)
+    n_few = list_few(a, n_touched, state, space)
+    n_pairs: cython.longlong = -1
+    n_few_pairs: cython.longlong = 0
+    n_broken_pairs: cython.longlong = 0
+    best: cython.longlong = -1
+    most: cython.double = 0.0
+    gets_rare: cython.bint = state.largest > 0 and a >= 0 and 0 < state.support[a] - lost < state.k
+    stays: cython.bint = n_broken > 1 or gets_rare
     if not stays:
         _fill_gains(x, lost, state, space)
-        if largest == 0:
+        if state.largest == 0:
             refuse(x, state, rows, space)
-    for i in range(0 if stays else top + 1):
-        b = i if i < top else first_empty(state)
-        if i == top and (b < 0 or (largest and state.singles[x] < k)):
+    for i in range(0 if stays else state.top + 1):
+        b = i if i < state.top else first_empty(state)
+        if i == state.top and (b < 0 or (state.largest and state.singles[x] < state.k)):
             break
-        if i < top and (b == a or size[b] == 0 or state.home[b] != state.block[x]):
+        if i < state.top and (b == a or state.size[b] == 0 or state.home[b] != state.block[x]):
             continue
-        if gains[b] <= most or (len(broken) and broken[0] != b):
+        if space.gains[b] <= most or (n_broken and space.broken[0] != b):
             continue
-        if largest >= 2 and a >= 0 and 0 < co[a, b] + beside[a] - beside[b] < k:
+        if state.largest >= 2 and a >= 0:
+            if 0 < state.co[a, b] + space.beside[a] - space.beside[b] < state.k:
+                continue
+        if meets_new(b, space.few, n_few, state):
             continue
-        if meets_new(b, few, co):
+        if state.largest == 0 and space.refused[b]:
             continue
-        if largest == 0 and space.refused[b]:
-            continue
-        if largest == 3:
+        if state.largest == 3:
             if n_pairs < 0:  # most items do not come so far
                 n_pairs = tally_pairs(x, state, rows, space)
-                few_pairs, broken_pairs = list_pairs(a, n_pairs, state, space)
-            if not _all_hold(b, broken_pairs) or meets_new_pair(b, few_pairs, state.cube):
+                n_few_pairs, n_broken_pairs = list_pairs(a, n_pairs, state, space)
+            if not _all_hold(b, n_broken_pairs, space):
+                continue
+            if meets_new_pair(b, space.few_pairs, n_few_pairs, state):
                 continue
             if a >= 0 and not _triples_stay(a, b, n_touched, state, space):
                 continue
-        best, most = b, gains[b]
+        best, most = b, space.gains[b]
     clear(n_touched, n_pairs, space)
     return best
 
 
-@kernel
-def descend(order: Array, state: State, rows: Rows, space: Space) -> None:
+def descend(order: Number[::1], state: State, rows: Rows, space: Space) -> None:
     """Give each item that is awake its best safe move, in the given order.
 
     An item without such a move falls asleep until its cluster changes.
     """
-    for x in order:
-        if state.asleep[x]:
-            continue
-        a, b = state.label[x], _best_target(x, state, rows, space)
-        if b >= 0:
-            move_to(x, b, state, rows, space)
-            changed(a, state)
-            changed(b, state)
-        else:
-            state.asleep[x] = True
+    with cython.nogil:
+        for i in range(order.shape[0]):
+            x = order[i]
+            if state.asleep[x]:
+                continue
+            a, b = state.label[x], _best_target(x, state, rows, space)
+            if b >= 0:
+                move_to(x, b, state, rows, space)
+                changed(a, state)
+                changed(b, state)
+            else:
+                state.asleep[x] = True

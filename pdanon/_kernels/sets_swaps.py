@@ -4,16 +4,11 @@ To make an exchange and to take it back takes long. So what can be told from the
 is looked at first: nearly all that is not safe is seen there.
 """
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
-
+import cython
 import numpy as np
-from numpy.typing import NDArray
-
-from pdanon._kernels import inner, kernel
-from pdanon._kernels.sets_constraints import constraints_stay, mark_rows
-from pdanon._kernels.sets_moves import (
+from cython.cimports.pdanon._kernels.arrays import Code, Number
+from cython.cimports.pdanon._kernels.sets_constraints import constraints_stay, mark_rows
+from cython.cimports.pdanon._kernels.sets_moves import (
     clear,
     list_broken,
     list_few,
@@ -24,113 +19,167 @@ from pdanon._kernels.sets_moves import (
     tally,
     tally_pairs,
 )
-from pdanon._kernels.sets_state import Rows, Space, State, changed, move_to, spot
+from cython.cimports.pdanon._kernels.sets_state import Rows, Space, State, changed, move_to, spot
 
 __all__ = ["swap_each"]
 
-Array = NDArray[Any]
 
-
-class Leaver(NamedTuple):
+@cython.final
+@cython.cclass
+class Leaver:
     """What an item brings to another cluster, and what its own lacks without it."""
 
-    beside: Array  # transactions that hold it and another item of each cluster
-    few: Array  # clusters that few rows hold beside it
-    few_pairs: Array  # pairs of such clusters
-    lacking: Array  # pairs of clusters that get rare with its own
-    left: Array  # transactions that each of these has left with its own
+    beside: cython.longlong[::1]  # transactions that hold it and another item of each cluster
+    n_few: cython.longlong
+    few: cython.longlong[::1]  # clusters that few rows hold beside it
+    n_few_pairs: cython.longlong
+    few_pairs: cython.int[:, ::1]  # pairs of such clusters
+    n_lacking: cython.longlong
+    lacking: cython.int[:, ::1]  # pairs of clusters that get rare with its own
+    left: cython.longlong[::1]  # transactions that each of these has left with its own
+
+    def __init__(self, slots: int, pairs: int) -> None:
+        self.beside, self.few = np.zeros((2, slots), np.int64)
+        self.few_pairs, self.lacking = np.empty((2, pairs, 2), np.int32)
+        self.left = np.empty(pairs, np.int64)
 
 
-@inner
-def _joint(c: int, d: int, joint: Array, place: Array) -> int:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _joint(c: cython.longlong, d: cython.longlong, joint: Code[:, ::1], space: Space) -> cython.longlong:
     """Transactions that hold the item in hand and two clusters."""
-    one, other = place[c] - 1, place[d] - 1
+    one: cython.longlong = space.place[c] - 1
+    other: cython.longlong = space.place[d] - 1
     return joint[max(one, other), min(one, other)] if min(one, other) >= 0 else 0
 
 
-@inner
-def _leaver(x: int, state: State, rows: Rows, space: Space) -> Leaver:
-    a, cube = state.label[x], state.cube
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _take_out(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, space: Space) -> cython.void:
+    """Write what is known of an item as that of the leaver."""
+    a = state.label[x]
     n_touched, _ = tally(x, state, rows, space)
-    n_pairs = tally_pairs(x, state, rows, space) if state.asked[1] == 3 else np.int64(0)
-    few_pairs, lacking = list_pairs(a, n_pairs, state, space)
-    left = np.zeros(len(lacking), np.int64)
-    for i in range(len(lacking)):
-        c, d = lacking[i]
-        left[i] = cube[spot(a, c, d)] - _joint(c, d, space.lone, space.place)
-    few = list_few(a, n_touched, state, space)
-    leaver = Leaver(space.beside.copy(), few.copy(), few_pairs.copy(), lacking.copy(), left)
+    n_pairs: cython.longlong = 0
+    if state.largest == 3:
+        n_pairs = tally_pairs(x, state, rows, space)
+    leaver.n_few_pairs, leaver.n_lacking = list_pairs(a, n_pairs, state, space)
+    for i in range(leaver.n_few_pairs):
+        leaver.few_pairs[i, 0], leaver.few_pairs[i, 1] = space.few_pairs[i, 0], space.few_pairs[i, 1]
+    c: cython.int
+    d: cython.int
+    for i in range(leaver.n_lacking):
+        c, d = space.broken_pairs[i, 0], space.broken_pairs[i, 1]
+        leaver.lacking[i, 0], leaver.lacking[i, 1] = c, d
+        leaver.left[i] = state.cube[spot(a, c, d)] - _joint(c, d, space.lone, space)
+    leaver.n_few = list_few(a, n_touched, state, space)
+    for i in range(leaver.n_few):
+        leaver.few[i] = space.few[i]
+    for i in range(leaver.beside.shape[0]):
+        leaver.beside[i] = space.beside[i]
     clear(n_touched, n_pairs, space)
-    return leaver
 
 
-@inner
-def _may_leave_for(b: int, leaver: Leaver, state: State) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _may_leave_for(b: cython.longlong, leaver: Leaver, state: State) -> cython.bint:
     """Whether some item of cluster b may be fit to replace the leaver."""
-    k, cube, lacking, left = state.asked[0], state.cube, leaver.lacking, leaver.left
-    if meets_new(b, leaver.few, state.co) or meets_new_pair(b, leaver.few_pairs, cube):
+    if meets_new(b, leaver.few, leaver.n_few, state):
         return False
-    for i in range(len(lacking)):
-        c, d = lacking[i]
-        if c != b and d != b and left[i] + cube[spot(b, c, d)] < k:
+    if meets_new_pair(b, leaver.few_pairs, leaver.n_few_pairs, state):
+        return False
+    for i in range(leaver.n_lacking):
+        c, d = leaver.lacking[i, 0], leaver.lacking[i, 1]
+        if c != b and d != b and leaver.left[i] + state.cube[spot(b, c, d)] < state.k:
             return False
     return True
 
 
-@inner
-def _pairs_stay(y: int, a: int, leaver: Leaver, n_touched: int, state: State, space: Space) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _pairs_stay(
+    y: cython.longlong,
+    a: cython.longlong,
+    leaver: Leaver,
+    n_touched: cython.longlong,
+    state: State,
+    space: Space,
+) -> cython.bint:
     """Whether the exchange may leave no pair of clusters rare, as far as the rows of each item alone tell."""
-    b, k, co, alone, beside = state.label[y], state.asked[0], state.co, space.alone, leaver.beside
-    if meets_new(a, list_few(b, n_touched, state, space), co):
+    b = state.label[y]
+    if meets_new(a, space.few, list_few(b, n_touched, state, space), state):
         return False
-    for c in list_broken(b, n_touched, state, space):
-        if c != a and co[b, c] - alone[c] + beside[c] < k:
+    for i in range(list_broken(b, n_touched, state, space)):
+        c = space.broken[i]
+        if c != a and state.co[b, c] - space.alone[c] + leaver.beside[c] < state.k:
             return False
     return True
 
 
-@inner
-def _triples_stay(y: int, a: int, leaver: Leaver, n_pairs: int, state: State, space: Space) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _triples_stay(
+    y: cython.longlong,
+    a: cython.longlong,
+    leaver: Leaver,
+    n_pairs: cython.longlong,
+    state: State,
+    space: Space,
+) -> cython.bint:
     """The same for three clusters."""
-    b, k, cube, place, beside = state.label[y], state.asked[0], state.cube, space.place, leaver.beside
-    for i in range(len(leaver.lacking)):
-        c, d = leaver.lacking[i]
-        if c != b and d != b and leaver.left[i] + _joint(c, d, space.joint, place) < k:
+    b = state.label[y]
+    c: cython.int
+    d: cython.int
+    for i in range(leaver.n_lacking):
+        c, d = leaver.lacking[i, 0], leaver.lacking[i, 1]
+        if c != b and d != b and leaver.left[i] + _joint(c, d, space.joint, space) < state.k:
             return False
-    few_pairs, broken = list_pairs(b, n_pairs, state, space)
-    for i in range(len(broken)):
-        c, d = broken[i]
-        left = cube[spot(b, c, d)] - _joint(c, d, space.lone, place)
-        if c != a and d != a and left + min(beside[c], beside[d]) < k:
+    n_few: cython.longlong
+    n_broken: cython.longlong
+    n_few, n_broken = list_pairs(b, n_pairs, state, space)
+    for i in range(n_broken):
+        c, d = space.broken_pairs[i, 0], space.broken_pairs[i, 1]
+        left: cython.longlong = state.cube[spot(b, c, d)] - _joint(c, d, space.lone, space)
+        if c != a and d != a and left + min(leaver.beside[c], leaver.beside[d]) < state.k:
             return False
-    return not meets_new_pair(a, few_pairs, cube)
+    return not meets_new_pair(a, space.few_pairs, n_few, state)
 
 
-@inner
-def _may_replace(y: int, x: int, leaver: Leaver, state: State, rows: Rows, space: Space) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _may_replace(
+    y: cython.longlong, x: cython.longlong, leaver: Leaver, state: State, rows: Rows, space: Space
+) -> cython.bint:
     """Whether an item may be fit to replace the leaver x."""
-    n_pairs = np.int64(0)
-    if state.asked[1] == 0:
+    if state.largest == 0:
         return constraints_stay(x, y, state, rows, space)
     n_touched, _ = tally(y, state, rows, space)
+    n_pairs: cython.longlong = 0
     a = state.label[x]
     safe = _pairs_stay(y, a, leaver, n_touched, state, space)
-    if safe and state.asked[1] == 3:
+    if safe and state.largest == 3:
         n_pairs = tally_pairs(y, state, rows, space)
         safe = _triples_stay(y, a, leaver, n_pairs, state, space)
     clear(n_touched, n_pairs, space)
     return safe
 
 
-@inner
-def _exchange(x: int, y: int, state: State, rows: Rows, space: Space) -> bool:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _exchange(x: cython.longlong, y: cython.longlong, state: State, rows: Rows, space: Space) -> cython.bint:
     """Exchange two items if that is safe and a gain; whether it was."""
     a, b = state.label[x], state.label[y]
     scale = max(state.size[a], state.size[b])
-    before = price_of_two(a, b, scale, state)
+    before: cython.double = price_of_two(a, b, scale, state)
     move_to(x, b, state, rows, space)
     move_to(y, a, state, rows, space)
-    if state.short[0] == 0 and price_of_two(a, b, scale, state) < before - 1e-12 * before:
+    if state.lack == 0 and price_of_two(a, b, scale, state) < before - 1e-12 * before:
         changed(a, state)
         changed(b, state)
         return True
@@ -139,58 +188,85 @@ def _exchange(x: int, y: int, state: State, rows: Rows, space: Space) -> bool:
     return False
 
 
-@inner
-def _swap(x: int, members: Array, starts: Array, state: State, rows: Rows, space: Space) -> bool:
-    """Exchange an item with one of another cluster, if that is safe and a gain; whether it was."""
-    a, size, home, worth, by_support = (
-        state.label[x],
-        state.size,
-        state.home,
-        state.worth,
-        state.asked[2] == 2,
-    )
-    if a < 0 or size[a] == 1:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _swap(
+    x: cython.longlong,
+    starts: Number[::1],
+    leaver: Leaver,
+    state: State,
+    rows: Rows,
+    space: Space,
+) -> cython.bint:
+    """Exchange an item with one of another cluster, if that is safe and a gain; whether it was.
+
+    The members of each cluster are in ``members``, those that are worth least first.
+    """
+    a = state.label[x]
+    by_support: cython.bint = state.loss == 2
+    if a < 0 or state.size[a] == 1:
         return False
-    leaver = _leaver(x, state, rows, space)
-    if state.asked[1] == 0:
-        mark_rows(x, np.int64(0), state, rows, space)
-    for b in range(state.top[0]):
-        if b == a or size[b] == 0 or home[b] != state.block[x]:
+    _take_out(x, leaver, state, rows, space)
+    if state.largest == 0:
+        mark_rows(x, 0, state, rows, space)
+    b: cython.longlong
+    for b in range(state.top):
+        if b == a or state.size[b] == 0 or state.home[b] != state.block[x]:
             continue
-        if size[b] >= size[a] and not by_support:  # NCP and LM fall if the dearer item gets less company
-            continue
-        if worth[members[starts[b]]] >= worth[x] and not by_support:
+        if state.size[b] >= state.size[a] and not by_support:
+            continue  # NCP and LM fall if the dearer item gets less company
+        if state.worth[space.members[starts[b]]] >= state.worth[x] and not by_support:
             continue
         if not _may_leave_for(b, leaver, state):
             continue
         for i in range(starts[b], starts[b + 1]):
-            y = members[i]
-            if worth[y] >= worth[x] and not by_support:
+            y = space.members[i]
+            if state.worth[y] >= state.worth[x] and not by_support:
                 break
             if _may_replace(y, x, leaver, state, rows, space) and _exchange(x, y, state, rows, space):
                 return True
     return False
 
 
-@inner
-def _list_members(order: Array, state: State, members: Array, starts: Array) -> None:
-    """List the members of each cluster, those that are worth least first."""
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_members(
+    order: Number[::1],
+    starts: cython.longlong[::1],
+    free: cython.longlong[::1],
+    state: State,
+    space: Space,
+) -> cython.void:
+    """List the members of each cluster, those that are worth least first, and where its list starts."""
+    c: cython.longlong
+    i: cython.longlong
     starts[0] = 0
-    for c in range(len(state.size)):
+    for c in range(state.size.shape[0]):
+        free[c] = starts[c]
         starts[c + 1] = starts[c] + state.size[c]
-    at = starts.copy()
-    for x in order[::-1]:
-        c = state.label[x]
+    for i in range(order.shape[0] - 1, -1, -1):
+        c = state.label[order[i]]
         if c >= 0:
-            members[at[c]] = x
-            at[c] += 1
+            space.members[free[c]] = order[i]
+            free[c] += 1
 
 
-@kernel
-def swap_each(items: Array, order: Array, state: State, rows: Rows, space: Space) -> None:
+def swap_each(
+    items: Number[::1],
+    order: Number[::1],
+    state: State,
+    rows: Rows,
+    space: Space,
+) -> None:
     """Exchange some items, one after the other, where that is safe and a gain."""
-    members, starts = space.members, np.zeros(len(state.size) + 1, np.int64)
-    _list_members(order, state, members, starts)
-    for x in items:
-        if _swap(x, members, starts, state, rows, space):
-            _list_members(order, state, members, starts)
+    slots = len(state.size)
+    starts: cython.longlong[::1] = np.zeros(slots + 1, np.int64)
+    free: cython.longlong[::1] = np.zeros(slots, np.int64)
+    leaver = Leaver(slots, len(space.pairs))
+    with cython.nogil:
+        _list_members(order, starts, free, state, space)
+        for i in range(items.shape[0]):
+            if _swap(items[i], starts, leaver, state, rows, space):
+                _list_members(order, starts, free, state, space)

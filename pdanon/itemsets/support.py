@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,9 @@ from pdanon.itemsets.deadline import check_time
 from pdanon.itemsets.distinct import DistinctRows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import ItemsetTable, concatenated
+
+if TYPE_CHECKING:
+    from pdanon._kernels.counting import Rows
 
 __all__ = [
     "MOST_ROWS",
@@ -96,6 +99,13 @@ class SupportIndex:
         return starts, tids, positions
 
     @cached_property
+    def rows(self) -> Rows:
+        """The rows and their transpose, as kernels take them."""
+        from pdanon._kernels import counting
+
+        return counting.Rows(self.codes, self.offsets, self.weights, *self.transpose)
+
+    @cached_property
     def singles(self) -> NDArray[np.int64]:
         """Support of each item, shape (items,)."""
         from pdanon._kernels import counting
@@ -114,8 +124,7 @@ class SupportIndex:
         most = np.minimum(np.diff(following[starts]), np.arange(self.n_items)[::-1]).sum()
         bounds = np.zeros(self.n_items + 1, np.int64)
         partners, supports = np.empty(most, np.int32), np.empty(most, np.int64)
-        rows = self.codes, self.offsets, self.weights
-        counting.pair_supports(*rows, starts, tids, positions, bounds, partners, supports)
+        counting.pair_supports(self.rows, bounds, partners, supports)
         return bounds, partners[: bounds[-1]], supports[: bounds[-1]]
 
     def _pairs_of_few_items(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
@@ -123,10 +132,7 @@ class SupportIndex:
         from pdanon._kernels import counting
 
         n = self.n_items
-        counts = np.empty(n * n, np.int32)
-        rows = np.arange(len(self.weights), dtype=np.int32)
-        node = (n, self.codes.view(np.uint32), self.offsets, len(rows), rows, rows)
-        counting.count_pairs(counts, node, self.weights)
+        counts = counting.count_pairs(self.codes, self.offsets, self.weights, n)
         cells = np.flatnonzero(counts)
         starts = np.searchsorted(cells, np.arange(n + 1) * n)
         return starts, (cells % max(n, 1)).astype(np.int32), counts[cells].astype(np.int64)
@@ -145,8 +151,7 @@ class SupportIndex:
         """
         from pdanon._kernels import counting
 
-        starts, tids, _ = self.transpose
-        return counting.itemset_supports(codes, offsets, self.codes, self.offsets, self.weights, starts, tids)
+        return counting.itemset_supports(codes, offsets, self.rows)
 
     def distinct(self) -> SupportIndex:
         """The same transactions with equal rows collapsed into one row of their joint weight."""
@@ -269,8 +274,7 @@ class SupportIndex:
         from pdanon._kernels import counting
 
         held = np.zeros(len(self.weights), np.bool_)
-        starts, tids, _ = self.transpose
-        counting.mark_itemsets(itemsets.codes, itemsets.offsets, self.codes, self.offsets, starts, tids, held)
+        counting.mark_itemsets(itemsets.codes, itemsets.offsets, self.rows, held)
         return held
 
     @property
@@ -321,15 +325,14 @@ class SupportIndex:
 
         order, ranked = self._ranked
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
-        rows = (ranked.codes, ranked.offsets, ranked.weights, *ranked.transpose)
         parts = np.arange(1, min(len(self.codes) // _PART, 50) + 1)
-        ends = np.searchsorted(rows[3], len(self.codes) * parts // (len(parts) + 1))
+        ends = np.searchsorted(ranked.transpose[0], len(self.codes) * parts // (len(parts) + 1))
         found = []
         for bounds in pairwise([0, *ends.tolist(), self.n_items]):
             if listing:  # an audit goes on: what is done when the time is over has to be checked
                 check_time()
             asked = k, m, minimal, listing, *bounds
-            found.append(ItemsetTable(*rare.rare_itemsets(*asked, rows, *cliques, order, exposed)))
+            found.append(ItemsetTable(*rare.rare_itemsets(*asked, ranked.rows, *cliques, order, exposed)))
         return found
 
 

@@ -97,7 +97,7 @@ def alone(name, frame, best, loss, **asked):
 def test_the_guarantee_holds(name):
     guarantee, asked = ASKED[name]
     before = FRAME.copy(deep=True)
-    result = pdanon.anonymize(FRAME, guarantee, **asked, time_limit=600)  # kernels are compiled, too
+    result = pdanon.anonymize(FRAME, guarantee, **asked, time_limit=600)
     pd.testing.assert_frame_equal(FRAME, before)
     assert result.holds
     assert type(result.guarantee) is type(guarantee)

@@ -26,7 +26,7 @@ PCTA = ("--algorithm", "pcta", "-k", "4", "-m", "2")
 def here(tmp_path, monkeypatch):
     """The same rows as two files in a directory, as one file, and as CSV."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "PATIENCE", 600)  # no stage takes long, also where kernels are compiled first
+    monkeypatch.setattr(cli, "PATIENCE", 600)  # no stage takes long, on a busy machine either
     frame = frame_of(ROWS).assign(store=["north", "south"] * 6)
     to_parquet(frame, "in.parquet")
     to_csv(frame, "in.csv", separator=" ")

@@ -152,17 +152,14 @@ def nodes_of(
     members = members[_order(rows.take(members))]
     placed = rows.take(members)
     seeds, group_of = _seeds(placed, k)
-    starts, nodes, counts = node_counts(placed, tree)
-    size = np.bincount(group_of[group_of >= 0], minlength=len(seeds))
-    counted = starts, nodes, counts, placed.lengths
-    groups = seeds, starts[seeds + 1], size, size * placed.lengths[seeds], np.zeros(len(seeds), np.int64)
+    counted = node_counts(placed, tree)
     scale = max(tree.n_leaves - 1, 1)
     asked = k, r, lookahead, score == "increase", scale, _weights(tree, scale)
-    kernels.clump(*asked, group_of, counted, groups)
+    ends = kernels.clump(*asked, *counted, placed.lengths, group_of, seeds)
     report(len(seeds))
     became = np.full(len(rows.leaves), -1, np.int32)
     became[placed.order] = kernels.assign(
-        group_of, placed.offsets, placed.leaves, tree.parent, counted, groups
+        group_of, placed.offsets, placed.leaves, tree.parent, *counted, seeds, ends
     )
     of_row = np.full(len(rows.lengths), -1, np.int64)
     of_row[members] = group_of

@@ -109,8 +109,8 @@ def nodes_of(
     parts = kernels.partition(
         k,
         np.flatnonzero(~silent),
-        (rows.offsets, rows.leaves, nodes),
-        (weight, tree.depth, ancestors(tree), tree.size),
+        *(rows.offsets, rows.leaves, nodes),
+        *(weight, tree.depth, ancestors(tree), tree.size),
     )
     report(int(parts.max(initial=-1)) + 1)
     became = np.empty_like(nodes)

@@ -109,9 +109,7 @@ def _suppressed(parts: PublicAndPrivate, k: int, report: Report) -> NDArray[np.b
 
     public = np.flatnonzero(~parts.is_private)
     order = public[np.argsort(-parts.supports[public], kind="stable")]
-    index = parts.index
-    starts, tids, _ = index.transpose
-    released = suppress_to_k.release_items(order, starts, tids, index.weights, k)
+    released = suppress_to_k.release_items(order, parts.index.rows, k)
     report(len(public))
     return ~parts.is_private & ~released
 

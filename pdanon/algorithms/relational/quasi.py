@@ -131,9 +131,7 @@ class QuasiTable:
 
         tables = [each.widened(each.codes[members]) for each in self.attributes]
         starts = np.cumsum([0, *map(len, tables[:-1])])
-        losses = np.empty(len(rows), np.int64)
-        quasi.look_up(np.concatenate(tables), starts, self.codes, rows, losses)
-        return losses
+        return quasi.look_up(np.concatenate(tables), starts, self.codes, rows)
 
     def distinct(self) -> tuple[list[Codes], Numbers]:
         """The combinations of values that occur, attribute by attribute, and the rows that have each."""

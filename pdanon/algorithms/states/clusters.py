@@ -62,28 +62,23 @@ class Clusters:
         least_first: bool = False,
         batch: int = 500,
     ) -> None:
+        from pdanon._kernels.clusters import State
+
         n = index.n_items
         starts, partners, supports = index.pairs
         first = np.repeat(np.arange(n), np.diff(starts))
         together = np.zeros((n, n), np.int32)
         together[first, partners] = supports
         together[partners, first] = supports
-        sizes = np.ones(n, np.int64) if sizes is None else sizes
-        active = np.flatnonzero(sizes)
         self._index = index
-        self._rows = (index.codes, index.offsets, index.weights, *index.transpose[:2])
-        self._state = (
-            np.where(sizes > 0, np.arange(n), -1),
-            np.full(n, -1),
-            np.arange(n),
-            sizes,
-            index.singles.copy(),
-            np.ones(n, np.int64) if weights is None else weights.copy(),
-            together,
-            np.append(active, np.zeros(n - len(active), np.int64)),
-            np.array([len(active)]),
-            np.zeros(n, np.int64) if blocks is None else blocks,
-            np.array([spare, -1]),
+        self._state = State(
+            rows=index.rows,
+            size=np.ones(n, np.int64) if sizes is None else sizes,
+            support=index.singles,
+            weight=np.ones(n, np.int64) if weights is None else weights,
+            co=together,
+            block=np.zeros(n, np.int32) if blocks is None else blocks.astype(np.int32),
+            spare=spare,
         )
         self._least_first = least_first
         self._batch = batch
@@ -91,22 +86,22 @@ class Clusters:
     @property
     def labels(self) -> Codes:
         """Label of each item's cluster; -1 for a suppressed item."""
-        return self._state[0].astype(np.int32)
+        return np.array(self._state.label)
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters that are published."""
-        return int(self._state[8][0])
+        return self._state.n_active
 
     def support(self, cluster: int, other: int | None = None) -> int:
         """Support of a cluster, or of two together."""
-        return int(self._state[4][cluster] if other is None else self._state[6][cluster, other])
+        return self._state.support[cluster] if other is None else self._state.co[cluster, other]
 
     def merge(self, cluster: int, other: int) -> None:
         """Merge two clusters; the result has the smaller label."""
         from pdanon._kernels import clusters
 
-        clusters.merge(cluster, other, self._state, self._rows)
+        clusters.merge(cluster, other, self._state)
 
     def drop(self, cluster: int) -> None:
         """Suppress a cluster with all its members."""
@@ -154,10 +149,8 @@ class Clusters:
         """
         from pdanon._kernels import clusters
 
-        n = self._index.n_items
-        cache = np.zeros(n, np.int64), np.full(n, -2)
-        ways = pairs, self._least_first
-        while steps := clusters.satisfy_pairs(k, *ways, self._batch, self._state, self._rows, *cache):
+        rare = clusters.RarePartners(k, self._index.n_items)
+        while steps := clusters.satisfy_pairs(pairs, self._least_first, self._batch, rare, self._state):
             report(steps)
         self._refuse_overspending()
 
@@ -185,35 +178,36 @@ class Clusters:
         from pdanon._kernels import clusters
 
         rows = self.index()
-        bits = clusters.bitmaps(rows.codes, rows.offsets, rows.n_items), rows.weights
+        bitmaps = clusters.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
         while True:
             supports = np.empty(len(itemsets), np.int64)
             for begin, end in _parts(len(itemsets)):
-                asked = itemsets.codes, itemsets.offsets[begin : end + 1], k, self._state[0]
-                supports[begin:end] = clusters.itemset_supports(*asked, *bits)
+                asked = itemsets.codes, itemsets.offsets[begin : end + 1], k
+                supports[begin:end] = clusters.itemset_supports(*asked, bitmaps, self._state)
                 report(0)
             rare = np.flatnonzero((supports > 0) & (supports < k))
             if not len(rare):
                 return
             first = itemsets.take(rare[np.argsort(-supports[rare], kind="stable")])
-            cursor = np.zeros(1, np.int64)
+            cursor = 0
             for _, end in _parts(len(first)):
-                while cursor[0] < end:
+                while cursor < end:
                     work = self._least_first, self._batch, first.codes, first.offsets[: end + 1], cursor
-                    report(clusters.satisfy_itemsets(k, *work, *bits, self._state, self._rows))
+                    steps, cursor = clusters.satisfy_itemsets(k, *work, bitmaps, self._state)
+                    report(steps)
                     self._refuse_overspending()
 
     def _refuse_overspending(self) -> None:
         """Raise if a kernel stopped at a cluster that would have to be suppressed, but may not be."""
-        spare, cluster = self._state[10].tolist()
-        if cluster < 0:
+        state = self._state
+        if state.refused < 0:
             return
-        suppressed = int(np.count_nonzero(self._state[0] < 0))
+        suppressed = int(np.count_nonzero(self.labels < 0))
         raise InfeasibleError(
             "the items of a block would have to be suppressed, which max_suppressed does not allow",
-            where=f"block {self._state[9][cluster]} of utility",
-            got=f"{self._state[3][cluster]} items to suppress after {suppressed}; "
-            f"{suppressed + spare} of {self._index.n_items} may be",
+            where=f"block {state.block[state.refused]} of utility",
+            got=f"{state.size[state.refused]} items to suppress after {suppressed}; "
+            f"{suppressed + state.spare} of {self._index.n_items} may be",
             hint="raise max_suppressed, make the blocks larger, or choose a smaller k",
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from fractions import Fraction
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from pdanon.itemsets.codes import Codes, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
+
+if TYPE_CHECKING:
+    from pdanon._kernels.cuts import Supports
 
 __all__ = ["Cut", "check_parts"]
 
@@ -59,27 +62,33 @@ class Cut:
         secrets: SupportIndex | None = None,
         diversity: int = 0,
     ) -> None:
+        from pdanon._kernels import cuts
+
         self._index = index.distinct() if secrets is None else index
         self._hierarchy = hierarchy
         self._leaves = leaves
         occurrences = _occurrences(index, hierarchy, leaves)
         # NCP of all occurrences below a node, times the number of leaves: an integer.
         self._cost = np.where(hierarchy.leaves == 1, 0, occurrences * hierarchy.leaves.astype(np.int64))
-        below = np.zeros(hierarchy.n_nodes, np.int64)
-        levels = hierarchy.parent, hierarchy.size, hierarchy.leaves
-        self._state: Any = (*levels, self._cost, hierarchy.is_leaf.copy(), below)
+        self._state = cuts.State(
+            parent=hierarchy.parent,
+            size=hierarchy.size,
+            leaves=hierarchy.leaves,
+            cost=self._cost,
+            in_cut=hierarchy.is_leaf,
+            below=np.zeros(hierarchy.n_nodes, np.int64),
+        )
         if start is not None:
             self.lift(start)
         none = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), 0)
         self._secrets, self._diversity = none if secrets is None else secrets, diversity
-        hidden = self._secrets.offsets, self._secrets.codes, (self._secrets.n_items, diversity)
-        self._supports = (*_supports(self._index, hierarchy, self.nodes), *hidden)
+        rows = _extended(self._index, hierarchy, self.nodes)
+        self._supports = _supports(rows, self._index.n_non_empty, self._secrets, diversity)
 
     def copy(self) -> Cut:
         """Another cut in the same place, which shares the supports."""
         other = copy(self)
-        *levels, in_cut, below = self._state
-        other._state = (*levels, in_cut.copy(), below.copy())
+        other._state = self._state.copy()
         return other
 
     @property
@@ -92,13 +101,13 @@ class Cut:
     @property
     def loss(self) -> int:
         """NCP summed over all occurrences, times the number of leaves of the hierarchy."""
-        return int(self._state[-1][0])
+        return self._state.loss
 
     def lift(self, nodes: Codes) -> None:
         """Raise the cut to some nodes, none of which is below it; where one is above another, to that."""
         from pdanon._kernels import cuts
 
-        cuts.lift_all(np.unique(nodes).astype(np.int64), self._state)
+        cuts.lift_all(np.unique(nodes).astype(np.int32), self._state)
 
     def protect(self, k: int, m: int | None, report: Report) -> None:
         """Raise the cut until every set of up to m nodes that is in a row is in k rows, and safe.
@@ -158,7 +167,7 @@ class Cut:
         return self._index.recoded(self.nodes, self._hierarchy.n_nodes)
 
     @property
-    def supports(self) -> Any:
+    def supports(self) -> Supports:
         """Supports of the nodes and pairs not below the start, and the rows to count more, for kernels."""
         return self._supports
 
@@ -230,13 +239,24 @@ def check_parts(parts: Any) -> None:
         raise ParameterError("parts must be an integer of at least 1", got=got)
 
 
-def _supports(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> Any:
-    """Supports of nodes and pairs of nodes, and the rows to count more, as the kernels take them."""
-    rows = _extended(index, hierarchy, nodes)
-    singles = rows.singles
-    singles[0] = index.n_non_empty  # the root is left out of the extended rows
-    pairs = rows.pairs_where(lambda supports: supports > 0)
-    return (singles, *pairs, rows.codes, rows.offsets, rows.weights, *rows.transpose[:2])
+def _supports(rows: SupportIndex, n_rows: int, secrets: SupportIndex, diversity: int) -> Supports:
+    """Supports of nodes and pairs of nodes, and the rows to count more; all rows hold the root."""
+    from pdanon._kernels import cuts
+
+    singles = rows.singles.copy()
+    singles[0] = n_rows  # the root is left out of the extended rows
+    starts, partners, together = rows.pairs_where(lambda supports: supports > 0)
+    return cuts.Supports(
+        rows=rows.rows,
+        singles=singles,
+        starts=starts,
+        partners=partners,
+        together=together,
+        secret_offsets=secrets.offsets,
+        secrets=secrets.codes,
+        n_secrets=secrets.n_items,
+        diversity=diversity,
+    )
 
 
 def _extended(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> SupportIndex:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,9 @@ from pdanon.itemsets.codes import Codes, canonical_rows
 from pdanon.itemsets.deadline import is_over
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
+
+if TYPE_CHECKING:
+    from pdanon._kernels.cuts_search import State
 
 __all__ = ["CutRefinement"]
 
@@ -75,56 +78,53 @@ class CutRefinement:
         marked = np.insert(codes, index.offsets[1:], n_items + blocks).astype(np.int32)
         offsets = index.offsets + np.arange(len(index.offsets), dtype=np.int64)
         rows = SupportIndex(marked, offsets, n_items + n_blocks, index.weights).distinct()
-        starts, tids, _ = rows.transpose
-        self._rows = rows.codes, rows.offsets, rows.weights, starts, tids
         within = np.concatenate((leaves[order], [tree.n_nodes]))
         nodes = np.arange(tree.n_nodes)
-        first, last = np.searchsorted(within, (nodes, nodes + tree.size))
+        self._first, self._last = np.searchsorted(within, (nodes, nodes + tree.size))
         cells = blocks[np.repeat(np.arange(len(blocks)), np.diff(index.offsets))] * np.int64(n_items) + codes
         weights = np.repeat(index.weights, np.diff(index.offsets))
         occurrences = np.bincount(cells, weights, minlength=became.size).astype(np.int64)
         price = np.where(tree.leaves == 1, 0, tree.leaves.astype(np.int64) - base)
         self._most = max(tree.n_leaves - base, 1)
-        self._state: Any = (
-            np.ascontiguousarray(became[:, order]),  # of one layout, so that kernels are compiled once
-            first,
-            last,
-            occurrences.reshape(became.shape),
-            np.append(price, self._most),
-        )
-        self._drop = bool(((self._state[0] < 0) & (self._state[3] > 0)).any())
+        self._became = np.ascontiguousarray(became[:, order])
+        self._occurrences = occurrences.reshape(became.shape)
+        self._price = np.append(price, self._most)
+        self._drop = bool(((self._became < 0) & (self._occurrences > 0)).any())
         # In pre-order the only child of a node comes right after it, with a subtree one node smaller.
         lone = np.append(tree.size[:-1] == tree.size[1:] + 1, False)
         self._lower = np.minimum.accumulate(np.where(lone, tree.n_nodes, nodes)[::-1])[::-1]
-        self._set_limits(guarantee, rows)
+        self._state = self._state_of(guarantee, rows)
         self._fill()
         self._check_start(rows, guarantee)
         self.best = became
         self._least = self._cost = self._current_cost()
         self._curve = [(time.perf_counter() - self._started, self._least)]
 
-    def _set_limits(self, guarantee: KmAnonymity, rows: SupportIndex) -> None:
-        """How large the sets of labels are that count, and room to count them."""
-        longest = rows.longest - 1
-        self._whole = guarantee.m is None or guarantee.m > max(longest, 2)
-        depth = 0 if self._whole or guarantee.m is None else guarantee.m - 1
-        n_rows, n_nodes = len(rows.weights), self._tree.n_nodes
-        self._asked = guarantee.k, self._whole
-        self._space: Any = (
-            np.zeros(n_rows, np.int64),
-            np.zeros(1, np.int64),
-            np.empty((max(depth, 1), n_rows), np.int32),
-            np.zeros((depth, n_nodes), np.int64),
-            np.empty((depth, n_nodes), np.int32),
-            np.empty(depth, np.int64),
-            np.empty(depth, np.int64),
+    def _state_of(self, guarantee: KmAnonymity, rows: SupportIndex) -> State:
+        """What kernels change and read; with how large the sets of labels are that count."""
+        from pdanon._kernels import cuts_search as kernels
+
+        whole = guarantee.m is None or guarantee.m > max(rows.longest - 1, 2)
+        return kernels.State(
+            became=self._became,
+            first=self._first,
+            last=self._last,
+            parent=self._tree.parent,
+            size=self._tree.size,
+            occurrences=self._occurrences,
+            price=self._price,
+            rows=rows.rows,
+            k=guarantee.k,
+            whole=whole,
+            depth=0 if whole or guarantee.m is None else guarantee.m - 1,
+            drop=self._drop,
         )
 
     def _fill(self) -> None:
         """Give items that a block lacks the node that is published above them; check that these are cuts."""
-        became, first, last, occurrences, _ = self._state
+        became, occurrences = self._became, self._occurrences
         for block, node in np.argwhere(self._published()):
-            below = slice(first[node], last[node])
+            below = slice(self._first[node], self._last[node])
             if (occurrences[block, below] > 0)[became[block, below] != node].any():
                 hint = "no published node may be below another"
                 raise ParameterError("the release is not one of cuts", where="result", hint=hint)
@@ -134,7 +134,7 @@ class CutRefinement:
         n_items = len(self._place)
         items = rows.holding_only(np.arange(rows.n_items) < n_items)
         blocks = rows.codes[rows.offsets[1:] - 1] - n_items
-        nodes = self._state[0][np.repeat(blocks, np.diff(items.offsets)), items.codes]
+        nodes = self._became[np.repeat(blocks, np.diff(items.offsets)), items.codes]
         offsets = offsets_of(nodes >= 0)[items.offsets]
         codes, offsets = canonical_rows(nodes[nodes >= 0], offsets, self._tree.n_nodes)
         index = SupportIndex(codes, offsets, self._tree.n_nodes, rows.weights)
@@ -148,7 +148,7 @@ class CutRefinement:
     @property
     def trace(self) -> pd.DataFrame:
         """The least loss over time: columns ``seconds`` and ``loss``."""
-        most = self._most * int(self._state[3].sum())
+        most = self._most * int(self._occurrences.sum())
         return trace_of((seconds, cost / most if most else 0.0) for seconds, cost in self._curve)
 
     def descend(self, limit: float | None = None, rng: np.random.Generator | None = None) -> None:
@@ -175,7 +175,7 @@ class CutRefinement:
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
         """Raise nodes of the best at random and descend again, until the limit in seconds is reached."""
-        became, tree = self._state[0], self._tree
+        became, tree = self._became, self._tree
         while not is_over(self._started, limit):
             became[:] = self.best[:, np.argsort(self._place)]
             blocks, items = np.nonzero(became > 0)
@@ -192,29 +192,26 @@ class CutRefinement:
 
     def _keep(self) -> None:
         if self._cost < self._least:
-            self._least, self.best = self._cost, self._state[0][:, self._place].copy()
+            self._least, self.best = self._cost, self._became[:, self._place].copy()
             self._curve.append((time.perf_counter() - self._started, self._cost))
 
     def _current_cost(self) -> int:
-        became, _, _, occurrences, price = self._state
-        return int((occurrences * price[became]).sum())
+        return int((self._occurrences * self._price[self._became]).sum())
 
     def _replace(self, move: Move, least: int) -> int:
         from pdanon._kernels import cuts_search as kernels
 
-        task: Any = self._drop, *self._asked, self._state, self._rows, self._space
         blocks, top, nodes = move
-        return kernels.replace(blocks, top, nodes.astype(np.int32), least, *task)
+        return kernels.replace(blocks, top, nodes.astype(np.int32), least, self._state)
 
     def _exchange(self, limit: float | None) -> int:
         """Make the first move that gains with what has to give way to it, and with what follows."""
         from pdanon._kernels import cuts_search as kernels
 
-        became, levels = self._state[0], (self._tree.parent, self._tree.size)
-        task: Any = self._drop, *self._asked, *levels, self._state, self._rows, self._space
+        became = self._became
         for _, top, nodes in self._moves() if len(became) == 1 else ():
             old = became.copy()
-            if not is_over(self._started, limit) and kernels.force(top, nodes.astype(np.int32), *task):
+            if not is_over(self._started, limit) and kernels.force(top, nodes.astype(np.int32), self._state):
                 self._replace_all(limit)
                 gained = self._cost - self._current_cost()
                 if gained > 0:
@@ -227,14 +224,13 @@ class CutRefinement:
 
         A node is replaced in one block, or in all that publish it.
         """
-        became, first, last, occurrences, price = self._state
-        tree = self._tree
+        occurrences, price, tree = self._occurrences, self._price, self._tree
 
         def below(values: NDArray[np.int64]) -> NDArray[np.int64]:
             total = np.pad(np.cumsum(values, axis=1), ((0, 0), (1, 0)))
-            return total[:, last] - total[:, first]
+            return total[:, self._last] - total[:, self._first]
 
-        loss, as_itself = below(occurrences * price[became]), below(occurrences) * price[:-1]
+        loss, as_itself = below(occurrences * price[self._became]), below(occurrences) * price[:-1]
         as_children = np.zeros_like(loss)
         np.add.at(as_children.T, tree.parent[1:], as_itself.T[1:])
         gains = np.where(self._published(), loss - as_children[:, self._lower], 0).T
@@ -253,7 +249,7 @@ class CutRefinement:
 
     def _published(self) -> NDArray[np.bool_]:
         """Whether each block publishes each node."""
-        became = self._state[0]
+        became = self._became
         published = np.zeros((len(became), self._tree.n_nodes + 1), np.bool_)
         published[np.arange(len(became))[:, None], became] = True
         return published[:, :-1]

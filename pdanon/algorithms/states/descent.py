@@ -102,7 +102,7 @@ class Descent:
         rows = index.recoded(np.searchsorted(lowest, leaves, side="right") - 1, len(lowest)).distinct()
         self.longest = rows.longest
         self._m = rows.longest if m is None else min(m, rows.longest)
-        self._rows = (rows.codes, rows.offsets, rows.weights, *rows.transpose)
+        self._rows = rows.rows
         supports = descent.node_supports(*self._ranges, self._rows)
         self._rare = (supports > 0) & (supports < k)
         # LM times the leaves less one: an integer. What is rare is suppressed at any cut.
@@ -118,8 +118,12 @@ class Descent:
         self._lower = np.minimum.accumulate(np.where(lone, len(nodes), nodes)[::-1])[::-1]
         self._gain = self._loss.copy()
         np.subtract.at(self._gain, hierarchy.parent[1:], self._loss[self._lower[1:]])
-        no_sets = np.empty(0, np.int32), np.zeros(1, np.int64)
-        self._threats = (*no_sets, np.full(len(nodes), -1), np.empty(0, np.int64))
+        self._threats = descent.Threats(
+            codes=np.empty(0, np.int32),
+            offsets=np.zeros(1, np.int64),
+            newest=np.full(len(nodes), -1),
+            before=np.empty(0, np.int64),
+        )
 
     def steps(self, report: Report) -> Iterator[Scenario]:
         """Go down from the root, each time to the child cut of least cost, while that lowers the cost.
@@ -222,9 +226,15 @@ class Descent:
 
     def _learn(self, nodes: NDArray[np.int64], offsets: Offsets) -> None:
         """Add threats, no two with the same last node in the order of keeping."""
-        codes, bounds, newest, earlier = self._threats
+        from pdanon._kernels.descent import Threats
+
+        known, newest = self._threats, np.array(self._threats.newest)
         last = self._order[np.maximum.reduceat(self._rank[nodes], offsets[:-1])]
-        earlier = np.concatenate((earlier, newest[last]))
-        newest[last] = np.arange(len(bounds) - 1, len(earlier))
-        codes = np.concatenate((codes, nodes.astype(np.int32)))
-        self._threats = codes, np.concatenate((bounds, bounds[-1] + offsets[1:])), newest, earlier
+        before = np.concatenate((known.before, newest[last]))
+        newest[last] = np.arange(len(known.before), len(before))
+        self._threats = Threats(
+            codes=np.concatenate((known.codes, nodes.astype(np.int32))),
+            offsets=np.concatenate((known.offsets, known.offsets[-1] + offsets[1:])),
+            newest=newest,
+            before=before,
+        )

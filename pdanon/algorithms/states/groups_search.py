@@ -97,11 +97,24 @@ class GroupRefinement:
         self._most = max(tree.n_leaves - base, 1)
         price = np.append(np.where(leaves == 1, 0, leaves - base), self._most)
         self._counted = node_counts(self._rows, tree)
-        self._levels = tree.parent, tree.size, price
-        self._state = group_of, after, first, sizes, np.zeros(len(sizes), np.int64)
-        numbers_of_nodes = np.zeros((3, tree.n_nodes), np.int64)
-        self._space = (*numbers_of_nodes, np.zeros(tree.n_nodes, np.bool_))
-        kernels.costs(bags, self._counted, self._levels, self._state, self._space)
+        starts, nodes, counts = self._counted
+        self._price = price
+        self._groups = kernels.Groups(
+            bags=bags,
+            starts=starts,
+            nodes=nodes,
+            counts=counts,
+            parent=tree.parent,
+            size=tree.size,
+            price=price,
+            group_of=group_of,
+            after=after,
+            first=first,
+            sizes=sizes,
+            tried=_TRIED,
+            looked_at=_LOOKED_AT,
+        )
+        kernels.costs(self._groups)
         self._n_occurrences = len(rows.leaves)
         self._silent = (len(rows.leaves) - len(self._rows.leaves)) * self._most
         self._curve = [(time.perf_counter() - started, self.cost)]
@@ -109,13 +122,13 @@ class GroupRefinement:
     @property
     def cost(self) -> int:
         """Loss of all occurrences, as an integer."""
-        return self._silent + int(self._state[4].sum())
+        return self._silent + int(np.asarray(self._groups.cost).sum())
 
     @property
     def group_of(self) -> NDArray[np.int64]:
         """The group of each row, -1 for rows that are published without items."""
         groups = np.full(len(self._published), -1, np.int64)
-        groups[self._published] = self._state[0]
+        groups[self._published] = self._groups.group_of
         return groups
 
     @property
@@ -123,25 +136,21 @@ class GroupRefinement:
         """The node of each occurrence of the column; -1 where it is suppressed."""
         from pdanon._kernels import clump, groups_search
 
-        task = self._levels, self._state, self._space
-        starts, counted, counts = self._counted
+        starts, counted, _ = self._counted
         if self._bags:
-            least = counts.copy()
-            groups_search.least_counts((starts, counted, counts), least, *task)
-            firsts = self._state[2]
-            rows = starts, counted, least, self._rows.lengths
-            groups = firsts, starts[firsts + 1], *np.zeros((3, len(firsts)), np.int64)
+            least, firsts = groups_search.least_counts(self._groups), np.asarray(self._groups.first)
             places = self._rows.offsets, self._rows.leaves, self._tree.parent
-            found = clump.assign(self._state[0], *places, rows, groups)
+            bags = starts, counted, least, firsts, starts[firsts + 1]
+            found = clump.assign(self._groups.group_of, *places, *bags)
         else:
-            found = groups_search.cut_nodes(self._rows.offsets, self._rows.leaves, self._counted, *task)
+            found = groups_search.cut_nodes(self._rows.offsets, self._rows.leaves, self._groups)
         became = np.full(self._n_occurrences, -1, np.int32)
         became[self._rows.order] = found
         return became
 
     def trace(self, before: Codes) -> pd.DataFrame:
         """The least loss over time, ``seconds`` and ``loss``, beginning with that of some nodes."""
-        costs = [int(self._levels[2][before].sum()), *(cost for _, cost in self._curve)]
+        costs = [int(self._price[before].sum()), *(cost for _, cost in self._curve)]
         seconds = [self._curve[0][0], *(passed for passed, _ in self._curve)]
         most = max(self._most * len(before), 1)
         falls = [0, *(i for i in range(1, len(costs)) if costs[i] < costs[i - 1])]
@@ -151,27 +160,24 @@ class GroupRefinement:
         """Give rows their turns, round after round, until a round gains little or the time is over."""
         from pdanon._kernels import groups_search
 
-        limits = _TRIED, _LOOKED_AT, _PARTNERS, max(_LARGE, 2 * self._k)
-        members = np.arange(len(self._state[0]))
+        most = max(_LARGE, 2 * self._k)
+        members = np.arange(len(self._rows.lengths))
         gained = self.cost
         while gained * _ENOUGH > self.cost:
-            gained, index = 0, self._groups_by_node()
+            gained, holders = 0, self._groups_by_node()
             for start in range(0, len(members), _TURNS):
                 if is_over(self._started, limit):
                     return
                 turns = members[start : start + _TURNS]
-                task = self._counted, self._levels, self._state, self._space
-                gained += groups_search.move_rows(self._k, turns, limits, self._bags, index, *task)
+                gained += groups_search.move_rows(self._k, turns, _PARTNERS, most, *holders, self._groups)
             self._curve.append((time.perf_counter() - self._started, self.cost))
 
     def _groups_by_node(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The groups all of whose rows hold a node, for each node, as CSR."""
         from pdanon._kernels import groups_search
 
-        starts, counted, counts = self._counted
-        least = counts.copy()
-        groups_search.least_counts(self._counted, least, self._levels, self._state, self._space)
-        firsts = self._state[2]
+        starts, counted, _ = self._counted
+        least, firsts = groups_search.least_counts(self._groups), np.asarray(self._groups.first)
         lengths = starts[firsts + 1] - starts[firsts]
         ends = np.cumsum(lengths)
         places = np.arange(lengths.sum()) + np.repeat(starts[firsts] - ends + lengths, lengths)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -114,28 +112,29 @@ class _Numbered:
         hidden = np.arange(self._index.n_items) >= len(self._public)
         index = self._index.within(np.diff(self._index.holding_only(hidden).offsets) > 0)
         starts, tids, _ = index.transpose
-        return moles.private_peaks(self._rows(index), starts[: len(self._public) + 1], tids, index.n_items)
+        rows = moles.Rows(index.codes, index.offsets, self._ends(index), index.weights)
+        return moles.private_peaks(rows, starts[: len(self._public) + 1], tids, index.n_items)
 
     def minimal_moles(self, k: int, p: int, above: int, below: int, peaks: NDArray[np.int64]) -> ItemsetTable:
         """Minimal moles of 2 to p items; no item is one by itself."""
         from pdanon._kernels import moles
 
         index = self._index = self._index.distinct()  # the other rows are let go
-        rows = self._rows(index)
-        longest = int((rows[2] - index.offsets[:-1]).max(initial=0))
+        ends = self._ends(index)
+        longest = int((ends - index.offsets[:-1]).max(initial=0))
         codes, offsets = np.empty(0, np.int32), np.zeros(1, np.int64)
         if min(p, longest) >= 2:
             supports = index.singles[: len(self._public)].copy()
             starts, tids, places = index.transpose
             given = (starts[: len(self._public) + 1], tids, places, supports, peaks, index.n_items)
+            rows = moles.Rows(index.codes, index.offsets, ends, index.weights)
             codes, offsets = moles.minimal_moles(k, min(p, longest), above, below, rows, *given)
         return ItemsetTable(
             self._public[codes].astype(np.int32), offsets, np.zeros(len(offsets) - 1, np.int64)
         )
 
-    def _rows(self, index: SupportIndex) -> Any:
-        """Rows as the kernels take them."""
+    def _ends(self, index: SupportIndex) -> NDArray[np.int64]:
+        """Where the public items of each row end."""
         from pdanon._kernels import moles
 
-        ends = moles.private_begins(index.codes, index.offsets, len(self._public))
-        return index.codes, index.offsets, ends, index.weights
+        return moles.private_begins(index.codes, index.offsets, len(self._public))

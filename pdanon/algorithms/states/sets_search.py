@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from math import comb, log2
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -88,43 +88,42 @@ class Refinement:
         self._guarantee = check_refinable(guarantee)
         self._started = time.perf_counter() if started is None else started
         self._index = index = SupportIndex.of(itemsets).distinct()
-        self._rows = kernels.Rows(index.codes, index.offsets, index.weights, *index.transpose[:2])
+        starts, tids, _ = index.transpose
+        self._rows = kernels.Rows(
+            codes=index.codes, offsets=index.offsets, weights=index.weights, starts=starts, tids=tids
+        )
         n, kept = index.n_items, np.flatnonzero(labels >= 0)
         _, cluster = np.unique(np.where(labels < 0, -1, labels), return_inverse=True)
         cluster = cluster - int(len(kept) < n)
         n_clusters = int(cluster.max(initial=-1)) + 1
         self._loss, worth = _priced(loss, itemsets, index.singles)
+        self._worth = worth
         largest = _largest(self._guarantee, n_clusters)
         slots = min(n, _MOST_IN_CUBE) if largest == 3 else n
         table = _constraints(self._guarantee, itemsets)
-        blocks = np.zeros(n, np.int64) if blocks is None else blocks
+        self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
         home = np.zeros(slots, np.int64)
         home[cluster[kept]] = blocks[kept]
         words = (len(index.weights) + 63) // 64 if largest == 0 else 0
         self._state = kernels.State(
-            asked=np.array([self._guarantee.k, largest, self._loss]),
+            k=self._guarantee.k,
+            largest=largest,
+            loss=self._loss,
+            top=n_clusters,
             label=cluster,
             size=np.bincount(cluster[kept], minlength=slots),
             held=_sums(cluster[kept], worth[kept], slots),
-            support=np.zeros(slots, np.int64),
-            co=np.zeros((slots, slots) if largest >= 2 else (0, 0), np.int32),
-            cube=np.zeros(comb(slots, 3) if largest == 3 else 0, np.int32),
+            home=home,
             singles=index.singles,
             worth=worth,
             block=blocks,
-            home=home,
-            top=np.array([n_clusters]),
-            asleep=np.zeros(n, np.bool_),
-            tried=np.zeros(slots, np.bool_),
-            short=np.zeros(1, np.int64),
             itemsets=table.codes,
             bounds=table.offsets,
-            met=np.zeros(len(table), np.int64),
-            bits=np.zeros((slots if words else 0, words), np.uint64),
+            words=words,
         )
-        self._space = _work_space(n, slots, largest, words)
+        self._space = kernels.Space(n=n, slots=slots, largest=largest, words=words)
         kernels.count(self._state, self._rows, self._space)
-        if self._state.short[0]:
+        if self._state.lack:
             raise ParameterError(
                 "the clusters of the result are not safe in this frame",
                 where="result",
@@ -144,6 +143,8 @@ class Refinement:
 
     def descend(self, limit: float | None = None) -> None:
         """Move items, part clusters and swap items until little is gained, or the limit is reached."""
+        from pdanon._kernels import sets_state as kernels
+
         n = self._index.n_items
         stage, all_awake, is_done = min(_FIRST, n), False, False
         while not is_done and not is_over(self._started, limit):
@@ -156,8 +157,7 @@ class Refinement:
                 is_done = settled and all_awake and not self._swap(limit)
                 all_awake = settled
                 if all_awake:
-                    self._state.asleep[:] = False
-                    self._state.tried[:] = False
+                    kernels.wake(self._state)
                 stage = min(stage + (stage + 1) // 2, n)
             self._keep()
         if not self._is_exact:
@@ -174,10 +174,10 @@ class Refinement:
                 return
             for _ in range(rng.integers(1, 2 + n_clusters // 4)):
                 one, other = rng.choice(np.flatnonzero(labels >= 0), 2)
-                if self._state.block[one] == self._state.block[other]:
+                if self._blocks[one] == self._blocks[other]:
                     labels[labels == labels[other]] = labels[one]
             kernels.relocate(labels, self._state, self._rows, self._space)
-            if not self._state.short[0]:  # a merge can bring the items of a constraint together
+            if not self._state.lack:  # a merge can bring the items of a constraint together
                 self.descend(limit)
 
     def _move(self, order: NDArray[np.int64], limit: float | None) -> None:
@@ -197,15 +197,16 @@ class Refinement:
         """
         from pdanon._kernels import sets_splits as kernels
 
-        done, clusters = 0, np.argsort(-self._state.size * self._state.held, kind="stable")
-        clusters = clusters[(self._state.size[clusters] > 1) & ~self._state.tried[clusters]]
+        size, held = np.asarray(self._state.size), np.asarray(self._state.held)
+        done, clusters = 0, np.argsort(-size * held, kind="stable")
+        clusters = clusters[(size[clusters] > 1) & (np.asarray(self._state.tried)[clusters] == 0)]
         for first in range(0, len(clusters), _BATCH_OF_SPLITS):
             if is_over(self._started, limit):
                 break
             batch = clusters[first : first + _BATCH_OF_SPLITS]
             parted = kernels.split_each(batch, self._order, self._state, self._rows, self._space)
             done += parted
-            if not parted and self._state.asked[1] == 3:
+            if not parted and self._state.largest == 3:
                 break
         return done
 
@@ -229,45 +230,45 @@ class Refinement:
     def _keep(self, *, repaired: bool = False) -> None:
         """Keep the clusters, if they have the guarantee and lose less than all before."""
         cost = self._cost()
-        if cost < self._least and (self._is_exact or repaired) and not self._state.short[0]:
-            self._least, self.best = cost, self._state.label.copy()
+        if cost < self._least and (self._is_exact or repaired) and not self._state.lack:
+            self._least, self.best = cost, np.array(self._state.label)
             self._curve.append((time.perf_counter() - self._started, cost))
 
     def _cost(self) -> int:
         """The loss as an exact integer."""
         state, n = self._state, self._index.n_items
-        gone = state.label < 0
+        gone, size = np.asarray(state.label) < 0, np.asarray(state.size)
         if self._loss == LOSSES["ul"]:
-            sizes, where = np.unique(state.size, return_inverse=True)
-            supports = _sums(where, state.support, len(sizes))
+            sizes, where = np.unique(size, return_inverse=True)
+            supports = _sums(where, np.asarray(state.support), len(sizes))
             pairs = [
-                (n, int(state.singles[gone].sum())),
+                (n, int(self._index.singles[gone].sum())),
                 *zip(sizes.tolist(), supports.tolist(), strict=True),
             ]
             return sum(((1 << size) - 1) * support for size, support in pairs)
-        each = np.where(state.size > 1, state.size - self._loss, 0)
-        return int(each @ state.held) + (n - self._loss) * int(state.worth[gone].sum())
+        each = np.where(size > 1, size - self._loss, 0)
+        return int(each @ np.asarray(state.held)) + (n - self._loss) * int(self._worth[gone].sum())
 
     def _share(self, cost: int) -> float:
         """The loss as it is told, of the integer."""
         n = self._index.n_items
         if self._loss == LOSSES["ul"]:
             return log2(cost) - log2((1 << n) - 1) - log2(self._index.n_rows) if cost else -np.inf
-        most = (n - self._loss) * int(self._state.worth.sum())
+        most = (n - self._loss) * int(self._worth.sum())
         return cost / most if most else 0.0
 
     def _repair(self) -> None:
         """Merge what makes larger itemsets safe, and keep that, if it is possible and loses less."""
         from pdanon._kernels import sets_state as kernels
 
-        index, labels, n = self._index, self._state.label, self._index.n_items
+        index, labels, n = self._index, np.asarray(self._state.label), self._index.n_items
         kept = np.flatnonzero(labels >= 0)
         _, first, number = np.unique(labels[kept], return_index=True, return_inverse=True)
         stands_in = np.full(n, -1)
         stands_in[kept] = kept[first][number]
         rows = index.relabelled(stands_in)
         sizes = np.bincount(stands_in[kept], minlength=n)
-        clusters = Clusters(rows, None, self._state.block, sizes=sizes)
+        clusters = Clusters(rows, None, self._blocks, sizes=sizes)
         try:
             clusters.satisfy_km(self._guarantee.k, self._guarantee.m, report=quietly)  # type: ignore[union-attr]
         except InfeasibleError:
@@ -305,37 +306,6 @@ def _constraints(guarantee: KmAnonymity | PrivacyConstraints, itemsets: Itemsets
     if isinstance(guarantee, PrivacyConstraints):
         return constraint_table(guarantee.constraints, itemsets)
     return ItemsetTable(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int64))
-
-
-def _work_space(n: int, slots: int, largest: int, words: int) -> Any:
-    from pdanon._kernels.sets_state import Space
-
-    beside, alone, touched, place, stamp, near, few, broken = np.zeros((8, slots), np.int64)
-    brought, left = np.zeros((2, 2, words), np.uint64)
-    side = slots if largest == 3 else 0
-    joint, lone = np.zeros((2, side, side), np.int32)
-    pairs, few_pairs, broken_pairs = np.zeros((3, side * (side - 1) // 2, 2), np.int32)
-    return Space(
-        beside=beside,
-        alone=alone,
-        touched=touched,
-        place=place,
-        stamp=stamp,
-        near=near,
-        few=few,
-        broken=broken,
-        gains=np.zeros(slots),
-        token=np.zeros(1, np.int64),
-        joint=joint,
-        lone=lone,
-        pairs=pairs,
-        few_pairs=few_pairs,
-        broken_pairs=broken_pairs,
-        members=np.zeros(n, np.int64),
-        refused=np.zeros(slots, np.bool_),
-        brought=brought,
-        left=left,
-    )
 
 
 def check_refinable(guarantee: Guarantee) -> KmAnonymity | PrivacyConstraints:

@@ -44,8 +44,6 @@ def expected_counts(
     index = SupportIndex.of(published)
     if not factors:  # then equal rows count alike, and releases have many
         index = index.distinct()
-    starts, tids, _ = index.transpose
-    rows = (index.codes, index.offsets, starts, tids)
     odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
     values, classes = _classes(factors, len(index.weights))
     step = max(_CELLS // max(values.shape[1], *(each.n_values for each in factors), 1), 1)
@@ -56,8 +54,8 @@ def expected_counts(
         shares = np.ones((len(part), values.shape[1]))
         for factor, chosen in zip(factors, values, strict=True):
             shares *= factor.shares(block)[:, chosen]
-        labels = (cover.labels, cover.offsets)
-        totals.append(estimates(part.codes, part.offsets, labels, odds, rows, index.weights, classes, shares))
+        labels = cover.labels, cover.offsets
+        totals.append(estimates(part.codes, part.offsets, *labels, odds, index.rows, classes, shares))
     return np.concatenate(totals)
 
 

@@ -118,7 +118,6 @@ def _count(index: SupportIndex, least: int, max_size: int | None, most: int) -> 
     from pdanon._kernels import frequent
 
     items = np.flatnonzero(index.singles >= least)
-    starts, tids, _ = index.transpose
-    rows = frequent.bits(starts, tids, items[np.argsort(index.singles[items], kind="stable")], index.n_rows)
+    rarest_first = items[np.argsort(index.singles[items], kind="stable")]
     largest = index.longest if max_size is None else min(max_size, index.longest)
-    return int(frequent.count_frequent(rows, least, largest, most))
+    return frequent.count_frequent(index.rows, rarest_first, least, largest, most)

@@ -80,8 +80,8 @@ class Task:
 
     def learnt(self, descent):
         """The threats that a descent has met."""
-        codes, offsets, *_ = descent._threats
-        return {self.names(nodes) for nodes in np.split(codes, offsets[1:-1]) if len(nodes)}
+        codes, ends = np.asarray(descent._threats.codes), np.asarray(descent._threats.offsets)[1:-1]
+        return {self.names(nodes) for nodes in np.split(codes, ends) if len(nodes)}
 
 
 def became_of(result):

@@ -1,0 +1,45 @@
+"""Whether the compiled kernels are those of the sources beside them."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+__all__ = ["STAMP", "check", "digest", "kernels"]
+
+STAMP = "compiled.sha256"
+_PLAIN = {"__init__", "_compiled"}
+_HINT = "compile them: pip install --editable . (or python build_kernels.py); see CONTRIBUTING.md"
+
+
+def kernels(folder: Path) -> list[str]:
+    """Names of the kernels whose source is in the folder."""
+    return sorted({path.stem for path in folder.glob("*.py")} - _PLAIN)
+
+
+def digest(folder: Path) -> str:
+    """A hash of what the kernels are compiled from."""
+    content = sha256()
+    sources = [folder / f"{name}.py" for name in kernels(folder)]
+    for path in [*sources, *sorted(folder.glob("*.pxd"))]:
+        content.update(path.name.encode() + b"\0" + sha256(path.read_bytes()).digest())
+    return content.hexdigest()
+
+
+def check(folder: Path) -> None:
+    """Check that all kernels are compiled, and from these sources.
+
+    Raises
+    ------
+    ImportError
+        One is not compiled, or a source has changed since.
+    """
+    for name in kernels(folder):
+        if not any((folder / (name + end)).exists() for end in EXTENSION_SUFFIXES):
+            raise ImportError(f"the kernel {name} is not compiled: {folder}\n  hint: {_HINT}")
+    stamp = folder / STAMP
+    if not stamp.exists() or stamp.read_text() != digest(folder):
+        raise ImportError(
+            f"the sources of the kernels have changed since they were compiled: {folder}\n  hint: {_HINT}"
+        )

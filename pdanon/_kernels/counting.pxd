@@ -1,0 +1,48 @@
+from pdanon._kernels.arrays cimport Code, Number
+
+
+cdef class Rows:
+    """Rows in CSR form with weights, and their transpose."""
+
+    cdef readonly Code[::1] codes
+    cdef readonly Number[::1] offsets, weights
+    cdef readonly Number[::1] starts
+    cdef readonly Code[::1] tids
+    cdef readonly Number[::1] positions
+
+
+cdef void count_local_pairs(
+    int[::1] count,
+    Py_ssize_t d,
+    const unsigned int[::1] items,
+    Number[::1] bounds,
+    Py_ssize_t n_rows,
+    Code[::1] sources,
+    Number[::1] weights,
+) noexcept nogil
+
+cdef long long support(Code[::1] sets, Py_ssize_t first, Py_ssize_t last, Rows rows) noexcept nogil
+
+
+cdef inline Py_ssize_t rarest(Code[::1] sets, Py_ssize_t first, Py_ssize_t last, Number[::1] starts) noexcept nogil:
+    """The item of sets[first:last] that is in the fewest rows."""
+    cdef Py_ssize_t i, item, found = sets[first]
+    for i in range(first, last):
+        item = sets[i]
+        if starts[item + 1] - starts[item] < starts[found + 1] - starts[found]:
+            found = item
+    return found
+
+
+cdef inline bint contains(
+    Code[::1] codes, Py_ssize_t start, Py_ssize_t stop, Code[::1] sets, Py_ssize_t first, Py_ssize_t last
+) noexcept nogil:
+    """Whether a sorted row holds all of the sorted itemset sets[first:last]."""
+    cdef Py_ssize_t i
+    for i in range(first, last):
+        while start < stop and codes[start] < sets[i]:
+            start += 1
+        if start == stop or codes[start] != sets[i]:
+            return False
+        start += 1
+    return True

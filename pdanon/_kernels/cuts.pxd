@@ -1,0 +1,40 @@
+from pdanon._kernels.arrays cimport Code, Number
+from pdanon._kernels.counting cimport Rows
+
+
+cdef class Supports:
+    cdef Number[::1] singles  # of each node
+    cdef Number[::1] starts, together  # pairs a < b as CSR: where those of each a begin, their supports
+    cdef Code[::1] partners  # b of each pair, ascending
+    cdef Rows rows  # extended by all ancestors of their items, except the root
+    cdef Number[::1] secret_offsets  # sensitive items of each row, as CSR
+    cdef Code[::1] secrets
+    cdef Py_ssize_t n_secrets  # codes of sensitive items
+    cdef long long diversity  # 0 if it does not matter
+
+
+cdef class Space:
+    cdef int[::1] nodes, at, trial, out
+    cdef long long[::1] shared
+
+
+cdef Py_ssize_t maximal(Code[::1] nodes, Py_ssize_t n, Code[::1] size, int[::1] out) noexcept nogil
+
+cdef long long reached(
+    Code[::1] nodes, Py_ssize_t n, long long k, Supports supports, Space space
+) noexcept nogil
+
+
+cdef inline Py_ssize_t slot_of(Py_ssize_t a, Py_ssize_t b, Supports supports) noexcept nogil:
+    """Place of a pair a < b, -1 if it is in no row."""
+    cdef Py_ssize_t middle
+    cdef Py_ssize_t slot = supports.starts[a]
+    cdef Py_ssize_t last = supports.starts[a + 1]
+    cdef Py_ssize_t stop = last
+    while slot < stop:
+        middle = (slot + stop) // 2
+        if supports.partners[middle] < b:
+            slot = middle + 1
+        else:
+            stop = middle
+    return slot if slot < last and supports.partners[slot] == b else -1
