@@ -81,6 +81,7 @@ from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.mapping import apply_mapping
+from pdanon.itemsets.threads import set_threads
 from pdanon.recoding.result import Anonymized
 
 __all__ = [
@@ -141,6 +142,7 @@ __all__ = [
     "rfirst",
     "risk",
     "rum_bound",
+    "set_threads",
     "suppress_public",
     "suppress_to_k",
     "tfirst",

@@ -92,9 +92,16 @@ def transpose(
 
 
 def pair_supports(
-    rows: Rows, indptr: cython.longlong[::1], indices: cython.int[::1], data: cython.longlong[::1]
+    rows: Rows,
+    begin: cython.Py_ssize_t,
+    indptr: cython.longlong[::1],
+    indices: cython.int[::1],
+    data: cython.longlong[::1],
 ) -> None:
-    """Write the upper triangle (a < b) of the co-support matrix as CSR, columns in no order within a row."""
+    """Write some rows, from ``begin`` on, of the upper triangle (a < b) of the co-support matrix as CSR.
+
+    As many as ``indptr`` has room for; columns are in no order within a row.
+    """
     n_items: cython.Py_ssize_t = rows.starts.shape[0] - 1
     count: cython.longlong[::1] = np.zeros(n_items, np.int64)
     touched: cython.int[::1] = np.empty(n_items, np.int32)
@@ -102,8 +109,8 @@ def pair_supports(
     i: cython.Py_ssize_t
     size: cython.Py_ssize_t = 0
     with cython.nogil:
-        for a in range(n_items):
-            n_touched = _count_partners(a, rows, count, touched)
+        for a in range(indptr.shape[0] - 1):
+            n_touched = _count_partners(begin + a, rows, count, touched)
             for i in range(n_touched):
                 b = touched[i]
                 indices[size] = b

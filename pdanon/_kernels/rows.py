@@ -25,7 +25,7 @@ def canonical_rows(
 
     Codes or targets below 0 are left out. Targets that are there in the end are marked in ``is_used``.
     """
-    found = np.empty(len(codes), np.int32)
+    found = np.empty(offsets[len(offsets) - 1] - offsets[0], np.int32)
     ends = np.zeros(len(offsets), np.int64)
     found_codes: cython.int[::1] = found
     found_ends: cython.longlong[::1] = ends

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.itemsets import parallel
 from pdanon.itemsets.lists import (
     Codes,
     Offsets,
@@ -339,10 +340,8 @@ def _wide_enough(vocabulary: pa.Array, codes: Codes) -> pa.Array:
 
 def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes, Offsets]:
     """Sort each row, and drop duplicates within it."""
-    from pdanon._kernels import rows
-
-    same, is_used = np.arange(n_items, dtype=np.int32), np.empty(n_items, np.bool_)
-    return rows.canonical_rows(codes.astype(np.int32, copy=False), offsets, same, is_used, False)
+    codes, offsets, _ = parallel.ordered(codes, offsets, np.arange(n_items), n_items)
+    return codes, offsets
 
 
 def relabelled_rows(
@@ -363,18 +362,14 @@ def relabelled_rows(
     repeats : bool
         Whether an item may be in a row several times.
     """
-    from pdanon._kernels import rows
-
     encoded = values.dictionary_encode()
     order = to_numpy(pc.sort_indices(encoded.dictionary))
     rank = np.empty(len(order) + 1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     rank[-1] = -1
     number = np.append(to_numpy(encoded.indices), -1)  # which is the target -1, counted from the end
-    is_used = np.zeros(len(order), np.bool_)
-    codes, offsets = rows.canonical_rows(
-        codes.astype(np.int32, copy=False), offsets, rank[number[targets]], is_used, repeats
-    )
+    becoming = rank[number[targets]]
+    codes, offsets, is_used = parallel.ordered(codes, offsets, becoming, len(order), repeats=repeats)
     if not is_used.all():
         codes = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[codes]
     return codes, offsets, encoded.dictionary.take(pa.array(order[is_used]))

@@ -16,11 +16,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.deadline import check_time
 from pdanon.itemsets.distinct import DistinctRows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import ItemsetTable, concatenated
+from pdanon.itemsets.threads import even_parts, share
 
 if TYPE_CHECKING:
     from pdanon._kernels.counting import Rows
@@ -115,17 +117,9 @@ class SupportIndex:
     @cached_property
     def pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
-        from pdanon._kernels import counting
-
         if self.n_items**2 <= len(self.codes):
             return self._pairs_of_few_items()
-        starts, tids, positions = self.transpose
-        following = offsets_of(self.offsets[tids + 1] - positions - 1)
-        most = np.minimum(np.diff(following[starts]), np.arange(self.n_items)[::-1]).sum()
-        bounds = np.zeros(self.n_items + 1, np.int64)
-        partners, supports = np.empty(most, np.int32), np.empty(most, np.int64)
-        counting.pair_supports(self.rows, bounds, partners, supports)
-        return bounds, partners[: bounds[-1]], supports[: bounds[-1]]
+        return parallel.pair_supports(self.rows)
 
     def _pairs_of_few_items(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """As `pairs`, by way of a matrix of all pairs."""
@@ -149,9 +143,7 @@ class SupportIndex:
         -------
         ndarray of int64
         """
-        from pdanon._kernels import counting
-
-        return counting.itemset_supports(codes, offsets, self.rows)
+        return parallel.supports(self.rows, codes, offsets)
 
     def distinct(self) -> SupportIndex:
         """The same transactions with equal rows collapsed into one row of their joint weight."""
@@ -170,10 +162,7 @@ class SupportIndex:
 
     def recoded(self, targets: NDArray[Any], n_items: int) -> SupportIndex:
         """The same rows of other codes, each once in a row; a target below 0 leaves an item out."""
-        from pdanon._kernels import rows
-
-        given, is_used = targets.astype(np.int32, copy=False), np.empty(n_items, np.bool_)
-        codes, offsets = rows.canonical_rows(self.codes, self.offsets, given, is_used, False)
+        codes, offsets, _ = parallel.ordered(self.codes, self.offsets, targets, n_items)
         return SupportIndex(codes, offsets, n_items, self.weights)
 
     def holding_only(self, items: NDArray[np.bool_]) -> SupportIndex:
@@ -244,7 +233,12 @@ class SupportIndex:
         if m >= 2:
             ranked = rest._ranked[1]
             starts, partners, _ = ranked.pairs_where(lambda s: s < k)
-            rare.mark_pairs(ranked.codes, ranked.offsets, starts, partners, exposed)
+
+            def mark(begin: int, end: int) -> None:
+                offsets, own = ranked.offsets[begin : end + 1], exposed[begin:end]
+                rare.mark_pairs(ranked.codes, offsets, starts, partners, own)
+
+            share(mark, even_parts(ranked.offsets))
         if m >= 3:
             rest._expose_larger(k, m, exposed)
         return exposed
@@ -271,11 +265,7 @@ class SupportIndex:
 
     def holding(self, itemsets: ItemsetTable) -> NDArray[np.bool_]:
         """Which rows contain one of the given non-empty itemsets or more."""
-        from pdanon._kernels import counting
-
-        held = np.zeros(len(self.weights), np.bool_)
-        counting.mark_itemsets(itemsets.codes, itemsets.offsets, self.rows, held)
-        return held
+        return parallel.marked(self.rows, itemsets.codes, itemsets.offsets)
 
     @property
     def _rows(self) -> NDArray[np.int64]:
@@ -327,13 +317,15 @@ class SupportIndex:
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
         parts = np.arange(1, min(len(self.codes) // _PART, 50) + 1)
         ends = np.searchsorted(ranked.transpose[0], len(self.codes) * parts // (len(parts) + 1))
-        found = []
-        for bounds in pairwise([0, *ends.tolist(), self.n_items]):
+
+        def part(begin: int, end: int) -> ItemsetTable:
             if listing:  # an audit goes on: what is done when the time is over has to be checked
                 check_time()
-            asked = k, m, minimal, listing, *bounds
-            found.append(ItemsetTable(*rare.rare_itemsets(*asked, ranked.rows, *cliques, order, exposed)))
-        return found
+            asked = k, m, minimal, listing, begin, end
+            # Threads may write to one place of `exposed`, but then the same number.
+            return ItemsetTable(*rare.rare_itemsets(*asked, ranked.rows, *cliques, order, exposed))
+
+        return share(part, list(pairwise([0, *ends.tolist(), self.n_items])))
 
 
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:

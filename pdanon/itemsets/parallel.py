@@ -1,0 +1,113 @@
+"""Loops over rows that threads share, where it pays: rows are put in order, and counted in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.itemsets.lists import Codes, Offsets, offsets_of
+from pdanon.itemsets.threads import even_parts, share
+
+if TYPE_CHECKING:
+    from pdanon._kernels.counting import Rows
+
+__all__ = ["marked", "ordered", "pair_supports", "supports"]
+
+
+def ordered(
+    codes: Codes, offsets: Offsets, targets: NDArray[Any], n_targets: int, *, repeats: bool = False
+) -> tuple[Codes, Offsets, NDArray[np.bool_]]:
+    """Replace each code by its target, sort each row, and drop duplicates.
+
+    Parameters
+    ----------
+    codes : ndarray of int32
+        Codes, row after row; below 0 for what is left out.
+    offsets : ndarray of int64, shape (rows + 1,)
+        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    targets : ndarray of int
+        What each code becomes; below 0 leaves it out.
+    n_targets : int
+        All targets are below it.
+    repeats : bool
+        Whether a row may hold a target several times.
+
+    Returns
+    -------
+    codes, offsets : ndarray
+        The rows.
+    is_used : ndarray of bool, shape (n_targets,)
+        Which targets they hold.
+    """
+    from pdanon._kernels import rows
+
+    codes, targets = codes.astype(np.int32, copy=False), targets.astype(np.int32, copy=False)
+
+    def part(begin: int, end: int) -> tuple[Codes, Offsets, NDArray[np.bool_]]:
+        is_used = np.zeros(n_targets, np.bool_)
+        return *rows.canonical_rows(codes, offsets[begin : end + 1], targets, is_used, repeats), is_used
+
+    parts = share(part, even_parts(offsets))
+    if len(parts) == 1:
+        return parts[0]
+    lengths = np.concatenate([np.diff(ends) for _, ends, _ in parts])
+    found = np.concatenate([own for own, _, _ in parts])
+    return found, offsets_of(lengths), np.logical_or.reduce([is_used for _, _, is_used in parts])
+
+
+def pair_supports(rows: Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+    """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
+    from pdanon._kernels import counting
+
+    starts, tids, positions = (np.asarray(each) for each in (rows.starts, rows.tids, rows.positions))
+    n_items = len(starts) - 1
+    following = offsets_of(np.asarray(rows.offsets)[tids + 1] - positions - 1)[starts]
+    most = offsets_of(np.minimum(np.diff(following), np.arange(n_items)[::-1]))
+
+    def part(begin: int, end: int) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+        room = most[end] - most[begin]
+        bounds = np.zeros(end - begin + 1, np.int64)
+        partners, supports = np.empty(room, np.int32), np.empty(room, np.int64)
+        counting.pair_supports(rows, begin, bounds, partners, supports)
+        return bounds, partners[: bounds[-1]], supports[: bounds[-1]]
+
+    parts = share(part, even_parts(following))
+    if len(parts) == 1:
+        return parts[0]
+    counts = np.concatenate([np.diff(bounds) for bounds, _, _ in parts])
+    partners = np.concatenate([partners for _, partners, _ in parts])
+    return offsets_of(counts), partners, np.concatenate([supports for _, _, supports in parts])
+
+
+def supports(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
+    """Support of each given itemset, which is ascending; the empty one is in every row."""
+    from pdanon._kernels import counting
+
+    def part(begin: int, end: int) -> NDArray[np.int64]:
+        return counting.itemset_supports(codes, offsets[begin : end + 1], rows)
+
+    return np.concatenate(share(part, even_parts(_looked_at(rows, codes, offsets))))
+
+
+def marked(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.bool_]:
+    """Which rows contain one of the given non-empty itemsets or more."""
+    from pdanon._kernels import counting
+
+    def part(begin: int, end: int) -> NDArray[np.bool_]:
+        held = np.zeros(len(rows.weights), np.bool_)
+        counting.mark_itemsets(codes, offsets[begin : end + 1], rows, held)
+        return held
+
+    return np.logical_or.reduce(share(part, even_parts(_looked_at(rows, codes, offsets))))
+
+
+def _looked_at(rows: Rows, codes: Codes, offsets: Offsets) -> Offsets:
+    """Rows that are looked at before each itemset: those of its rarest item."""
+    filled = np.diff(offsets) > 0
+    of_item = np.diff(np.asarray(rows.starts))
+    looked_at = np.zeros(len(filled), np.int64)
+    if filled.any():
+        looked_at[filled] = np.minimum.reduceat(of_item[codes], offsets[:-1][filled])
+    return offsets_of(looked_at)

@@ -1,0 +1,155 @@
+"""How many threads share the work on a large table, and how it is divided."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.errors import ParameterError
+from pdanon.itemsets.values import check_count
+
+__all__ = ["count_threads", "even_parts", "set_threads", "share"]
+
+_T = TypeVar("_T")
+
+_VARIABLE = "PDANON_THREADS"
+_MOST = 1024  # more than any machine has use for
+_WORTH = 100_000  # steps of a loop, below which a thread costs more than it saves
+
+_chosen: int | None = None
+_own = threading.local()  # `busy` in the threads that are started here
+
+
+def set_threads(n: int | None) -> None:
+    """Set how many threads share the work on large tables, in this process.
+
+    Parameters
+    ----------
+    n : int or None
+        At least 1. None: what the environment variable ``PDANON_THREADS`` says, or as many as the process has
+        cores.
+
+    Raises
+    ------
+    ParameterError
+        If it is not such a number.
+
+    Notes
+    -----
+    What is released, and every number, is the same for any number of threads. Small tables are worked on by
+    one.
+
+    By default a call from another thread than the main one works alone, as whoever started that thread shares
+    the cores already; so do processes that were started with ``OMP_NUM_THREADS=1``, which workers of Dask and
+    joblib are.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> pdanon.set_threads(2)
+    >>> pdanon.set_threads(None)
+    """
+    global _chosen
+    hint = "None stands for the cores that this process may use"
+    _chosen = None if n is None else check_count(n, "n", least=1, most=_MOST, hint=hint)
+
+
+def count_threads() -> int:
+    """How many threads may work now.
+
+    Raises
+    ------
+    ParameterError
+        If the environment variable is not a number of at least 1.
+    """
+    asked = _asked()
+    if getattr(_own, "busy", False):
+        return 1
+    if _chosen is not None:
+        return _chosen
+    if asked is not None:
+        return asked
+    if threading.current_thread() is not threading.main_thread():
+        return 1
+    return min(_cores(), _limit_of_workers())
+
+
+def _asked() -> int | None:
+    """What the environment variable says, if it is set."""
+    text = os.environ.get(_VARIABLE)
+    if text is None:
+        return None
+    if not text.isdecimal() or not text.isascii() or not 1 <= int(text[:9]) <= _MOST:
+        hint = "or unset it: then it is the cores that the process may use"
+        problem = f"{_VARIABLE} must be an integer of at least 1 and at most {_MOST:,}"
+        raise ParameterError(problem, where="environment", got=text[:20], hint=hint)
+    return int(text)
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # which not all systems have
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _limit_of_workers() -> int:
+    """How many threads a process may have, by what those who start several of them set."""
+    text = os.environ.get("OMP_NUM_THREADS", "")
+    return max(int(text), 1) if text.isdecimal() and len(text) < 5 else _MOST
+
+
+def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
+    """Divide work among the threads: one part each, or one alone where there is little to do.
+
+    Parameters
+    ----------
+    before : ndarray of int, shape (things + 1,)
+        Steps of work before each thing, ascending from 0, such as the offsets of rows.
+
+    Returns
+    -------
+    list of tuple of int
+        Begin and end of each part, in their order; together all things. There is at least one.
+    """
+    n_things, steps = len(before) - 1, int(before[-1])
+    n_parts = max(min(count_threads(), steps // _WORTH, n_things), 1)
+    ends = np.searchsorted(before, steps * np.arange(1, n_parts) // n_parts)
+    return list(pairwise([0, *ends.tolist(), n_things]))
+
+
+def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list[_T]:
+    """Do the same with each of some parts, in as many threads as there may be.
+
+    Parameters
+    ----------
+    function : callable
+        It leaves the interpreter to others while it works, or nothing is gained.
+    parts : sequence of tuple
+        What it is given, part by part.
+
+    Returns
+    -------
+    list
+        What it returned, in the order of the parts. If a part fails its error is raised.
+    """
+    n_threads = min(count_threads(), len(parts))
+    if n_threads <= 1:
+        return [function(*part) for part in parts]
+    pool = ThreadPoolExecutor(n_threads, "pdanon", _begin)
+    try:
+        futures = [pool.submit(copy_context().run, function, *part) for part in parts]
+        return [future.result() for future in futures]
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    _own.busy = True
