@@ -85,10 +85,11 @@ def transpose(
         free[:] = starts
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
-                slot = free[codes[position]]
+                item = codes[position]
+                slot = free[item]
                 tids[slot] = row
                 positions[slot] = position
-                free[codes[position]] = slot + 1
+                free[item] = slot + 1
 
 
 def pair_supports(

@@ -140,7 +140,7 @@ def find_threats(
     with cython.nogil:
         for i in range(pivots.shape[0]):
             search.look_at(pivots[i])
-    n = search.n_found
+    n: cython.Py_ssize_t = search.n_found
     return (
         np.asarray(search.found[: search.starts[n]]),
         np.asarray(search.starts[: n + 1]),

@@ -43,10 +43,9 @@ class _Search:
         n: cython.Py_ssize_t = len(items)
         width: cython.Py_ssize_t = (len(rows.weights) + 63) // 64
         self.words = np.zeros((n, width), np.uint64)
-        self.held = np.empty((_DEEPEST, width), np.uint64)
-        self.held[0, :] = 2**64 - 1
-        self.extensions = np.empty((_DEEPEST, n), np.int32)
-        self.extensions[0, :] = np.arange(n, dtype=np.int32)
+        held, extensions = np.empty((_DEEPEST, width), np.uint64), np.empty((_DEEPEST, n), np.int32)
+        held[0], extensions[0] = ~np.uint64(0), np.arange(n)  # the empty itemset
+        self.held, self.extensions = held, extensions
         self.n_extensions[0], self.cursor[0] = n, 0
 
     @cython.cfunc

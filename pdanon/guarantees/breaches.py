@@ -91,7 +91,7 @@ def _search(
     rows: Any = [(each.codes, each.offsets, each.n_items) for each in (known, secrets)]
     listing = held is None
     marked = np.zeros(len(known.weights), np.bool_) if held is None else held
-    found = kernel.breaches(k, m, above, below, *rows, known.weights, listing, marked)
+    found = kernel.breaches(k, m, above, below, rows[0], rows[1], known.weights, listing, marked)
     return ItemsetTable(*found)
 
 
