@@ -29,7 +29,7 @@ import pdanon
 def lists_of(column):
     """The rows of a list column as lists, None where missing, whatever its type."""
     if isinstance(column.dtype, pd.ArrowDtype):
-        return pa.chunked_array(column).to_pylist()
+        return pa.array(column).to_pylist()
     return [None if row is None or row is pd.NA or row != row else list(row) for row in column]
 
 

@@ -82,5 +82,5 @@ def frame_of(rows) -> pd.DataFrame:
 
 def rows_of(frame: pd.DataFrame, column: str = "items") -> list[frozenset]:
     """The rows of a list column as Python sets; a missing row is an empty one."""
-    lists = pa.chunked_array(frame[column]).to_pylist()
+    lists = pa.array(frame[column]).to_pylist()
     return [frozenset(row or ()) for row in lists]

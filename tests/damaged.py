@@ -31,6 +31,11 @@ KINDS = {
 DAMAGES = ["flip", "flip", "flip", "footer", "cut", "gap", "length"]
 
 
+def lists_of(rows, kind):
+    """Lists of a type, of which older versions of Arrow cannot build all from Python objects."""
+    return pa.array(rows).cast(kind)
+
+
 def whole(rng):
     """A small table, and the bytes of a file of it, of any layout that Parquet has for it."""
     size, items = (rng.integers(1, 150), 30) if rng.random() < 0.9 else (1000, 300)
@@ -40,7 +45,7 @@ def whole(rng):
         drawn = [[f"ä {item:03d}" for item in row] for row in drawn]
     rows = [None if rng.random() < 0.05 else row for row in drawn]
     note = [f"é{number % 7}" for number in range(size)]
-    table = pa.table({"note": note, "items": pa.array(rows, KINDS[kind]), "n": np.arange(size)})
+    table = pa.table({"note": note, "items": lists_of(rows, KINDS[kind]), "n": np.arange(size)})
     file = io.BytesIO()
     has_checksums = bool(rng.integers(2))
     pq.write_table(
@@ -92,7 +97,7 @@ def as_sets(rows):
 
 
 def frame_rows(path, _):
-    return as_sets(pa.chunked_array(pdanon.read_parquet(path)["items"]).to_pylist()), as_sets
+    return as_sets(pa.array(pdanon.read_parquet(path)["items"]).to_pylist()), as_sets
 
 
 def counted_rows(path, _):

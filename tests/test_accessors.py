@@ -22,7 +22,7 @@ def column_of(rows):
 
 
 def as_sets(series):
-    return [None if row is None else frozenset(row) for row in pa.chunked_array(series).to_pylist()]
+    return [None if row is None else frozenset(row) for row in pa.array(series).to_pylist()]
 
 
 @st.composite
@@ -64,7 +64,7 @@ def test_rare_itemsets_of_a_column(column, k, m):
     table = series.itemset.rare(k, m)
     threats = naive.km_audit(sets, k, m)
     assert [*table.columns] == ["itemset", "support"]
-    assert [*map(tuple, pa.chunked_array(table["itemset"]).to_pylist())] == naive.by_size(threats)
+    assert [*map(tuple, pa.array(table["itemset"]).to_pylist())] == naive.by_size(threats)
     assert table["support"].tolist() == [threats[frozenset(each)] for each in naive.by_size(threats)]
     assert series.itemset.is_km_anonymous(k, m) == (not threats)
     assert series.itemset.is_km_anonymous(k, None) == (not naive.km_audit(sets, k, None))

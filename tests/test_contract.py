@@ -36,6 +36,7 @@ import pdanon
 from pdanon import KmAnonymity, LmDiversity, TransactionalK
 from pdanon.evaluation.report.page import render
 from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.versions import arrow_values
 
 # Looks at each of so many child cuts at each of so many steps: seconds for what takes others no time.
 SLOW_DESCENT = {"hghs", "mhghs"}
@@ -55,7 +56,7 @@ def buffers_of(frame):
     column = frame.iloc[:, find_column(frame)]
     if not isinstance(column.dtype, pd.ArrowDtype):
         return []
-    chunks = pa.chunked_array(column).chunks
+    chunks = arrow_values(column).chunks
     return [buffer and buffer.to_pybytes() for chunk in chunks for buffer in chunk.buffers()]
 
 

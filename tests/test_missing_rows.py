@@ -45,7 +45,7 @@ ROWS = st.lists(st.none() | st.sets(st.sampled_from(ITEMS), max_size=3), min_siz
 
 
 def lists_of(frame):
-    return pa.chunked_array(frame["items"]).to_pylist()
+    return pa.array(frame["items"]).to_pylist()
 
 
 def listed(result):
@@ -130,7 +130,7 @@ def test_a_column_that_loses_nothing_keeps_its_missing_rows():
     asked = {"k": 2, "m": 2, "quasi": ["s"], "transaction": pdanon.Transaction(columns=["one", "two"])}
     released = frame.txanon.rfirst(**asked).frame
     assert released["one"].tolist() == [[], [], [], []]
-    assert pa.chunked_array(released["two"]).to_pylist() == [["a"], ["a"], ["a"], None]
+    assert pa.array(released["two"]).to_pylist() == [["a"], ["a"], ["a"], None]
 
 
 def test_audits_leave_missing_rows_out():
@@ -145,7 +145,7 @@ def test_audits_leave_missing_rows_out():
     assert public.audit(frame.iloc[[0, 2]]).holds
     audit = public.audit(frame.iloc[[0, 1]])
     assert audit.rows_at_risk == 2
-    assert pa.chunked_array(audit.threats["itemset"]).to_pylist() == [[], None]
+    assert pa.array(audit.threats["itemset"]).to_pylist() == [[], None]
     assert audit.threats["support"].tolist() == [1, 1]
     kkm = pdanon.KKm(2, 1, ["s"])
     assert kkm.audit(frame_of([set(), None]).assign(s="x")).rows_at_risk == 2

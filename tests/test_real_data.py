@@ -12,6 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from pdanon import Coherence, KmAnonymity
+from pdanon.itemsets.versions import arrow_values
 
 # Rows, items, longest row and mean length, as published with the data sets.
 STATISTICS = {
@@ -42,7 +43,7 @@ def read(data):
 
 def incidence(frame):
     """Rows by items, 0 or 1, from the lists as Python gives them; nothing of pdanon."""
-    rows = pa.chunked_array(frame["items"]).to_pylist()
+    rows = pa.array(frame["items"]).to_pylist()
     number = {}
     places = [[number.setdefault(item, len(number)) for item in row or ()] for row in rows]
     assert all(len(set(row)) == len(row) for row in places)
@@ -101,16 +102,16 @@ def test_risk_of_real_baskets_is_the_sparse_recount(name, read):
 @pytest.mark.parametrize("name", BMS)
 def test_released_baskets_have_no_rare_pair(name, read):
     df = read(name)
-    before = [buffer and buffer.to_pybytes() for buffer in pa.chunked_array(df["items"]).chunk(0).buffers()]
+    before = [buffer and buffer.to_pybytes() for buffer in arrow_values(df["items"]).chunk(0).buffers()]
     frame, mapping = df.txanon.pcta(k=5, m=2)
     counts = pair_supports(incidence(frame))
     assert counts.data.min() >= 5
     assert frame.txanon.audit(KmAnonymity(k=5, m=2)).holds
-    after = [buffer and buffer.to_pybytes() for buffer in pa.chunked_array(df["items"]).chunk(0).buffers()]
+    after = [buffer and buffer.to_pybytes() for buffer in arrow_values(df["items"]).chunk(0).buffers()]
     assert after == before
 
     became = dict(zip(mapping["item"], mapping["generalized"], strict=True))
-    originals, released = (pa.chunked_array(each["items"]).to_pylist() for each in (df, frame))
+    originals, released = (pa.array(each["items"]).to_pylist() for each in (df, frame))
     assert released == [sorted({became[item] for item in row}) for row in originals]
     supports = pd.Series(np.concatenate([np.array(row) for row in originals])).value_counts()
     assert mapping.set_index("item")["support"].to_dict() == supports.to_dict()
@@ -131,7 +132,7 @@ def test_released_baskets_have_no_rare_row(read):
     """Whatever is known of a row, k rows match: at least so many hold all of it."""
     df = read("bms_webview1")
     frame, mapping = df.txanon.pcta(k=5, m=None)
-    rows = [frozenset(row) for row in pa.chunked_array(frame["items"]).to_pylist()]
+    rows = [frozenset(row) for row in pa.array(frame["items"]).to_pylist()]
     holders = {}
     for number, row in enumerate(rows):
         for item in row:
@@ -192,7 +193,7 @@ def test_groceries_are_coherent_by_a_dense_recount(read):
 
     def recount(frame):
         items = {}
-        for row in pa.chunked_array(frame["items"]).to_pylist():
+        for row in pa.array(frame["items"]).to_pylist():
             for item in row:
                 items.setdefault(item, len(items))
         return moles_of_groceries(incidence(frame), items, private, 20)

@@ -126,7 +126,7 @@ def written(target):
 
 
 def lists_of(frame):
-    return pa.chunked_array(frame["items"]).to_pylist()
+    return pa.array(frame["items"]).to_pylist()
 
 
 def table_of(kind=KINDS["text"], seed=0):
@@ -214,7 +214,7 @@ def test_a_private_column_is_released_as_in_memory(name, layout, tmp_path):
     expected = getattr(pdanon, name)(frame_in_memory(table), **asked)
     released = written(tmp_path / "out")
     for column in ("items", "ills"):
-        assert released[column].to_pylist() == pa.chunked_array(expected.frame[column]).to_pylist()
+        assert released[column].to_pylist() == pa.array(expected.frame[column]).to_pylist()
     assert released["number"].to_pylist() == [row // 2 for row in range(150)]
     pd.testing.assert_series_equal(result.loss, expected.loss)
     assert result.guarantee.audit(frame_in_memory(released), "items").holds

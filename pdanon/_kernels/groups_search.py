@@ -82,7 +82,7 @@ class Groups:
         self.bags = bags
         self.starts, self.nodes, self.counts = starts, nodes, counts
         self.parent, self.size, self.price = parent, size, price
-        self.saved = price[parent] - price[:-1]  # the root has -1 for a parent: the last entry
+        self.saved = price[parent] - price[: len(price) - 1]  # the root has -1 for a parent: the last entry
         self.group_of, self.after, self.first, self.sizes = group_of, after, first, sizes
         self.cost, self.shared = np.zeros((2, len(sizes)), np.int64)
         self.held, self.least, self.total = np.zeros((3, len(parent)), np.int64)

@@ -35,6 +35,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.deadline import TimeLimitError, limited, time_is_up
 from pdanon.itemsets.values import check_known
+from pdanon.itemsets.versions import text_column
 from pdanon.recoding.counts import is_kept
 from pdanon.recoding.result import Anonymized
 
@@ -379,6 +380,10 @@ class _Trials:
                 hint=f"{ran[0]['algorithm']}: {ran[0]['reason']}",
                 partial=next((each.partial for each in self.failures if each.partial is not None), None),
             )
-        kinds: dict[str, Any] = {"algorithm": "str", "loss": "float64", "seconds": "float64", "reason": "str"}
-        columns = {name: pd.array([row.get(name) for row in self.rows], kind) for name, kind in kinds.items()}
+        makers = {"algorithm": text_column, "loss": _figures, "seconds": _figures, "reason": text_column}
+        columns = {name: make([row.get(name) for row in self.rows]) for name, make in makers.items()}
         return replace(self.best, tried=pd.DataFrame(columns))
+
+
+def _figures(values: list[float | None]) -> pd.api.extensions.ExtensionArray:
+    return pd.array(values, dtype="float64")

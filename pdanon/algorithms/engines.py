@@ -24,6 +24,7 @@ from pdanon.guarantees.verdict import Guarantee, Recountable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import global_mapping
+from pdanon.itemsets.versions import arrow_values
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.release import demand
 
@@ -118,6 +119,6 @@ class Recoder:
         """The items and what each becomes, as `pdanon.itemsets.mapping.relabelled` takes them."""
         items, labels = global_mapping(self.mapping)
         if self.keeps_type:
-            originals = pa.chunked_array(self.mapping["item"]).combine_chunks()
+            originals = arrow_values(self.mapping["item"]).combine_chunks()
             labels = pc.if_else(labels.is_valid(), originals, pa.scalar(None, originals.type))
         return items, labels

@@ -26,6 +26,7 @@ from pdanon.evaluation.tasks import Task, list_tasks
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.values import check_count, check_known, check_path, listed
+from pdanon.itemsets.versions import text_column
 from pdanon.recoding.loss import LOSSES
 from pdanon.recoding.result import Anonymized
 
@@ -325,13 +326,14 @@ def _table(
     shown = dict.fromkeys(key for task in tasks for key in task.shown)
     if losses is None:
         losses = [name for name in LOSSES if any(name in row for row in rows)]
-    table = pd.DataFrame({name: [getattr(task, name) for task in tasks] for name in _NAMING}, dtype="str")
+    table = pd.DataFrame({name: text_column([getattr(task, name) for task in tasks]) for name in _NAMING})
     for key in shown:
         table[key] = _tidy([task.shown.get(key, pd.NA) for task in tasks])
     figures: dict[str, Any] = dict.fromkeys((*losses, *(["ARE"] if asked else []), *extra), "float64")
-    kinds = {"seconds": "float64", "memory": "Int64", **figures, "holds": "boolean", "reason": "str"}
+    kinds = {"seconds": "float64", "memory": "Int64", **figures, "holds": "boolean"}
     for name, kind in kinds.items():
         table[name] = pd.array([row.get(name) for row in rows], dtype=kind)
+    table["reason"] = text_column([row.get("reason") for row in rows])
     return table
 
 
@@ -344,4 +346,4 @@ def _tidy(values: list[Any]) -> pd.api.extensions.ExtensionArray:
         return pd.array(values, dtype="Int64")
     if types <= {int, float}:
         return pd.array(values, dtype="Float64")
-    return pd.array([value if value is pd.NA else str(value) for value in values], dtype="str")
+    return text_column([value if value is pd.NA else str(value) for value in values])

@@ -25,6 +25,7 @@ from pdanon.itemsets.columns import with_column
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
+from pdanon.itemsets.versions import numbers_of
 from pdanon.recoding.original import labels_of, recoded_column
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized
@@ -231,7 +232,7 @@ def _split(itemsets: Itemsets, labels: pa.StringArray, code: int, result: Anonym
     if labels[code].as_py() == texts[code]:
         return None
     if hierarchy is None:
-        clusters, _ = pd.factorize(labels.to_numpy(zero_copy_only=False))
+        clusters = numbers_of(labels)
         clusters[code] = clusters.max() + 1
         return Recoding.of_clusters(clusters.astype(np.int32), itemsets)
     tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)

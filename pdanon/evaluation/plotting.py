@@ -257,7 +257,7 @@ def comparison(
         raise ParameterError(f"several rows have the same {by} and {x}", got=f"{repeated} more", hint=hint)
     ax = _axes(ax)
     ends = []
-    for number, (name, line) in enumerate(drawn.groupby(by, sort=False)):
+    for number, (name, line) in enumerate(drawn.groupby(by, sort=False, observed=True)):
         line = line.sort_values(x)
         style, marker = _LINES[number % len(_LINES)], _MARKERS[number % len(_MARKERS)]
         ax.plot(line[x], line[y], linestyle=style, marker=marker, markersize=5, label=str(name))
@@ -308,7 +308,7 @@ def frontier(
     best = drawn[risk].astype("float64").cummin().shift(fill_value=np.inf) > drawn[risk]
     ax = _axes(ax)
     ax.plot(drawn.loc[best, loss], drawn.loc[best, risk], "-", color="0.6", drawstyle="steps-post", zorder=1)
-    for number, (name, points) in enumerate(drawn.groupby(by, sort=False)):
+    for number, (name, points) in enumerate(drawn.groupby(by, sort=False, observed=True)):
         marker = _MARKERS[number % len(_MARKERS)]
         ax.scatter(points[loss], points[risk], marker=marker, s=36, label=str(name), zorder=2)
     for _, point in drawn[best].iterrows():

@@ -17,6 +17,7 @@ from pdanon.errors import ColumnError
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.columns import find_quasi, quasi_labels
+from pdanon.itemsets.versions import arrow_values
 
 __all__ = ["KAnonymity", "equal_rows"]
 
@@ -124,9 +125,13 @@ def _hashable(column: pd.Series[Any]) -> list[Any]:
     if isinstance(column.dtype, pd.IntervalDtype):
         ends = pd.IntervalIndex(column.array)
         return [*_hashable(pd.Series(ends.left)), *_hashable(pd.Series(ends.right))]
+    if isinstance(column.dtype, pd.StringDtype):  # of which pandas 2 compares the beginning, up to a NUL
+        return [pd.arrays.ArrowExtensionArray(arrow_values(column))]
+    # pandas 2 would not have the wrapper that `array` is of NumPy's values.
+    own = column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
     if pd.api.types.is_object_dtype(column.dtype):  # 1, True and 1.0 are equal, and do not look alike
-        return [column.array, column.map(repr).array]
+        return [own, column.map(repr).to_numpy()]
     if pd.api.types.is_float_dtype(column.dtype):
         numbers = column.to_numpy(np.float64, na_value=np.nan)
-        return [column.array, (numbers == 0) & np.signbit(numbers)]
-    return [column.array]
+        return [own, (numbers == 0) & np.signbit(numbers)]
+    return [own]

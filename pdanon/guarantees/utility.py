@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import GuaranteeError, ParameterError
@@ -20,6 +19,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.values import check_count, listed
+from pdanon.itemsets.versions import arrow_values
 
 __all__ = ["by_level", "by_size", "check_release", "item_blocks", "partition"]
 
@@ -166,7 +166,7 @@ def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.i
     """
     if blocks is None:
         return np.zeros(itemsets.n_items, np.int64)
-    codes = itemsets.lookup(pa.chunked_array(blocks["item"]))
+    codes = itemsets.lookup(arrow_values(blocks["item"]))
     known = codes >= 0
     times = np.bincount(codes[known], minlength=itemsets.n_items)
     if (times != 1).any():
@@ -219,7 +219,7 @@ def _named_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
         if utility["block"].isna().any():
             missing = int(utility["block"].isna().sum())
             raise ParameterError("a block is missing", where="utility", got=f"{missing} rows without one")
-        groups = list(utility.groupby("block", sort=False)["item"])
+        groups = list(utility.groupby("block", sort=False, observed=True)["item"])
         return [label for label, _ in groups], [list(group) for _, group in groups]
     if isinstance(utility, Mapping):
         return list(utility), list(utility.values())

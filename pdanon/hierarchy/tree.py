@@ -18,6 +18,7 @@ from pdanon.errors import HierarchyError, ParameterError
 from pdanon.hierarchy import arrays, drawing, sources
 from pdanon.hierarchy.arrays import Nodes
 from pdanon.itemsets.values import check_known, listed
+from pdanon.itemsets.versions import text_column
 
 __all__ = ["Hierarchy", "HierarchyLike", "Missing"]
 
@@ -408,9 +409,7 @@ class Hierarchy:
         """
         names = np.array([*self.names, None], object)
         nodes = arrays.levels(self.parent, np.flatnonzero(self.is_leaf).astype(np.int32), self.height)
-        return pd.DataFrame(
-            {f"level{level}": pd.Series(names[each], dtype="str") for level, each in enumerate(nodes)}
-        )
+        return pd.DataFrame({f"level{level}": text_column(names[each]) for level, each in enumerate(nodes)})
 
     def to_csv(self, path: str | os.PathLike[str], *, sep: str = ";") -> None:
         """Write the ARX layout; `from_csv` reads the same hierarchy back.

@@ -21,6 +21,7 @@ from pdanon.io.files import replacing
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
 from pdanon.itemsets.values import can_be_written, check_path, check_text, quoted
+from pdanon.itemsets.versions import text_column
 
 __all__ = ["read_csv", "to_csv"]
 
@@ -190,7 +191,7 @@ def to_csv(
     as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
     joined = pc.binary_join(as_text.to_arrow(), separator).fill_null("")
     written = frame.copy(deep=False)
-    written.isetitem(position, pd.array(joined, dtype="str"))
+    written.isetitem(position, text_column(joined))
     unwritable = False
     with replacing(path) as temporary:
         try:

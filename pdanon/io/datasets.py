@@ -16,6 +16,7 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator, shown
+from pdanon.itemsets.versions import text_column
 
 __all__ = ["make_baskets"]
 
@@ -96,7 +97,7 @@ def make_baskets(
     codes = _distinct(stream, offsets, len(vocabulary), rng)
     baskets = Itemsets(codes, offsets, vocabulary, np.zeros(rows, np.bool_))
     stores = pa.array(_STORES).take(pa.array(rng.integers(len(_STORES), size=rows)))
-    return pd.DataFrame({"store": pd.array(stores, dtype="str"), "items": baskets.to_pandas()})
+    return pd.DataFrame({"store": text_column(stores), "items": baskets.to_pandas()})
 
 
 def _vocabulary(items: int | Sequence[str]) -> pa.Array:

@@ -13,6 +13,7 @@ from pandas.api.types import is_hashable
 
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.itemsets.values import check_frame, listed
+from pdanon.itemsets.versions import own_copy
 
 __all__ = [
     "LISTS_HINT",
@@ -137,7 +138,7 @@ def _is_same(label: Any, column: Any) -> bool:
 
 def with_column(frame: pd.DataFrame, position: int, column: pd.api.extensions.ExtensionArray) -> pd.DataFrame:
     """A copy of a frame with one column replaced; index, other columns and attrs as they were."""
-    copy = frame.copy(deep=False)
+    copy = own_copy(frame)
     copy.isetitem(position, column)
     return copy
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError
 from pdanon.itemsets.columns import LISTS_HINT, ROW_TYPES, is_list_type, is_missing, may_hold_lists
+from pdanon.itemsets.versions import arrow_values
 
 __all__ = [
     "Codes",
@@ -46,7 +47,7 @@ _DAMAGED_HINT = "the file that it was read from may be damaged: pdanon.read_parq
 def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
     """The lists of a column as Arrow has them; text that looks like a list is refused."""
     if isinstance(series.dtype, pd.ArrowDtype) and is_list_type(series.dtype.pyarrow_dtype):
-        return pa.chunked_array(series)
+        return arrow_values(series)
     if pd.api.types.is_object_dtype(series.dtype):
         return object_lists(series.array)
     if may_hold_lists(series):
@@ -95,6 +96,8 @@ def object_lists(rows: Iterable[Any]) -> pa.Array:
 def object_items(items: list[Any]) -> pa.Array:
     """Build the Arrow array of Python items, all of one kind."""
     kind = pd.api.types.infer_dtype(items, skipna=True)
+    if kind.startswith("mixed"):  # as pandas 2 says of fractions, too, where one is None
+        kind = pd.api.types.infer_dtype([item for item in items if not is_missing(item)], skipna=True)
     if kind == "date" or kind.startswith("mixed"):
         types = {type(item) for item in items if not is_missing(item)}
         if kind != "date" or any(issubclass(each, datetime) for each in types):

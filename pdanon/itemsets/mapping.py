@@ -12,6 +12,7 @@ from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.values import check_known
+from pdanon.itemsets.versions import arrow_values
 
 __all__ = [
     "apply_mapping",
@@ -78,7 +79,7 @@ def mapping_values(mapping: pd.DataFrame, name: str, kind: pa.DataType | None = 
     """A column of a mapping table as one Arrow array."""
     values = None
     try:
-        values = pa.chunked_array(mapping[name]).combine_chunks()
+        values = arrow_values(mapping[name]).combine_chunks()
         return values if kind is None else values.cast(kind)
     except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
         pass
@@ -187,8 +188,8 @@ def relabelled_by_groups(
     Itemsets or None
         None if an item is not mapped in its group.
     """
-    labels = pa.chunked_array(mapping["generalized"]).combine_chunks().dictionary_encode()
-    cells = mapping["group"].to_numpy() * items.n_items + items.lookup(pa.chunked_array(mapping["item"]))
+    labels = arrow_values(mapping["generalized"]).combine_chunks().dictionary_encode()
+    cells = mapping["group"].to_numpy() * items.n_items + items.lookup(arrow_values(mapping["item"]))
     known = items.lookup(itemsets.vocabulary)
     wanted = groups[itemsets.rows].astype(np.int64) * items.n_items + known[itemsets.codes]
     if (known < 0).any():

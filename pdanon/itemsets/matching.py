@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from itertools import repeat
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from pdanon.itemsets.versions import as_pandas_writes
 
 __all__ = ["places"]
 
@@ -89,4 +90,4 @@ def _texts(items: pa.Array) -> Iterator[pa.Array]:
         return
     if _kind(items.type) == "instant":
         yield items.cast(pa.timestamp(items.type.unit, "UTC")).cast(text)
-    yield pa.array(pd.Series(items, dtype=pd.ArrowDtype(items.type)).astype("str").array, text)
+    yield as_pandas_writes(items)

@@ -50,7 +50,7 @@ UNUSABLE = {
     "not CSV": (2, ("risk", "bad.csv", "-k", "2", *CSV), "the file cannot be read as CSV"),
     "no column": (2, (*PCTA, "--column", "itms"), "column 'itms' does not exist"),
     "no header": (2, ("risk", "headless.csv", "-k", "2", *CSV), "the first line of the file must name"),
-    "no lists": (2, (*PCTA, "--column", "store"), "the column does not hold lists"),
+    "no lists": (2, (*PCTA, "--column", "store"), "text is never parsed"),
     "empty items": (2, ("risk", "gaps.csv", "-k", "2", *CSV), "an item is empty\n  where: gaps.csv, row 0"),
     "label with the separator": (
         2,

@@ -20,6 +20,7 @@ from pdanon.evaluation.metrics import mining, patterns
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.versions import text_column
 
 needs_miner = pytest.mark.skipif(find_spec("mlxtend") is None, reason="no mlxtend")
 
@@ -111,7 +112,8 @@ def test_ml2_by_definition(rows, share, cuts):
         for group in range(len(cuts))
         for item in occurring
     ]
-    mapping = pd.DataFrame(entries, columns=["group", "item", "generalized"]).astype({"generalized": "str"})
+    mapping = pd.DataFrame(entries, columns=["group", "item", "generalized"])
+    mapping["generalized"] = text_column(mapping["generalized"].to_numpy(object, na_value=None))
     measured = patterns.ml2(frame_of(rows), mapping, hierarchy=TREE, min_support=share)
     # The level of the root is that of the whole hierarchy, whichever items occur.
     paths = {item: PATHS[item] + ["*"] * (4 - len(PATHS[item])) for item in occurring}

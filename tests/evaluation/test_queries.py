@@ -18,6 +18,7 @@ from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError, 
 from pdanon.evaluation.metrics import estimates
 from pdanon.evaluation.metrics.answers import Answers
 from pdanon.io.datasets import make_baskets
+from pdanon.itemsets.versions import text_column
 
 MODES = ["subset", "uniform", "optimistic", "none"]
 ITEMS = "abcdef"
@@ -26,7 +27,7 @@ ITEMS = "abcdef"
 def mapping_of(entries):
     """A mapping table from (group, item, label)."""
     group, item, label = zip(*sorted(entries), strict=True)
-    return pd.DataFrame({"group": group, "item": item, "generalized": pd.array(label, dtype="str")})
+    return pd.DataFrame({"group": group, "item": item, "generalized": text_column(label)})
 
 
 def errors_of(answers):
@@ -84,7 +85,7 @@ def test_estimates_are_those_of_the_definition(release, mode, sanity, data):
     queries = data.draw(st.lists(query, min_size=1, max_size=5))
     workload = Workload.from_frame(frame_of(queries))
     mapping = pd.DataFrame(sorted(entries, key=str), columns=["group", "item", "generalized"])
-    mapping["generalized"] = pd.array(mapping["generalized"], dtype="str")
+    mapping["generalized"] = text_column(mapping["generalized"])
     answers = workload.are(frame_of(rows), frame_of(released), mapping, mode=mode, sanity=sanity)
     estimates = [naive_queries.estimate(each, released, meaning, mode) for each in queries]
     check(answers, [naive.support(rows, each) for each in queries], estimates, sanity or 0)
@@ -439,12 +440,15 @@ def test_ranges_have_their_width():
         pd.array([1, 2, None, 4, 5, 6], dtype="int64[pyarrow]"),
         pd.array([1.5, 2, None, 4, 5, 6], dtype="double[pyarrow]"),
         pd.date_range("2020-01-01", periods=6),
-        pd.date_range("2020-01-01", periods=6, tz="Europe/Athens"),
+        pytest.param(
+            pd.date_range("2020-01-01", periods=6, tz="Europe/Athens"),
+            marks=pytest.mark.skipif(pd.__version__ < "3", reason="pandas 2 writes no intervals with a zone"),
+        ),
         pd.array(pd.date_range("2020-01-01", periods=6), dtype="timestamp[us][pyarrow]"),
         pd.array([True, False, None, True, True, False], dtype="boolean"),
         [True, False, True, True, True, False],
         pd.Categorical(list("xxyyzz"), categories=list("wxyz")),
-        pd.array([*list("xxyyz"), None], dtype="str"),
+        text_column([*list("xxyyz"), None]),
         pd.array([*list("xxyyz"), None], dtype="string[pyarrow]"),
     ],
     ids=lambda column: str(getattr(column, "dtype", "list")),

@@ -121,7 +121,12 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
         *("suppressed", "0", "0"),
     ]
     assert rows_below(page, "What is published")[0][3:] == ["(rice,salt)", "2", "3", "tea", "1", "3"]
-    assert rows_below(page, "What passed through unprotected")[0] == ["column", "type", "store", "str"]
+    assert rows_below(page, "What passed through unprotected")[0] == [
+        "column",
+        "type",
+        "store",
+        str(frame["store"].dtype),
+    ]
 
 
 def test_risk_that_is_left_is_explained(frame, result):

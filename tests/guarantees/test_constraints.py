@@ -27,7 +27,7 @@ def sets_of(series):
     """The itemsets of a list of constraints, as tuples."""
     assert isinstance(series.dtype, pd.ArrowDtype)
     assert isinstance(series.index, pd.RangeIndex)
-    return [tuple(each) for each in pa.chunked_array(series).to_pylist()]
+    return [tuple(each) for each in pa.array(series).to_pylist()]
 
 
 # --- all itemsets

@@ -16,7 +16,7 @@ from pdanon.guarantees.verdict import Guarantee
 
 
 def threats_of(audit):
-    lists = pa.chunked_array(audit.threats["itemset"]).to_pylist()
+    lists = pa.array(audit.threats["itemset"]).to_pylist()
     return list(zip(map(tuple, lists), audit.threats["support"], strict=True))
 
 

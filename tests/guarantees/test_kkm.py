@@ -36,7 +36,7 @@ def left_out(*items):
 def listed(threats):
     """Support and reason by quasi-identifiers and itemset; each is listed once."""
     ages = [None if pd.isna(age) else age for age in threats["age"]]
-    itemsets = map(frozenset, pa.chunked_array(threats["itemset"]).to_pylist())
+    itemsets = map(frozenset, pa.array(threats["itemset"]).to_pylist())
     keys = [*zip(zip(ages, threats["sex"], strict=True), itemsets, strict=True)]
     assert len(set(keys)) == len(keys)
     return dict(zip(keys, zip(threats["support"], threats["why"], strict=True), strict=True))
@@ -119,7 +119,7 @@ def test_several_list_columns_are_one_transaction(lists, quasi, m):
     assert audit.rows_at_risk == whole.rows_at_risk == sum(map(bool, naive.kkm_broken(rows, 2, m)))
     assert [*audit.threats["support"]] == [*whole.threats["support"]]
     renamed = {letter: f"0: {letter}" if letter in "abc" else f"1: {ord(letter)}" for letter in "abcdef"}
-    itemsets = pa.chunked_array(whole.threats["itemset"]).to_pylist()
+    itemsets = pa.array(whole.threats["itemset"]).to_pylist()
     expected = [{renamed[item] for item in itemset} for itemset in itemsets]
     assert [*map(set, audit.threats["itemset"])] == expected
 

@@ -23,7 +23,7 @@ SMALL = {"all": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
 
 
 def threats_of(audit):
-    lists = pa.chunked_array(audit.threats["itemset"]).to_pylist()
+    lists = pa.array(audit.threats["itemset"]).to_pylist()
     return dict(zip(map(frozenset, lists), audit.threats["support"], strict=True))
 
 
@@ -59,7 +59,7 @@ def test_threats_say_why_and_are_in_order():
     rows = [{"a", "s"}, {"a", "b"}, {"b", "c", "s"}, {"c"}, {"c"}, {"b"}, {"b"}, {"d", "e"}, {"d", "e"}]
     audit = LmDiversity(2, 2, ["s"], k=2).audit(frame_of(rows))
     table = audit.threats
-    assert pa.chunked_array(table["itemset"]).to_pylist() == [["a", "b"], ["b", "c"]]
+    assert pa.array(table["itemset"]).to_pylist() == [["a", "b"], ["b", "c"]]
     assert table["support"].tolist() == [1, 1]
     assert table["why"].tolist() == ["rare", "rare"]
     audit = LmDiversity(3, 2, ["s"]).audit(frame_of(rows))

@@ -71,7 +71,7 @@ def test_the_list_column_must_be_clear(call):
     wrong = lambda frame: call(frame, column="age")  # noqa: E731
     refused(ItemsetDtypeError, NO_LISTS, wrong, "does not hold lists", "int64")
     text = lambda frame: call(frame, column="items")  # noqa: E731
-    refused(ItemsetDtypeError, NO_LISTS, text, "does not hold lists", "never parsed")
+    refused(ItemsetDtypeError, NO_LISTS, text, "list", "never parsed")
 
 
 def test_errors_of_columns_are_attribute_errors():

@@ -114,7 +114,7 @@ def test_edges_without_a_common_root():
 
 
 def test_frames_of_numbers_and_padding():
-    frame = pd.DataFrame({0: [1, 2, 3], 1: [1.5, 1.5, None], 2: pd.array(["*", None, "*"], "str")})
+    frame = pd.DataFrame({0: [1, 2, 3], 1: [1.5, 1.5, None], 2: ["*", None, "*"]})
     with pytest.raises(HierarchyError, match=r"a name is empty\n.*row 2\n.*1 in all"):
         Hierarchy.from_frame(frame)  # a gap within a row is not padding
     hierarchy = Hierarchy.from_frame(frame.head(2))

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from damaged import KINDS, failures
+from damaged import KINDS, failures, lists_of
 
 import pdanon
 from pdanon import stream
@@ -26,7 +26,7 @@ def counted(path, column="items"):
 
 
 def listed(frame, column="items"):
-    return pa.chunked_array(frame[column]).to_pylist()
+    return pa.array(frame[column]).to_pylist()
 
 
 def test_readers_of_damaged_files_give_the_right_rows_or_a_good_error():
@@ -84,7 +84,10 @@ NESTED = {
 
 def test_columns_of_any_depth_have_the_values_that_the_footer_says(tmp_path):
     table = pa.table(NESTED)
-    pq.write_table(table, tmp_path / "in.parquet", row_group_size=3)
+    try:
+        pq.write_table(table, tmp_path / "in.parquet", row_group_size=3)
+    except pa.ArrowNotImplementedError:
+        pytest.skip("this version of Arrow writes no missing lists of fixed length")
     with open_parquet(tmp_path / "in.parquet") as file:
         groups = [read_row_group(file, number, "in.parquet") for number in range(2)]
         assert pa.concat_tables(groups).to_pylist() == table.to_pylist()
@@ -166,7 +169,7 @@ def test_several_row_groups_are_read_whatever_the_lists_hold(kind, tmp_path):
     path, rows = tmp_path / "in.parquet", [["b", "a"], None, [], ["c"], ["a", "c"]]
     if pa.types.is_integer(kind.value_type):
         rows = [None if row is None else [ord(item) for item in row] for row in rows]
-    pq.write_table(pa.table({"items": pa.array(rows, kind), "n": range(5)}), path, row_group_size=2)
+    pq.write_table(pa.table({"items": lists_of(rows, kind), "n": range(5)}), path, row_group_size=2)
     frame = pdanon.read_parquet(path)
     assert listed(frame) == rows
     assert frame["n"].tolist() == [0, 1, 2, 3, 4]

@@ -36,7 +36,10 @@ def test_seed_decides_the_frame():
 
 def test_frame_has_a_list_column_and_an_ordinary_one():
     frame = make_baskets(500, 40, random_state=0)
-    assert frame.dtypes.to_dict() == {"store": "str", "items": pd.ArrowDtype(pa.list_(pa.string()))}
+    assert frame.dtypes.to_dict() == {
+        "store": pd.Series(["text"]).dtype,
+        "items": pd.ArrowDtype(pa.list_(pa.string())),
+    }
     assert frame.index.equals(pd.RangeIndex(500))
     assert frame["store"].value_counts().between(60, 140).all()  # 100 expected, deviation 9
     assert frame["store"].nunique() == 5

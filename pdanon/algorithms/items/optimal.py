@@ -31,7 +31,7 @@ from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.deadline import TimeLimitError, limited, seconds_left
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
+from pdanon.itemsets.support import SupportIndex, csr, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_flag
 from pdanon.recoding.decided import Decided
@@ -226,8 +226,6 @@ def _least_cover(
     solved : bool
         Whether the time sufficed to prove that the chosen nodes lose no more than the bound.
     """
-    from scipy.sparse import csr_array
-
     nodes, columns = np.unique(np.concatenate([table.codes for table in demands]), return_inverse=True)
     n = len(nodes)
     if n == 0:
@@ -246,7 +244,7 @@ def _least_cover(
     sizes = np.concatenate([*(np.diff(table.offsets) for table in demands), np.full(len(lower), 2)])
     signs = np.concatenate((np.ones(len(columns)), np.tile((1.0, -1.0), len(lower))))
     columns = np.concatenate((columns, np.column_stack((lower, upper[lower])).ravel()))
-    rows = csr_array((signs, columns, offsets_of(sizes)), shape=(len(sizes), n))
+    rows = csr((signs, columns, offsets_of(sizes)), len(sizes), n)
     least = np.arange(len(sizes)) < len(sizes) - len(lower)
     found, bound, solved = chosen(loss, rows, least, np.inf, seconds)
     return np.zeros(1, np.int32) if found is None else nodes[found], bound, solved

@@ -29,6 +29,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.deadline import is_over
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.versions import arrow_values
 from pdanon.recoding.original import other_frame
 from pdanon.recoding.result import Anonymized
 
@@ -64,7 +65,7 @@ def refined_classes(task: Task) -> Anonymized:
 def _numbers(result: Anonymized, itemsets: Itemsets, groups: Numbers) -> Codes:
     """A number of the set of each item in each class, -1 where it is suppressed or not there."""
     mapping = result.mapping
-    items = itemsets.lookup(pa.chunked_array(mapping["item"]))
+    items = itemsets.lookup(arrow_values(mapping["item"]))
     if (items < 0).any():
         raise other_frame(f"{int((items < 0).sum())} other items")
     labels, texts = pd.factorize(mapping["generalized"])

@@ -22,6 +22,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_known
+from pdanon.itemsets.versions import arrow_values
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.original import other_frame
 from pdanon.recoding.recoding import Recoding, mapping_table
@@ -120,7 +121,7 @@ def _mapped(
 ) -> tuple[NDArray[np.int64], Codes, Codes]:
     """The group, the item and the node of each line of a mapping table."""
     mapping = result.mapping
-    items = itemsets.lookup(pa.chunked_array(mapping["item"]))
+    items = itemsets.lookup(arrow_values(mapping["item"]))
     number = {label: node for node, label in enumerate(tree.labels)}
     labels, texts = pd.factorize(mapping["generalized"])
     nodes = np.array([*(number.get(text, tree.n_nodes) for text in texts), -1], np.int32)[labels]
@@ -153,7 +154,7 @@ def equal_mappings(one: pd.DataFrame, other: pd.DataFrame) -> bool:
         return False
     text = pa.large_string()
     columns = [(table[name] for table in (one, other)) for name in ("item", "generalized")]
-    texts = ([pa.chunked_array(column).cast(text) for column in pair] for pair in columns)
+    texts = ([arrow_values(column).cast(text) for column in pair] for pair in columns)
     same = all(first.equals(second) for first, second in texts)
     return same and all(np.array_equal(one[name], other[name]) for name in ("group", "support"))
 

@@ -20,6 +20,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.utility import check_release, item_blocks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.values import check_known
+from pdanon.itemsets.versions import numbers_of
 from pdanon.recoding.original import labels_of
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -50,7 +51,7 @@ def check_loss(loss: Any) -> None:
 def _clusters_of(result: Anonymized, itemsets: Itemsets) -> NDArray[np.int64]:
     """The cluster of each item, -1 if it is suppressed, read from the mapping table."""
     texts = labels_of(result, itemsets)
-    labels, _ = pd.factorize(texts.to_numpy(zero_copy_only=False))
+    labels = numbers_of(texts)
     sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
     became = sets.labels.take(pa.array(sets.targets, mask=sets.targets < 0))
     if not became.equals(texts.cast(became.type)):

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.versions import text_column
 from pdanon.recoding.recoding import set_labels
 
 __all__ = ["Attribute", "Cells", "Numbers", "Ranges", "Sets", "Taxonomy", "Tree", "common_unit", "shares"]
@@ -284,7 +285,7 @@ class Tree:
         used, numbers = np.unique(nodes, return_inverse=True)
         lacking = tree.n_nodes - 1 if self.missing else -1
         labels = [None if node == lacking else tree.labels[node] for node in used.tolist()]
-        return Cells(numbers, penalties[used], pd.array(labels, dtype="str"))
+        return Cells(numbers, penalties[used], text_column(labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,7 +364,7 @@ class Sets:
         lacking = (sizes[first] == 1) & (members[offsets[first]] == len(self.texts))
         texts = labels.dictionary.to_pylist()
         published = [None if lacks else text for lacks, text in zip(lacking.tolist(), texts, strict=True)]
-        return Cells(numbers, self.prices[sizes[first]], pd.array(published, dtype="str"))
+        return Cells(numbers, self.prices[sizes[first]], text_column(published))
 
     def recode(self, groups: Numbers) -> Cells:
         """Publish each value as the set of the values of its group."""

@@ -15,6 +15,7 @@ from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.values import random_generator
+from pdanon.itemsets.versions import own_copy
 from pdanon.recoding.release import demand, pass_through
 from pdanon.recoding.result import Anonymized
 
@@ -66,7 +67,7 @@ def form(
 
 def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd.DataFrame:
     """A copy of a frame with generalized quasi-identifiers; all else, index and attrs as they were."""
-    copy = frame.copy(deep=False)
+    copy = own_copy(frame)
     for position, cells in zip(table.positions, classes.cells, strict=True):
         copy.isetitem(position, cells.values.take(cells.numbers[classes.of_row]))
     return copy

@@ -29,6 +29,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_quasi
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.versions import as_pandas_writes
 
 __all__ = ["Classes", "Formation", "QuasiTable", "group_rows", "least_class", "sums"]
 
@@ -380,7 +381,7 @@ def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> tuple[pd.Index[Any], p
 def _texts(vocabulary: pa.Array) -> list[str]:
     """How values are published in sets; durations as pandas writes them, not as a count of their unit."""
     if pa.types.is_duration(vocabulary.type):
-        vocabulary = pa.array(pd.Series(vocabulary, dtype=pd.ArrowDtype(vocabulary.type)).astype("str").array)
+        vocabulary = as_pandas_writes(vocabulary)
     texts: list[str] = vocabulary.cast(pa.large_string()).to_pylist()
     return texts
 

@@ -184,9 +184,10 @@ class Packing:
             at, ends, clause = self._up[at[inner]], ends[inner], clause[inner]
             rows.append(clause)
             columns.append(at)
-        places = np.concatenate(rows), self._variable[np.concatenate(columns)]
+        # SciPy's solver once took no other indices than these.
+        places = np.stack((np.concatenate(rows), self._variable[np.concatenate(columns)])).astype(np.int32)
         shape = len(which), len(self._nodes)
-        return csr_array((np.ones(len(places[0]), np.int64), places), shape=shape), self._limits[which]
+        return csr_array((np.ones(places.shape[1], np.int64), (*places,)), shape=shape), self._limits[which]
 
 
 def _next_above(parent: Codes, fit: Mask) -> Codes:

@@ -18,6 +18,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_values
+from pdanon.itemsets.versions import arrow_values
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Cover", "Release", "codes_of", "encode_release", "read_mapping"]
@@ -271,5 +272,5 @@ def codes_of(texts: Sequence[str], among: Sequence[str]) -> NDArray[np.int64]:
 def _length(column: pd.Series[Any]) -> int:
     """Number of entries of all lists, repeated ones included."""
     if isinstance(column.dtype, pd.ArrowDtype):
-        return int(pc.sum(pc.list_value_length(pa.chunked_array(column))).as_py() or 0)
+        return int(pc.sum(pc.list_value_length(arrow_values(column))).as_py() or 0)
     return sum(len(row) for row in column if pd.api.types.is_list_like(row))

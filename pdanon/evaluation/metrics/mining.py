@@ -99,12 +99,13 @@ def _mine(
             got=f"more than {MOST_ITEMSETS:,} that {least} of {itemsets.n_rows} rows hold",
             hint=hint,
         )
-    held = np.ones(len(itemsets.codes), np.bool_)
+    held = np.ones(len(itemsets.codes), np.int8)
     rows = csr((held, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
     found: list[frozenset[int]] = []
     longest = None if max_size is None else min(max_size, int(itemsets.lengths.max(initial=1)))
     if len(items):
         table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
+        table = table.astype(pd.SparseDtype(np.bool_, fill_value=False))
         share = (least - 0.5) / itemsets.n_rows  # it is compared with shares of the rows, as floats
         found = fpgrowth(table, min_support=share, max_len=longest)["itemsets"].tolist()
     offsets = offsets_of(np.array([len(each) for each in found], np.int64))

@@ -251,7 +251,7 @@ def test_cluster_is_suppressed_with_all_its_members(algorithm):
     result = release_of(algorithm, rows, k=4, m=1, utility=utility, max_suppressed=0.75)
     assert became_of(result) == {"a": None, "b": None, "x": "x", "y": None}
     assert rows_of(result.frame) == [{"x"}, {"x"}, {"x"}, {"x"}, set(), set(), set()]
-    lists = pa.chunked_array(result.frame["items"]).to_pylist()
+    lists = pa.array(result.frame["items"]).to_pylist()
     assert lists[4:] == [[], [], []]  # a row that loses its items stays; one that is missing looks like it
     assert result.mapping["support"].tolist() == [2, 1, 4, 3]
     assert result.loss["suppressed"] == pytest.approx(6 / 10)
@@ -439,7 +439,7 @@ def test_partial_attempt_says_that_it_is_not_for_release(algorithm):
     assert "does NOT hold" in repr(partial)
     audit = partial.guarantee.audit(partial.frame)
     assert not audit.holds
-    assert [list(each) for each in pa.chunked_array(audit.threats["itemset"]).to_pylist()] == [[SECRET]]
+    assert [list(each) for each in pa.array(audit.threats["itemset"]).to_pylist()] == [[SECRET]]
     assert outcome(partial) == ([("rice", "salt"), ("tea",), (SECRET,)], [])
     assert partial.parameters["algorithm"] == algorithm
     assert partial.loss["suppressed"] == 0

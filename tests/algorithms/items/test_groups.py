@@ -53,7 +53,7 @@ def words(lines):
 
 
 def bags_of(result):
-    return [sorted(row or []) for row in pa.chunked_array(result.frame["items"]).to_pylist()]
+    return [sorted(row or []) for row in pa.array(result.frame["items"]).to_pylist()]
 
 
 def members_of(groups):
@@ -304,5 +304,5 @@ def test_clump_distorts_less_than_partition(data, name, hierarchy, k):
     partition = frame.txanon.partition("items", k=k, hierarchy=tree)
     assert clump.loss["GGD"] < partition.loss["GGD"]
     for result in (clump, partition):
-        times = Counter(map(tuple, pa.chunked_array(result.frame["items"]).to_pylist()))
+        times = Counter(map(tuple, pa.array(result.frame["items"]).to_pylist()))
         assert min(times.values()) >= k

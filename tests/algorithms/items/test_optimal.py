@@ -29,6 +29,7 @@ from scipy.optimize import OptimizeResult
 import pdanon
 from pdanon.algorithms.items.optimal import _Search
 from pdanon.itemsets.deadline import TimeLimitError
+from pdanon.itemsets.versions import arrow_values
 
 # --- the optimum
 
@@ -74,7 +75,7 @@ def test_proven_on_real_baskets(data, name, fanout, m):
 def test_optimum_of_the_program_with_a_variable_a_node(data, k):
     """One node a path, and no two whose joint support, counted by matrix products, is in (0, k)."""
     frame = pd.read_parquet(data / "bms_webview1.parquet", dtype_backend="pyarrow")
-    lists = pa.chunked_array(frame["items"]).combine_chunks()
+    lists = arrow_values(frame["items"]).combine_chunks()
     items = pa.chunked_array([lists.flatten()]).unique().sort()
     tree = pdanon.Hierarchy.balanced([str(item) for item in items.to_pylist()], 5)
     leaves = np.flatnonzero(tree.is_leaf)
@@ -91,7 +92,8 @@ def test_optimum_of_the_program_with_a_variable_a_node(data, k):
     single = rare & (pairs.row == pairs.col)
     both = np.column_stack((pairs.row, pairs.col))[rare & ~single]
     conflicts = scipy.sparse.csr_array(
-        (np.ones(both.size), both.ravel(), np.arange(0, both.size + 1, 2)), shape=(len(both), tree.n_nodes)
+        (np.ones(both.size), both.astype(np.int32).ravel(), np.arange(0, both.size + 1, 2, np.int32)),
+        shape=(len(both), tree.n_nodes),
     )
     share = np.where(tree.leaves == 1, 0, tree.leaves / len(leaves))
     allowed = np.ones(tree.n_nodes)

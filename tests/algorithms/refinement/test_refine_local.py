@@ -183,7 +183,7 @@ def lowest_cut(rows, tree):
 
 
 def bags_of(frame):
-    return [Counter(row or ()) for row in pa.chunked_array(frame["items"]).to_pylist()]
+    return [Counter(row or ()) for row in pa.array(frame["items"]).to_pylist()]
 
 
 @settings(max_examples=60)
