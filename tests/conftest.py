@@ -14,12 +14,15 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import pdanon
+from examples import examples
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.cli import main
 
 # The first example of a test loads what it needs, and other work may keep a machine busy.
-settings.register_profile("pdanon", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "pdanon", max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("pdanon")
 
 SECRET = "zebra-7731"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon import ColumnError, ItemsetDtypeError, ParameterError
 from pdanon.accessors import ItemsetAccessor, TxanonAccessor
 
@@ -39,7 +40,7 @@ def columns(draw):
 # --- series.itemset
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(columns(), itemsets)
 def test_questions_about_a_column(column, itemset):
     series, rows = column
@@ -56,7 +57,7 @@ def test_questions_about_a_column(column, itemset):
     assert accessor.lengths.index.equals(series.index)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(columns(), st.integers(2, 4), st.integers(1, 4))
 def test_rare_itemsets_of_a_column(column, k, m):
     series, rows = column
@@ -70,7 +71,7 @@ def test_rare_itemsets_of_a_column(column, k, m):
     assert series.itemset.is_km_anonymous(k, None) == (not naive.km_audit(sets, k, None))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(columns(), st.dictionaries(st.sampled_from("abcdez"), st.sampled_from(["x", "a", "(a,b)"])))
 def test_generalized_column(column, mapping):
     series, rows = column
@@ -81,7 +82,7 @@ def test_generalized_column(column, mapping):
     assert edited.name == "baskets"
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(columns(), itemsets)
 def test_column_with_items_removed(column, removed):
     series, rows = column

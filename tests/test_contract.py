@@ -33,6 +33,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon import KmAnonymity, LmDiversity, TransactionalK
 from pdanon.evaluation.report.page import render
 from pdanon.itemsets.columns import find_column
@@ -80,7 +81,7 @@ def plain(row):
 
 
 @algorithms
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     rows=row_lists(), missing=st.sets(st.integers(0, 9)), k=st.integers(2, 4), m=st.none() | st.integers(1, 4)
 )
@@ -156,7 +157,7 @@ def test_any_frame_with_a_sensitive_item(make):
 
 
 @algorithms
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(rows=row_lists(least=2), m=st.sampled_from([1, 2, 3, None]), draw=st.randoms())
 def test_neither_order_nor_layout_of_rows_matters(name, rows, m, draw):
     assume(sum(map(bool, rows)) >= 2)

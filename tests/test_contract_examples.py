@@ -13,6 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from naive import itemsets as naive
 
+from examples import examples
+
 # --- published examples
 
 TWO_BY_TWO = {"ALL": {"A": ["a1", "a2"], "B": ["b1", "b2"]}}
@@ -54,7 +56,7 @@ CUTTING = [
 
 
 @pytest.mark.parametrize("name", CUTTING)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(rows=row_lists(least=2), m=st.sampled_from([1, 2, None]))
 def test_no_cut_is_better_than_the_best_of_all_cuts(name, rows, m):
     assume(sum(map(bool, rows)) >= 2)

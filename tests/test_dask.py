@@ -23,6 +23,7 @@ from test_stream import ALGORITHMS, KINDS, TYPES, frame_in_memory, rows, table_o
 
 import pdanon
 import pdanon.dask
+from examples import examples
 from pdanon.errors import (
     ColumnError,
     GuaranteeError,
@@ -74,7 +75,7 @@ def test_a_release_is_that_of_the_frame_row_for_row(name, partitions):
     assert result.frame.npartitions == partitions
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data(), st.sampled_from(list(ALGORITHMS)), st.integers(0, 99))
 def test_however_the_rows_are_divided(data, name, seed):
     frame, asked = frame_of_rows(rows(seed, 60, 9)), {**ALGORITHMS[name], "k": 3}
@@ -158,7 +159,7 @@ def test_no_rows_and_empty_rows():
         assert_same(divided(frame, [0, len(frame)]).txanon.pcta(k=2), pdanon.pcta(frame, k=2))
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.integers(0, 60), max_size=12), st.integers(0, 99), st.integers(2, 4), st.integers(1, 3))
 def test_questions_are_answered_as_by_pandas(cuts, seed, k, m):
     frame = frame_of_rows(rows(seed, 60, 9))
@@ -182,7 +183,7 @@ def test_questions_are_answered_as_by_pandas(cuts, seed, k, m):
     pd.testing.assert_series_equal(column.contains(["a0", "a1"]).compute(), whole.contains(["a0", "a1"]))
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     st.lists(st.lists(st.sampled_from("abc"), max_size=4), min_size=1, max_size=9),
     st.lists(st.integers(0, 9), max_size=3),

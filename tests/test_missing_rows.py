@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import pdanon
 import pdanon.stream
+from examples import examples
 
 ITEMS = "abcd"
 TREE = {"A": ["a", "b"], "B": ["c", "d"]}
@@ -69,7 +70,7 @@ def found(known, labels, hidden, candidates):
 
 
 @pytest.mark.parametrize("name", [*GLOBAL, *LOCAL])
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(rows=ROWS, classes=st.lists(st.sampled_from("xy"), min_size=7, max_size=7))
 def test_who_knows_items_finds_k_rows(name, rows, classes):
     try:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon import (
     Coherence,
     ColumnError,
@@ -122,7 +123,7 @@ def test_the_guarantee_holds(name):
     st.booleans(),
     st.sampled_from(["ncp", "lm"]),
 )
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_nothing_that_was_tried_loses_less(rows, k, m, nodes, loss):
     assume(sum(map(bool, rows)) >= k)
     frame, tree = frame_of(rows), TREE if nodes else None

@@ -12,6 +12,7 @@ from naive import itemsets as naive
 from naive.queries import subsets
 
 import pdanon
+from examples import examples
 from pdanon import ColumnError, ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import make_baskets
@@ -53,7 +54,7 @@ def images(row, known, result, group):
     return frozenset(became[group, item] for item in known) - {None}
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     row_lists(least=3),
     st.integers(2, 3),

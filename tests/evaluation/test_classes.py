@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive import queries as naive_queries
 
+from examples import examples
 from pdanon import ColumnError, ParameterError
 from pdanon.evaluation.metrics.classes import class_measures, class_sizes
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.sampled_from("xy") | st.none()), min_size=1), st.integers(2, 5)
 )

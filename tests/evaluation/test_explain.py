@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon import Explanation, KmAnonymity, ParameterError, PrivacyConstraints
 
 TREE = {"*": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "D": ["d", "e", "f"]}}
@@ -108,7 +109,7 @@ def results(draw):
 
 
 @given(results(), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_is_said_is_so(problem, data):
     rows, k, m, name, arguments = problem
     frame = frame_of(rows)
@@ -134,7 +135,7 @@ def test_what_is_said_is_so(problem, data):
 
 
 @given(row_lists(least=2, most=12), st.integers(2, 4), st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_constraints(rows, k, data):
     assume(sum(map(bool, rows)) >= k)
     items = sorted(frozenset().union(*rows))

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 from naive import queries as naive_queries
 
+from examples import examples
 from pdanon import ParameterError, Workload
 from pdanon.evaluation.metrics import mining, patterns
 from pdanon.io.datasets import make_baskets
@@ -41,7 +42,7 @@ def least_rows(share, n):
 
 
 @needs_miner
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=1), SHARES, st.none() | st.integers(1, 3))
 def test_frequent_itemsets(rows, share, most):
     table = mining.frequent_itemsets(frame_of(rows), min_support=share, max_size=most)
@@ -57,7 +58,7 @@ def test_a_share_is_compared_exactly():
     assert mining.frequent_itemsets(frame, min_support=0.1)["support"].tolist() == [3]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=1, most=70), st.integers(1, 6), st.none() | st.integers(1, 3), st.integers(1, 100))
 def test_frequent_itemsets_are_counted(rows, least, most, enough):
     index = SupportIndex.of(Itemsets.from_series(frame_of(rows)["items"]))
@@ -92,7 +93,7 @@ def test_what_cannot_be_listed_is_refused_at_once():
 
 
 @needs_miner
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     row_lists(least=1),
     SHARES,
@@ -131,7 +132,7 @@ def test_ml2_by_hand():
 
 
 @needs_miner
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=1), st.integers(1, 30), st.integers(2, 3))
 def test_tkd_by_definition(rows, top, k):
     frame = frame_of(rows)
@@ -158,7 +159,7 @@ def test_workload_of_frequent_itemsets():
 # --- supports of items and pairs; without a miner
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=3), st.sampled_from(["subset", "uniform"]), st.integers(2, 3))
 def test_errors_of_items_and_pairs(rows, mode, k):
     frame = frame_of(rows)

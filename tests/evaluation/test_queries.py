@@ -14,6 +14,7 @@ from naive import itemsets as naive
 from naive import queries as naive_queries
 
 import pdanon
+from examples import examples
 from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError, Workload
 from pdanon.evaluation.metrics import estimates
 from pdanon.evaluation.metrics.answers import Answers
@@ -62,7 +63,7 @@ def releases(draw, groups):
     return rows, became, group
 
 
-@settings(max_examples=90)
+@settings(max_examples=examples(90))
 @given(
     releases(groups=1) | releases(groups=2) | releases(groups=3),
     st.sampled_from(MODES),
@@ -97,7 +98,7 @@ LEAVES = {"A": "ab", "B": "cdz", "X": "abcdz", "Y": "efg", "*": "abcdefgz"} | {
 }
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=1), st.integers(2, 4), st.sampled_from(["apriori", "lra", "mhghs"]), st.data())
 def test_labels_of_a_hierarchy_stand_for_all_leaves(rows, k, algorithm, data):
     frame = frame_of(rows)
@@ -115,7 +116,7 @@ def test_labels_of_a_hierarchy_stand_for_all_leaves(rows, k, algorithm, data):
     check(answers, [naive.support(rows, each) for each in queries], estimates)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=3), st.integers(2, 3))
 def test_bounds_enclose_the_truth_and_the_estimates(rows, k):
     frame = frame_of(rows)
@@ -267,7 +268,7 @@ def test_values_and_items_together_by_hand(nodes):
     check(answers, [1, 3, 1, 1, 3, 1], estimates)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_conditions_by_definition(data):
     n = data.draw(st.integers(1, 7))
@@ -385,7 +386,7 @@ def test_many_queries_and_rows_are_counted_in_blocks(monkeypatch):
 # --- draws
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=1), st.integers(1, 4), st.integers(1, 20), st.integers(0, 99))
 def test_drawn_itemsets_have_their_size_and_occur(rows, size, n, seed):
     frame = frame_of(rows)

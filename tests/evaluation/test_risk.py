@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon import ParameterError
 
 COLUMNS = ["known", "items", "rows", "singled_out", "below_k"]
@@ -29,7 +30,7 @@ def naive_table(rows, k, m):
     return lines
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(row_lists(longest=6, least=1), st.integers(2, 6), st.integers(1, 8))
 def test_risk_is_the_naive_count(rows, k, m):
     table = pdanon.risk(frame_of(rows), k=k, m=m)
@@ -41,7 +42,7 @@ def test_risk_is_the_naive_count(rows, k, m):
     assert found == naive_table(rows, k, m)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=1), st.integers(2, 5), st.none() | st.just("items"))
 def test_knowing_more_never_lowers_the_risk(rows, k, column):
     table = frame_of(rows).txanon.risk(column, k=k, m=4)

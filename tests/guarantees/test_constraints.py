@@ -18,6 +18,7 @@ from naive import coat as naive_coat
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon.guarantees import constraints
 
 ROWS = [frozenset(row) for row in ("abc", "ab", "bcd", "bcd", "d", "", "abcde")]
@@ -44,7 +45,7 @@ def test_all_itemsets_are_what_m_protects(algorithm, m):
     assert result.guarantee == expected.guarantee == pdanon.KmAnonymity(3, m)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=2), st.integers(2, 4), st.sampled_from([1, 2, 3]))
 def test_all_itemsets_written_down_protect_the_same(rows, k, m):
     """Itemsets in no row included: a release that satisfies the written list is k^m-anonymous."""
@@ -79,7 +80,7 @@ def test_all_itemsets_of_no_size(m):
 # --- complete k-anonymity
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(row_lists(longest=6, most=12), st.integers(2, 5))
 def test_pgen_lists_the_largest_rare_rows(rows, k):
     listed = sets_of(constraints.pgen(frame_of(rows), k))
@@ -88,7 +89,7 @@ def test_pgen_lists_the_largest_rare_rows(rows, k):
 
 
 @pytest.mark.parametrize("algorithm", ["pcta", "coat", "upcta"])
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(rows=row_lists(least=2, longest=6, most=12), k=st.integers(2, 4))
 def test_pgen_gives_complete_k_anonymity(algorithm, rows, k):
     """Whatever is merged or suppressed for them: every row that is published is in k rows."""
@@ -169,7 +170,7 @@ def test_pairs_of_too_few_items():
 # --- random itemsets
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=1, longest=6), st.integers(1, 4), st.integers(0, 2**32), st.data())
 def test_random_itemsets_are_distinct_and_occur(rows, size, seed, data):
     occurring = {chosen for row in rows if len(row) >= size for chosen in combinations(sorted(row), size)}
@@ -234,7 +235,7 @@ def test_random_itemsets_that_cannot_be(asked, told):
 # --- subsets
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(st.frozensets(st.sampled_from("abcdef"), min_size=1), min_size=1, max_size=6))
 def test_subsets_are_added_once(listed):
     expected = {

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints
 from pdanon.guarantees.verdict import Guarantee
 
@@ -27,7 +28,7 @@ def in_order(supports):
 # --- k^m-anonymity
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(row_lists(longest=6), st.integers(2, 5), st.none() | st.integers(1, 5))
 def test_km_audit_is_the_naive_recount(rows, k, m):
     audit = KmAnonymity(k, m).audit(frame_of(rows))
@@ -96,7 +97,7 @@ def mapping_of(became):
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(row_lists(least=1), constraint_lists, st.integers(2, 4))
 def test_constraints_on_original_rows(rows, constraints, k):
     items = frozenset().union(*rows)
@@ -114,7 +115,7 @@ def test_constraints_on_original_rows(rows, constraints, k):
     assert set(audit.threats["why"]) <= {"constraint"}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(row_lists(least=1), constraint_lists, st.integers(2, 4), st.data())
 def test_constraints_on_recoded_rows(rows, constraints, k, data):
     """Items become any labels, or nothing; an item may keep its text while others take it as a label."""

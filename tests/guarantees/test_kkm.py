@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from naive import rt as naive
 
 import pdanon
+from examples import examples
 from pdanon import KAnonymity, KKm, KLm, KmAnonymity
 
 QUASI = st.lists(st.tuples(st.sampled_from([1, 2, None]), st.sampled_from("xy")), min_size=9, max_size=9)
@@ -42,7 +43,7 @@ def listed(threats):
     return dict(zip(keys, zip(threats["support"], threats["why"], strict=True), strict=True))
 
 
-@settings(max_examples=90)
+@settings(max_examples=examples(90))
 @given(
     row_lists(items="abcd", longest=4, most=9),
     QUASI,
@@ -70,7 +71,7 @@ def test_the_same_as_counting_every_itemset(lists, quasi, k, m, missing):
         assert frame.txanon.audit(KmAnonymity(k, m)).holds
 
 
-@settings(max_examples=90)
+@settings(max_examples=examples(90))
 @given(
     row_lists(items="abst", longest=4, most=9),
     QUASI,
@@ -107,7 +108,7 @@ def test_one_in_more_rows_than_there_are_is_none(diversity):
         released.frame.txanon.audit(guarantee)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(items="abcdef", longest=5, most=9), QUASI, st.none() | st.integers(1, 3))
 def test_several_list_columns_are_one_transaction(lists, quasi, m):
     rows, frame = frame_with(lists, quasi)

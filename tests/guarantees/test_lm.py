@@ -15,6 +15,7 @@ from naive import itemsets as naive
 from naive.cuts import hierarchy_of, subtrees, trees
 
 import pdanon
+from examples import examples
 from pdanon import InfeasibleError, KmAnonymity, LmDiversity, ParameterError
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.guarantees.verdict import Guarantee
@@ -34,7 +35,7 @@ def became_of(result):
 # --- the audit
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(
     rows=row_lists(least=1, longest=6, most=14),
     sensitive=st.sets(st.sampled_from("abcdef"), min_size=1),
@@ -151,7 +152,7 @@ def largest_l(rows):
     )
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(tasks(most=24))
 def test_released_rows_have_the_guarantee(task):
     tree, rows, k, l, m = task  # noqa: E741
@@ -179,7 +180,7 @@ def test_released_rows_have_the_guarantee(task):
     assert sum(len(below[label]) for label in published) == len(set().union(*map(below.get, published)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tasks())
 def test_sensitive_items_without_others_change_nothing(task):
     (name, children), rows, k, l, m = task  # noqa: E741

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from trees import naive_rows, ragged, trees
 
 import pdanon
+from examples import examples
 from pdanon import Hierarchy
 from pdanon.guarantees import utility
 from pdanon.itemsets.codes import Itemsets
@@ -36,7 +37,7 @@ def lists_of(blocks):
 # --- made from a hierarchy
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tree=trees(), level=st.integers(0, 5))
 def test_blocks_of_a_level_are_the_leaves_below_its_nodes(tree, level):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))
@@ -130,7 +131,7 @@ def test_no_such_size(size):
 # --- reading
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.permutations([*"abcdefgh"]),
     st.lists(st.integers(0, 3), min_size=8, max_size=8),

@@ -25,11 +25,12 @@ from trees import (
     trees,
 )
 
+from examples import examples
 from pdanon.errors import FormatError, HierarchyError
 from pdanon.hierarchy import Hierarchy
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(trees())
 def test_arrays_equal_the_naive_definition(tree):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))
@@ -46,7 +47,7 @@ def test_arrays_equal_the_naive_definition(tree):
         assert below == list(range(v, v + size))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(trees())
 def test_labels_tell_nodes_apart(tree):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))
@@ -59,7 +60,7 @@ def test_labels_tell_nodes_apart(tree):
             assert re.fullmatch(re.escape(name) + r"( \(category\))+", label)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(trees(), st.sampled_from([";", ",", "\t"]))
 def test_csv_and_frame_round_trip(tmp_path_factory, tree, sep):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))
@@ -70,7 +71,7 @@ def test_csv_and_frame_round_trip(tmp_path_factory, tree, sep):
     assert [list(row.dropna()) for _, row in hierarchy.to_frame().iterrows()] == naive_rows(tree)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(trees(), st.lists(texts, max_size=6))
 def test_cover_finds_leaves_or_attaches_them(tree, more):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)), missing="root")
@@ -169,7 +170,7 @@ class Tags(HTMLParser):
         self.lines.append(("  " * (self.open.count("details") - self.open.count("summary")), data))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(trees())
 def test_pictures_are_small_and_agree(tree):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))

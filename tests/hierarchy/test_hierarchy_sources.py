@@ -11,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from trees import DATA, assert_same, naive_dict, naive_nodes, naive_rows, needs_data, nodes_of, ragged, trees
 
+from examples import examples
 from pdanon.errors import FormatError, HierarchyError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy
 
@@ -20,14 +21,14 @@ def write(path, text):
     return path
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(trees(mixed=False))
 def test_dict_describes_the_same_tree(tree):
     hierarchy = Hierarchy.from_dict(naive_dict(tree))
     assert nodes_of(hierarchy) == naive_nodes(tree)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(trees(), st.integers(0, 99))
 def test_edges_in_any_order(tree, seed):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))

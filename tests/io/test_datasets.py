@@ -13,6 +13,7 @@ from conftest import SECRET
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import make_baskets
@@ -45,7 +46,7 @@ def test_frame_has_a_list_column_and_an_ordinary_one():
     assert frame["store"].nunique() == 5
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     rows=st.integers(0, 40),
     n_items=st.integers(1, 30),

@@ -14,6 +14,7 @@ from conftest import SECRET
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError
 from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.files import replacing
@@ -325,7 +326,7 @@ def test_file_without_rows_has_no_rows(tmp_path):
 ITEM = st.text(st.characters(exclude_characters="|\r\0", exclude_categories=["Cs"]), min_size=1, max_size=4)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     rows=st.lists(st.lists(ITEM | st.sampled_from(["NA", "null", " ", '"', "a,b", "\n"]), max_size=3)),
     alone=st.booleans(),
@@ -345,7 +346,7 @@ MARKS = st.sampled_from(["a", "b", "|", ":", '"', "'", ",", ";", "\n", "\r", "\0
 SHORT = st.text(MARKS, min_size=1, max_size=3)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     rows=st.lists(st.lists(SHORT, max_size=3), max_size=4),
     notes=st.lists(SHORT, min_size=4, max_size=4),

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from pyarrow import fs
 
 import pdanon
+from examples import examples
 from pdanon import stream
 from pdanon.cli import main as cli
 from pdanon.errors import FormatError, ParameterError
@@ -86,7 +87,7 @@ def naive_names(root, patterns):
     return None if refused or not found else sorted(found)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(made, max_size=8),
     st.sampled_from([(), ("*",), ("*", "*.parquet"), ("[a-x]*", "*"), ("*.parquet",)]),

@@ -18,6 +18,7 @@ from conftest import SECRET
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
 from pdanon.itemsets import codes as module
 from pdanon.itemsets.codes import Itemsets, as_itemsets
@@ -171,7 +172,7 @@ def message_chain(error):
 # --- in and out again
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(arrow_columns())
 def test_arrow_lists_come_back_as_sorted_sets(lists):
     itemsets = Itemsets.from_arrow(lists)

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdanon
+from examples import examples
 from pdanon.algorithms import engines
 from pdanon.algorithms.items.lra import Parts
 from pdanon.evaluation.fingerprint import rows_fingerprint
@@ -88,7 +89,7 @@ SHARES = st.sampled_from([0, 0.25, 0.4, 0.5, 0.75, 1])
 COHERENCES = {"h": SHARES, "k": st.integers(2, 5), "p": st.integers(1, 4)}
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(rows=repeated_rows())
 def test_pairs_are_counted_by_both_columns(rows):
     found, _ = two_columns(rows)
@@ -100,7 +101,7 @@ def test_pairs_are_counted_by_both_columns(rows):
     assert found.private.weights.tolist() == found.itemsets.weights.tolist()
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(rows=repeated_rows(), criterion=st.sampled_from(["mm/il", "mm", "1/il"]), **COHERENCES)
 def test_coherence(rows, criterion, h, k, p):
     asked = {"h": h, "k": k, "p": p}
@@ -110,7 +111,7 @@ def test_coherence(rows, criterion, h, k, p):
     assert_audited_alike(pdanon.Coherence(**asked, private=private), collapsed, frame)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(rows=repeated_rows(), **COHERENCES)
 def test_coherence_of_two_columns(rows, h, k, p):
     asked = {"h": h, "k": k, "p": p, "private": "private"}
@@ -120,7 +121,7 @@ def test_coherence_of_two_columns(rows, h, k, p):
     assert_audited_alike(pdanon.Coherence(**asked), collapsed, frame, "items")
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(rows=repeated_rows(), k=st.integers(2, 5))
 def test_public_parts(rows, k):
     collapsed, frame, public = collapse(in_batches(rows)), frame_of(rows), occurring(rows, "abcd")
@@ -128,7 +129,7 @@ def test_public_parts(rows, k):
     assert_audited_alike(pdanon.PublicK(k, public), collapsed, frame)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(rows=repeated_rows(), k=st.integers(2, 5), m=st.sampled_from([1, 2, 3, None]), l=st.integers(2, 4))
 def test_sensitive_items(rows, k, m, l):  # noqa: E741  (its name in the literature)
     collapsed, frame, sensitive = collapse(in_batches(rows)), frame_of(rows), occurring(rows, PRIVATE)
@@ -140,7 +141,7 @@ def test_sensitive_items(rows, k, m, l):  # noqa: E741  (its name in the literat
     assert_audited_alike(pdanon.LmDiversity(l, m, sensitive), collapsed, frame)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(rows=repeated_rows(), k=st.integers(2, 4), m=st.sampled_from([1, 2, None]), parts=st.integers(1, 5))
 def test_parts_of_rows(rows, k, m, parts):
     collapsed, frame = collapse(in_batches(rows)), frame_of(rows)

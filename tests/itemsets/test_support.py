@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from indexes import N_ITEMS, csr, index_of, weighted_rows
 from naive import itemsets as naive
 
+from examples import examples
 from pdanon.errors import ParameterError
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
@@ -96,7 +97,7 @@ def test_distinct_rows_keep_their_joint_weight(sample):
     assert distinct.n_items == N_ITEMS
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(weighted_rows(), st.integers(1, 6), st.integers(1, 5))
 def test_rare_itemsets(sample, k, m):
     rows, weights, written_out = sample
@@ -105,7 +106,7 @@ def test_rare_itemsets(sample, k, m):
     assert listed(index.rare(k, m, minimal=False)) == table(naive.rare_itemsets(written_out, k, m))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(weighted_rows(), st.integers(1, 6))
 def test_rare_rows(sample, k):
     rows, weights, written_out = sample
@@ -116,7 +117,7 @@ def test_rare_rows(sample, k):
     assert {frozenset(row) for row in found.sets()} == holding_one
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(weighted_rows(), st.integers(1, 6), st.none() | st.integers(1, 5))
 def test_exposure_is_the_size_of_the_smallest_rare_itemset_of_a_row(sample, k, m):
     rows, weights, written_out = sample

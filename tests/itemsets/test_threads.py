@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import pdanon
-from pdanon.itemsets import deadline, threads
+from pdanon.itemsets import Itemsets, SupportIndex, deadline, threads
 
 
 @pytest.fixture(autouse=True)
@@ -122,3 +122,42 @@ def test_the_variable_is_refused_where_a_release_is_asked_for():
     environment = os.environ | {"PDANON_THREADS": "none"}
     ended = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
     assert "ParameterError: PDANON_THREADS must be" in ended.stderr
+
+
+@pytest.fixture(scope="module")
+def baskets():
+    return pdanon.datasets.make_baskets(150_000, 300, random_state=0)[["items"]]
+
+
+def counts(frame):
+    """What threads share, in numbers."""
+    itemsets = Itemsets.from_series(frame["items"])
+    index = SupportIndex.of(itemsets)
+    rare = index.rare(40, 3)
+    found = index.supports(rare.codes, rare.offsets)
+    assert (found == rare.supports).all()
+    tables = [index.pairs_where(lambda supports: supports > 0), (rare.codes, rare.offsets, rare.supports)]
+    return [
+        *(itemsets.codes, itemsets.offsets, *tables[0], *tables[1]),
+        *(index.holding(rare), index.exposure(40, 3), index.exposure(40, 4)),
+    ]
+
+
+def test_every_number_is_the_same_for_any_number_of_threads(baskets):
+    pdanon.set_threads(1)
+    alone = counts(baskets)
+    for n in (2, 3, 8):
+        pdanon.set_threads(n)
+        for expected, found in zip(alone, counts(baskets), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_a_release_is_the_same_for_any_number_of_threads(baskets):
+    released = []
+    for n in (1, 2, 8):
+        pdanon.set_threads(n)
+        result = baskets.txanon.pcta(k=25, m=3)
+        released.append((result.frame, result.mapping, result.loss))
+    for other in released[1:]:
+        for expected, found in zip(released[0], other, strict=True):
+            assert found.equals(expected)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.recoding.loss import information_loss
@@ -37,7 +38,7 @@ def edges(tree):
     return [edge for child in children or () for edge in [(child[0], name), *edges(child)]]
 
 
-@settings(max_examples=90)
+@settings(max_examples=examples(90))
 @given(row_lists(), st.lists(st.integers(-1, 2), min_size=6, max_size=6))
 def test_loss_of_clusters(rows, clusters):
     itemsets = itemsets_of(rows)
@@ -52,7 +53,7 @@ def test_loss_of_clusters(rows, clusters):
     assert loss["suppressed"] == pytest.approx(float(naive.ncp(rows, gone)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(row_lists(), st.sampled_from(naive.cuts(TREE)), st.frozensets(st.sampled_from("abcdef")))
 def test_loss_of_cuts(rows, cut, suppressed):
     itemsets = itemsets_of(rows)
@@ -74,7 +75,7 @@ def test_loss_of_cuts(rows, cut, suppressed):
         assert naive.ncp(rows, kept_lm) == naive.cut_lm(rows, cut)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=2), st.sampled_from([1, 2, None]))
 def test_results_report_the_loss_of_their_mapping(rows, m):
     rows = [*rows, frozenset("a"), frozenset("a")]

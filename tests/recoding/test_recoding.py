@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints, apply_mapping
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
@@ -64,7 +65,7 @@ def became_of(mapping):
 # --- labels
 
 
-@settings(max_examples=90)
+@settings(max_examples=examples(90))
 @given(partitions())
 @example((["(a,b)", "a", "b"], [0, 1, 1]))
 @example((["((a,b))", "(a,b)", "a", "b"], [0, 0, 1, 1]))
@@ -89,7 +90,7 @@ def test_labels_of_clusters_mean_one_thing_each(partition):
         assert label not in items or own == [label]
 
 
-@settings(max_examples=90)
+@settings(max_examples=examples(90))
 @given(partitions(), partitions())
 def test_equal_labels_of_two_partitions_stand_for_the_same_items(one, other):
     """So the label alone, without the mapping, says what it stands for, given the items of the data."""
@@ -159,7 +160,7 @@ def test_node_named_like_a_leaf_is_published_under_another_name():
 # --- applied to rows
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(row_lists(least=1), st.lists(st.integers(-1, 2), min_size=6, max_size=6))
 def test_recoded_rows_and_mapping_table(rows, clusters):
     items = sorted(frozenset().union(*rows))
@@ -176,7 +177,7 @@ def test_recoded_rows_and_mapping_table(rows, clusters):
 # --- a mapping used again
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=4), row_lists(), st.sampled_from([1, 2, None]))
 def test_mapping_applied_to_its_own_and_to_new_rows(rows, new, m):
     assume(sum(map(bool, rows)) >= 2)
@@ -292,7 +293,7 @@ def test_unseen_items_are_counted_not_shown():
 # --- recodings that differ from group to group
 
 
-@settings(max_examples=90)
+@settings(max_examples=examples(90))
 @given(row_lists(items="abcd", least=1), st.data())
 def test_sets_of_groups(rows, data):
     """Each group has clusters of its own; the same set is the same label in all of them."""

@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from pdanon.algorithms.items import (
-    apriori,
-    clump,
-    coat,
-    coherence,
-    direct,
-    hghs,
-    lra,
-    mhghs,
-    optimal,
-    partition,
-    pcta,
-    suppress_public,
-    suppress_to_k,
-    upcta,
-    vpa,
-)
+from importlib import import_module
+from pkgutil import iter_modules
+
 from pdanon.algorithms.registry import register
 
 __all__: list[str] = []
 
-# In the order in which they are listed.
-_FILES = (
-    *(apriori, direct, lra, vpa, optimal, hghs, mhghs),
-    *(pcta, coat, upcta),
-    *(coherence, suppress_public, suppress_to_k),
-    *(partition, clump),
-)
-register(*(each.RECORD for each in _FILES))
+# A file is found by where it is. Those that begin with _ are what several have in common.
+_NAMES = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
+_FILES = [import_module(f"{__name__}.{name}") for name in _NAMES]
+register(*(file.RECORD for file in _FILES if hasattr(file, "RECORD")))

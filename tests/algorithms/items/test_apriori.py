@@ -9,6 +9,8 @@ from naive import cuts as naive_cuts
 from naive import itemsets as naive
 from naive.cuts import SMALL_TREE, hierarchy_of, problems
 
+from examples import examples
+
 
 def became_of(result):
     return dict(zip(result.mapping["item"], result.mapping["generalized"], strict=True))
@@ -19,7 +21,7 @@ def apriori_of(rows, tree, **asked):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(problem=problems(longest=3))
 def test_cut_is_that_of_the_naive_run(m, problem):
     tree, rows, k = problem

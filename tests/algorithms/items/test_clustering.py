@@ -17,6 +17,7 @@ from naive import coat as naive_coat
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon.algorithms.items import _clustering
 from pdanon.algorithms.states.clusters import Clusters
 
@@ -106,21 +107,21 @@ def known(weights, rows):
 
 @both
 @pytest.mark.parametrize("m", [1, 2, 3, None])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(task=tasks())
 def test_clusters_are_those_of_the_naive_run(algorithm, m, task):
     assert_same(algorithm, *task, m=m)
 
 
 @both
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(tasks("abcdefgh", longest=7, most=14), st.sampled_from([3, 4, 5, None]))
 def test_clusters_of_longer_rows_are_those_of_the_naive_run(algorithm, task, m):
     assert_same(algorithm, *task, m=m)
 
 
 @both
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(tasks(), constraint_lists, weights)
 def test_clusters_under_constraints_are_those_of_the_naive_run(algorithm, task, constraints, weights):
     rows = task[0]
@@ -130,7 +131,7 @@ def test_clusters_under_constraints_are_those_of_the_naive_run(algorithm, task, 
 
 
 @both
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(tasks(), weights)
 def test_weighted_clusters_are_those_of_the_naive_run(algorithm, task, weights):
     assert_same(algorithm, *task, known(weights, task[0]), m=3)
@@ -155,7 +156,7 @@ def test_clusters_of_many_items_are_those_of_the_naive_run(algorithm, seed):
 
 @both
 @pytest.mark.parametrize("batch", [1, 3])
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(tasks(), st.sampled_from([2, None]))
 def test_the_batches_of_steps_do_not_matter(algorithm, batch, task, m):
     with pytest.MonkeyPatch.context() as patch:
@@ -164,7 +165,7 @@ def test_the_batches_of_steps_do_not_matter(algorithm, batch, task, m):
 
 
 @both
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(tasks(), st.randoms(), st.sampled_from([2, 3, None]))
 def test_the_order_of_rows_and_blocks_does_not_matter(algorithm, task, draw, m):
     rows, blocks, _, k = task
@@ -182,7 +183,7 @@ def test_the_order_of_rows_and_blocks_does_not_matter(algorithm, task, draw, m):
 # --- one block and nothing to suppress is PCTA
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(row_lists(least=2), st.integers(2, 4), st.sampled_from([1, 2, 3, None]), weights)
 def test_upcta_without_utility_constraints_is_pcta(rows, k, m, weights):
     assume(sum(map(bool, rows)) >= k)
@@ -370,7 +371,7 @@ def test_constraint_in_no_row_comes_alive_by_a_suppression_made_for_another(algo
 
 
 @both
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tasks(longest=6, most=14), st.sampled_from([1, 2, 3, 4, None]))
 @example(([frozenset("abc"), frozenset("ab"), frozenset("c")], ["a", "b", "c"], 3, 2), None)
 def test_released_rows_have_the_guarantee(algorithm, task, m):

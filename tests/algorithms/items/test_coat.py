@@ -13,6 +13,7 @@ from naive import itemsets as naive
 from test_clustering import became_of, outcome
 
 import pdanon
+from examples import examples
 
 # A table with all the facts that the PCTA paper states of its Fig. 1.
 FIG_1 = [frozenset(row) for row in ("abcef", "abe", "abd", "acg", "bcg", "e")]
@@ -116,7 +117,7 @@ def test_constraint_in_no_row_does_not_protect_its_subsets():
     assert holds_with_subsets(rows_of(result.frame), [frozenset("ab")], 2, became_of(result))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     row_lists(least=2),
     st.lists(st.frozensets(st.sampled_from("abcdef"), min_size=1), min_size=1, max_size=4),

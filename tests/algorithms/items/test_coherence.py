@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from naive import coherence as naive
 
 import pdanon
+from examples import examples
 from pdanon import Coherence, KmAnonymity
 from pdanon.algorithms.states.moles import Moles
 from pdanon.algorithms.weights import item_losses
@@ -123,7 +124,7 @@ SHARES = st.fractions(0, 1, max_denominator=6)
 COHERENCES = {"h": SHARES, "k": st.integers(2, 4), "p": st.integers(1, 4)}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(rows=row_lists("abcdeXYZ", longest=7, most=14), **COHERENCES)
 def test_audit_is_the_definition(rows, h, k, p):
     private = occurring(rows, "XYZ")
@@ -138,7 +139,7 @@ def test_audit_is_the_definition(rows, h, k, p):
         assert why == ("support" if support < k else "breach")
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(rows=row_lists("abcdeXYZ", longest=7, most=14, least=4), **COHERENCES)
 def test_moles_are_those_of_the_definition(rows, h, k, p):
     private = occurring(rows, "XYZ")
@@ -162,7 +163,7 @@ def test_many_moles_are_those_of_the_definition(h, k, p, least):
     assert len(threats) > 400
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     rows=row_lists("abcdeXYZ", longest=7, most=14, least=4),
     criterion=st.sampled_from(["mm/il", "mm", "1/il"]),
@@ -194,7 +195,7 @@ def test_elimination_is_greedy_and_ends_coherent(rows, criterion, losses, h, k, 
     assert result.loss["S/N"] == pytest.approx(lost / max(1, sum(map(len, rows))))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(rows=row_lists(most=12, least=2), k=st.integers(2, 4), p=st.integers(1, 4))
 def test_without_private_items_it_is_km_anonymity(rows, k, p):
     frame = frame_of(rows)
@@ -206,7 +207,7 @@ def test_without_private_items_it_is_km_anonymity(rows, k, p):
         assert threats_of(audit) == {frozenset(): (len(rows), "support")}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     rows=row_lists("abcdeX", longest=6, most=14), k=st.integers(2, 3), draw=st.sets(st.sampled_from("abcde"))
 )
@@ -229,7 +230,7 @@ def test_items_that_all_rows_hold_make_no_classes():
     assert suppressed_by(result) == set()
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(rows=row_lists("abX", most=10), k=st.integers(2, 4))
 def test_audit_of_public_parts(rows, k):
     parts = [row - {"X"} for row in rows]
@@ -274,7 +275,7 @@ def two_columns(rows, private):
     return frame.rename(columns={"items": "bought"})
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     rows=row_lists("abcdeXYZ", longest=7, most=14, least=4),
     name=st.sampled_from(["coherence", "suppress_public"]),

@@ -17,6 +17,7 @@ from naive import itemsets as naive
 from naive.cuts import SECOND, hierarchy_of, trees
 
 import pdanon
+from examples import examples
 from pdanon import TransactionalK
 
 FOOD = (
@@ -155,7 +156,7 @@ def test_an_example_that_only_a_local_recoding_of_whole_rows_needs():
 # --- naive runs
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(problems())
 def test_partition_is_the_recursion(problem):
     tree, rows, k = problem
@@ -176,7 +177,7 @@ def test_partition_is_the_recursion(problem):
         {"r": 3, "score": "total", "lookahead": 1},
     ],
 )
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(problem=problems())
 def test_clump_is_the_naive_run(asked, problem):
     tree, rows, k = problem

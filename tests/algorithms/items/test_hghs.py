@@ -13,6 +13,7 @@ from naive import hghs as naive_hghs
 from naive import itemsets as naive
 from naive.cuts import hierarchy_of, trees
 
+from examples import examples
 from pdanon.algorithms.items.mhghs import rounds
 from pdanon.algorithms.progress import quietly
 from pdanon.algorithms.states.descent import Descent
@@ -205,7 +206,7 @@ def test_rounds_of_the_example(example):
 # --- the results of a naive run
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(tasks(), st.sampled_from([1, 2, 3, 4, None]))
 def test_every_step_is_that_of_the_naive_run(task, m):
     tree, rows, k = task
@@ -216,7 +217,7 @@ def test_every_step_is_that_of_the_naive_run(task, m):
     assert given.learnt(descent) <= expected.threats
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tasks(longest=8, most=16, least=6), st.sampled_from([2, 3, 4, 5, None]))
 def test_every_step_for_longer_rows_is_that_of_the_naive_run(task, m):
     tree, rows, k = task
@@ -227,7 +228,7 @@ def test_every_step_for_longer_rows_is_that_of_the_naive_run(task, m):
     )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(tasks(), st.sampled_from([1, 2, 3, None]), st.data())
 def test_any_cut_is_suppressed_as_in_the_naive_run(task, m, data):
     """One search for many cuts: what was learnt at one must not harm another."""
@@ -240,7 +241,7 @@ def test_any_cut_is_suppressed_as_in_the_naive_run(task, m, data):
         assert given.step(descent.scenario(given.mask(cut))) == (cut, *expected.evaluated(cut))
 
 
-@settings(max_examples=70)
+@settings(max_examples=examples(70))
 @given(tasks(), st.sampled_from([1, 2, 3, 4, None]))
 def test_rounds_are_those_of_the_naive_run(task, m):
     """Rounds that the library leaves out would have changed nothing."""
@@ -254,7 +255,7 @@ def test_rounds_are_those_of_the_naive_run(task, m):
 
 
 @pytest.mark.parametrize("name", ["hghs", "mhghs"])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(task=tasks(), m=st.sampled_from([1, 2, 3, 4, None]))
 def test_releases_are_those_of_the_naive_run(name, task, m):
     tree, rows, k = task

@@ -15,13 +15,14 @@ from naive import itemsets as naive
 from naive.cuts import FIRST, SMALL_TREE, WORKED, hierarchy_of, problems
 
 import pdanon
+from examples import examples
 from pdanon.algorithms.items.lra import _gray_ranks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(problem=problems(), parts=st.integers(1, 5))
 def test_blocks_and_rows_are_those_of_the_naive_run(m, problem, parts):
     tree, rows, k = problem
@@ -32,7 +33,7 @@ def test_blocks_and_rows_are_those_of_the_naive_run(m, problem, parts):
     assert not naive.km_threats(published, k, m)
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(row_lists(longest=6, most=12))
 @example([frozenset("ab"), frozenset("a"), frozenset(), frozenset("ab"), frozenset("abc"), frozenset("b")])
 def test_order_is_that_of_the_gray_code(rows):
@@ -61,7 +62,7 @@ def test_one_block_is_apriori(rows, m, became, ncp):
     pd.testing.assert_series_equal(result.loss.drop("GGD"), whole.loss)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(problems(longest=8), st.integers(1, 4))
 def test_mapping_and_loss_are_those_of_the_rows(problem, parts):
     tree, rows, k = problem

@@ -27,6 +27,7 @@ from naive.cuts import (
 from scipy.optimize import OptimizeResult
 
 import pdanon
+from examples import examples
 from pdanon.algorithms.items.optimal import _Search
 from pdanon.itemsets.deadline import TimeLimitError
 from pdanon.itemsets.versions import arrow_values
@@ -35,7 +36,7 @@ from pdanon.itemsets.versions import arrow_values
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
-@settings(max_examples=75)
+@settings(max_examples=examples(75))
 @given(problem=problems())
 def test_no_safe_cut_loses_less(m, problem):
     tree, rows, k = problem
@@ -45,7 +46,7 @@ def test_no_safe_cut_loses_less(m, problem):
     assert not naive.km_threats(rows_of(result.frame), k, m)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(problems(longest=8, most=16, least=6), st.sampled_from([2, 3, 4, 5, None]))
 def test_no_safe_cut_of_longer_rows_loses_less(problem, m):
     tree, rows, k = problem
@@ -112,7 +113,7 @@ def test_optimum_of_the_program_with_a_variable_a_node(data, k):
 # --- without enough time, and with a solver that fails
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(problems(), st.sampled_from([1, 2, 3, None]))
 def test_without_time_the_cut_is_that_of_apriori(problem, m):
     tree, rows, k = problem
@@ -144,7 +145,7 @@ true_milp = scipy.optimize.milp
 
 @pytest.mark.parametrize("solver", [interrupted, halfway, wrong])
 @pytest.mark.parametrize("m", [2, 3, None])
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(problem=problems(least=4))
 def test_what_is_released_is_safe_and_its_gap_true_whatever_the_solver_says(solver, m, problem):
     tree, rows, k = problem
@@ -188,7 +189,7 @@ def suppressing(rows, tree, k, m, **options):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(problem=problems())
 def test_no_safe_choice_of_what_to_publish_loses_less(m, problem):
     tree, rows, k = problem
@@ -198,7 +199,7 @@ def test_no_safe_choice_of_what_to_publish_loses_less(m, problem):
     assert not naive.km_threats(rows_of(result.frame), k, m)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(problems(longest=7, most=16, least=6), st.sampled_from([2, 3, 4, None]))
 def test_no_safe_choice_for_longer_rows_loses_less(problem, m):
     tree, rows, k = problem
@@ -221,7 +222,7 @@ def test_suppression_is_chosen_where_it_loses_less():
     assert result.mapping["generalized"].isna().tolist() == [False, False, False, True]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(problems(), st.sampled_from([1, 2, 3, None]), st.integers(0, 12))
 def test_whenever_the_time_is_over_what_was_found_is_released_and_its_gap_true(problem, m, looks):
     """The clock is looked at so many times before the limit is reached; 0: no more is done than must be."""
@@ -235,7 +236,7 @@ def test_whenever_the_time_is_over_what_was_found_is_released_and_its_gap_true(p
     assert lm * (1 - gap) <= least * (1 + 1e-12) <= lm * (1 + 1e-9)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(problems(), st.sampled_from([1, 2, 3, None]))
 def test_without_time_to_suppress_best_the_greedy_choice_is_released(problem, m):
     tree, rows, k = problem
@@ -252,7 +253,7 @@ def test_without_time_to_suppress_best_the_greedy_choice_is_released(problem, m)
 
 
 @pytest.mark.parametrize("solver", [interrupted, halfway])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(problem=problems(least=6, most=14, longest=6), m=st.sampled_from([2, 3, None]))
 def test_with_suppression_what_is_released_is_safe_whatever_the_solver_says(solver, problem, m):
     tree, rows, k = problem

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon.algorithms.states.clusters import Clusters
 
 STEPS = 65535  # weights are compared as this many steps from 0 to 1
@@ -56,14 +57,14 @@ def in_steps(weights, rows):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3, None])
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(sample=feasible_rows())
 def test_clusters_are_those_of_the_naive_run(m, sample):
     rows, k = sample
     assert pcta_of(rows, k=k, m=m) == naive.pcta(rows, k, m)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(feasible_rows(items="abcdefgh", longest=7, most=14), st.sampled_from([3, 4, 5, None]))
 def test_clusters_of_longer_rows_are_those_of_the_naive_run(sample, m):
     rows, k = sample
@@ -81,7 +82,7 @@ def test_clusters_of_many_items_are_those_of_the_naive_run(seed):
         assert pcta_of(rows, k=k, m=m) == naive.pcta(rows, k, m)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(feasible_rows(), weights, st.sampled_from([1, 2, 3, None]))
 def test_weighted_clusters_are_those_of_the_naive_run(sample, weights, m):
     rows, k = sample
@@ -91,7 +92,7 @@ def test_weighted_clusters_are_those_of_the_naive_run(sample, weights, m):
     assert pcta_of(rows, k=k, m=m, weights=pd.Series(weights, dtype="float64")) == expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(feasible_rows(), st.lists(st.frozensets(st.sampled_from("abcdef"), min_size=1), min_size=1), weights)
 def test_clusters_under_constraints_are_those_of_the_naive_run(sample, constraints, weights):
     rows, k = sample
@@ -106,7 +107,7 @@ def test_clusters_under_constraints_are_those_of_the_naive_run(sample, constrain
     assert naive.constraints_hold(rows_of(result.frame), constraints, k, became)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(feasible_rows(), st.randoms(), st.sampled_from([2, 3, None]))
 def test_the_order_of_rows_does_not_matter(sample, draw, m):
     rows, k = sample
@@ -245,7 +246,7 @@ def test_item_that_no_other_is_with_is_protected_too():
 # --- the guarantee, whatever the rows
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(feasible_rows(items="abcdefghij", longest=6, most=20), st.none() | st.integers(1, 5))
 @example(([frozenset("ab"), frozenset()], 2), 2)
 def test_released_rows_have_the_guarantee(sample, m):

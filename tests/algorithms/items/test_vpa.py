@@ -12,6 +12,7 @@ from naive import itemsets as naive
 from naive.cuts import FIRST, SMALL_TREE, WORKED, hierarchy_of, lattice_search, problems, vpa
 
 import pdanon
+from examples import examples
 
 
 def became_of(result):
@@ -19,7 +20,7 @@ def became_of(result):
 
 
 @pytest.mark.parametrize("m", [1, 2, 3])
-@settings(max_examples=75)
+@settings(max_examples=examples(75))
 @given(problem=problems(), parts=st.integers(1, 9))
 def test_cuts_are_those_of_the_naive_run(m, problem, parts):
     tree, rows, k = problem
@@ -29,7 +30,7 @@ def test_cuts_are_those_of_the_naive_run(m, problem, parts):
     assert became == {item: expected[item] for item in became}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(problems(longest=8), st.sampled_from([2, 3, 4, None]), st.integers(1, 9))
 def test_safe_and_not_below_the_optimum(problem, m, parts):
     tree, rows, k = problem

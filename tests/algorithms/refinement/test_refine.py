@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from naive import itemsets as naive
 
 import pdanon
+from examples import examples
 from pdanon import ParameterError
 
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
@@ -111,7 +112,7 @@ def blocks_of(result):
     return [list(group) for _, group in table.groupby("block")["item"]]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(results(), st.sampled_from(["ncp", "lm"]))
 def test_refined_is_safe_and_never_worse(sample, loss):
     rows, result = sample
@@ -135,7 +136,7 @@ def test_refined_is_safe_and_never_worse(sample, loss):
     assert loss == "lm" or refined.loss["NCP"] == pytest.approx(curve.iloc[-1])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(results((1, 2)), st.sampled_from([0, 1]))
 def test_no_single_move_is_left(sample, base):
     rows, result = sample
@@ -145,7 +146,7 @@ def test_no_single_move_is_left(sample, base):
         assert cost(rows, other, base) >= cost(rows, became, base) or not is_safe(rows, other, k, m)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(results((1, 2, 3)), st.sampled_from([0, 1]))
 def test_no_exchange_of_two_items_is_left(sample, base):
     rows, result = sample
@@ -179,7 +180,7 @@ def priced(rows, became, loss):
 LOSSES = ["ncp", "lm", "ul", {}, {"a": 0, "b": 0.2, "d": 0.6}]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(results(), st.sampled_from(LOSSES))
 def test_any_loss_falls_and_no_single_move_is_left(sample, loss):
     rows, result = sample
@@ -204,7 +205,7 @@ def test_any_loss_falls_and_no_single_move_is_left(sample, loss):
             )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(results((1, 2, 3)), st.sampled_from(["ncp", "lm"]))
 def test_no_cluster_of_two_or_three_can_be_parted(sample, loss):
     """Parting so few is a single move."""
@@ -244,7 +245,7 @@ def keeps(rows, became, constraints, k):
     return True
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(constrained(), st.sampled_from(["ncp", "ul"]))
 def test_constraints_are_kept_and_no_single_move_is_left(sample, loss):
     rows, constraints, result = sample
@@ -275,7 +276,7 @@ def test_constraints_are_counted_in_more_rows_than_a_word_has_bits(seed):
         assert cost(rows, other) >= cost(rows, became) or not keeps(rows, other, constraints, 25)
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(constrained(), st.integers(0, 3))
 def test_restarts_keep_constraints(sample, seed):
     rows, constraints, result = sample
@@ -307,7 +308,7 @@ def test_a_set_is_parted_where_no_item_can_leave_alone():
     assert sorted(map(len, {*became_of(refined).values()})) == [1, 2, 2]
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(results((2, 3)), st.integers(0, 3))
 def test_restarts_are_safe_and_no_worse(sample, seed):
     rows, result = sample

@@ -14,6 +14,7 @@ from naive.cuts import FIRST, SMALL_TREE, best_choice, hierarchy_of, lattice_sea
 from naive.refine import Released
 
 import pdanon
+from examples import examples
 from pdanon import ParameterError
 
 RUNS = {
@@ -62,7 +63,7 @@ def check(sample, loss):
     return before, after
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(results(GLOBAL), st.sampled_from(["ncp", "lm"]))
 def test_cuts_are_safe_and_no_single_node_can_be_replaced(sample, loss):
     before, after = check(sample, loss)
@@ -70,13 +71,13 @@ def test_cuts_are_safe_and_no_single_node_can_be_replaced(sample, loss):
         assert None not in after.became.values()
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(results(["lra"]), st.sampled_from(["ncp", "lm"]))
 def test_blocks_are_safe_together(sample, loss):
     check(sample, loss)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(results(["optimal"]))
 def test_the_least_loss_does_not_fall(sample):
     _, rows, result = sample
@@ -85,7 +86,7 @@ def test_the_least_loss_does_not_fall(sample):
     assert refined.loss["NCP"] == pytest.approx(result.loss["NCP"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(results(["apriori", "hghs"]), st.booleans(), st.sampled_from(["ncp", "lm"]))
 def test_a_bound_stays_and_the_gap_is_that_of_the_refined_release(sample, known, loss):
     """As if `optimal` had been stopped at the result of another algorithm, with or without the best bound."""
@@ -107,7 +108,7 @@ def test_a_bound_stays_and_the_gap_is_that_of_the_refined_release(sample, known,
     assert (again.loss["gap"] == 0) == (after == pytest.approx(bound))
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(results(["apriori", "hghs", "lra"], (2, 3)), st.integers(0, 3))
 def test_restarts_are_safe_and_no_worse(sample, seed):
     tree, rows, result = sample

@@ -20,6 +20,7 @@ from naive.groups import lcg
 from naive.refine import Released, ReleasedSets
 
 import pdanon
+from examples import examples
 from pdanon import ParameterError, Transaction
 
 RUNS = {
@@ -82,7 +83,7 @@ def apart(*released):
     return Released(*released, apart=True)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(results(["apriori", "direct", "vpa", "hghs", "mhghs", "optimal"]), st.sampled_from(["ncp", "lm"]))
 def test_cuts_of_classes(sample, loss):
     after = check(sample, loss, apart)
@@ -91,7 +92,7 @@ def test_cuts_of_classes(sample, loss):
         assert after.cost(other) >= least or not after.is_safe(other)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(results(["pcta", "upcta"]), st.sampled_from(["ncp", "lm"]))
 def test_sets_of_classes(sample, loss):
     after = check(sample, loss, ReleasedSets)
@@ -186,7 +187,7 @@ def bags_of(frame):
     return [Counter(row or ()) for row in pa.array(frame["items"]).to_pylist()]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(grouped().filter(bool), st.sampled_from(["ncp", "lm"]))
 def test_groups(sample, loss):
     tree, rows, result = sample

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from naive import relational as naive
 
 import pdanon
+from examples import examples
 from pdanon.algorithms.relational.attributes import common_unit, shares
 from pdanon.algorithms.relational.digests import Digests
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
@@ -57,7 +58,7 @@ def released(frame):
 
 
 @pytest.mark.parametrize("name", FORMATIONS)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(table=tables(), k=st.integers(2, 4), seed=st.integers(0, 3))
 def test_the_same_as_a_literal_version(name, table, k, seed):
     kinds, rows = table
@@ -73,7 +74,7 @@ def test_the_same_as_a_literal_version(name, table, k, seed):
     assert naive.smallest(expected) >= k
 
 
-@settings(max_examples=75)
+@settings(max_examples=examples(75))
 @given(tables(least=1), st.data())
 def test_penalties(table, data):
     kinds, rows = table

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdanon
+from examples import examples
 
 WHOLE = st.sampled_from([0, 1, 7, 2**53, 2**53 + 1, 2**53 + 3, 2**62 + 1, 2**63 - 1])
 DECIMALS = st.decimals(-(10**6), 10**6, places=2) | st.sampled_from(
@@ -76,7 +77,7 @@ def exact(value):
 
 
 @pytest.mark.parametrize("kind", COLUMNS)
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(data=st.data(), algorithm=st.sampled_from(ALGORITHMS), few=st.booleans())
 def test_every_value_is_within_its_published_interval(kind, data, algorithm, few):
     values, column = COLUMNS[kind]

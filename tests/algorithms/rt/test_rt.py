@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from naive import rt as naive
 
 import pdanon
+from examples import examples
 from pdanon import KKm, KLm
 
 WORLD = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
@@ -173,7 +174,7 @@ def assert_classes(result):
 
 
 @algorithms
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(datasets(), st.integers(2, 3), st.none() | st.integers(1, 3), st.sampled_from(["pcta", "apriori"]))
 def test_any_rows(name, rows, k, m, transaction):
     frame = frame_with(rows)
@@ -247,7 +248,7 @@ def test_no_rows(name):
 
 
 @algorithms
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(datasets(least=4, items="uvwxst"), st.integers(2, 3), st.none() | st.integers(1, 2))
 def test_sensitive_items(name, rows, diversity, m):
     frame = frame_with(rows)

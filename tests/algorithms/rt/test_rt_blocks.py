@@ -39,6 +39,7 @@ from test_rt import (
 )
 
 import pdanon
+from examples import examples
 from pdanon import InfeasibleError, KKm, KLm, ParameterError, Transaction
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.quasi import QuasiTable
@@ -79,7 +80,7 @@ def evenly(table, rows, parts):
     return evenly(table, ordered[:place], half) + evenly(table, ordered[place:], parts - half)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(datasets(least=1, most=40), st.integers(1, 12))
 def test_blocks_are_few_and_alike_in_size(rows, most):
     table = QuasiTable.of(frame_with(rows), QUASI, {"region": WORLD})
@@ -103,7 +104,7 @@ def test_no_rows_are_one_block():
 # --- for any rows
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(
     datasets(least=4, most=16),
     st.integers(2, 3),
@@ -131,14 +132,14 @@ def test_any_rows_keep_guarantee_and_bound(rows, k, m, more, merge, share):
 
 
 @pytest.mark.parametrize("cluster", ["full_subtree", "incognito", "top_down"])  # which look at all values
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(datasets(least=8, most=16))
 def test_blocks_lack_values_that_others_have(cluster, rows):
     frame = frame_with(rows)
     assert_contract(frame, run(frame, cluster=cluster, block_rows=4), 2, 2)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(datasets(least=8, most=18), merges, st.integers(0, 100))
 def test_blocks_are_anonymized_each_apart(rows, merge, percent):
     """By the loops of the paper: a block may lose what its first clusters do, and its share of the rest."""

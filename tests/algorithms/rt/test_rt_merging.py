@@ -14,6 +14,7 @@ from naive import rt as naive
 from naive.relational import Table
 
 import pdanon
+from examples import examples
 from pdanon.algorithms.relational.quasi import QuasiTable
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
@@ -174,7 +175,7 @@ def test_of_clusters_that_lose_the_same_the_first_is_merged():
     assert state.seed == 0
 
 
-@settings(max_examples=75)
+@settings(max_examples=examples(75))
 @given(clustered(), merges, st.integers(0, 100))
 def test_rum_bound_merges_as_the_paper_says(given_rows, merge, percent):
     rows, clusters = given_rows
@@ -201,7 +202,7 @@ def transactions(frame, k, m, tum):
     return Dataset.of(frame, None, **asked, transaction=pdanon.Transaction(tum=tum)).transactions
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(clustered(most=8, longest=3), merges, st.integers(0, 100), st.none() | st.integers(1, 2))
 def test_merges_by_what_generalizing_loses(given_rows, merge, percent, m):
     rows, clusters = given_rows
@@ -217,7 +218,7 @@ def test_merges_by_what_generalizing_loses(given_rows, merge, percent, m):
     assert as_lists(state) == naive.rum_bound(table, clusters, most, merge, pcta.far)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(clustered(longest=3), st.none() | st.integers(1, 2), st.integers(2, 4))
 def test_losses_of_transactions(given_rows, m, k):
     rows, clusters = given_rows
@@ -231,7 +232,7 @@ def test_losses_of_transactions(given_rows, m, k):
         assert by_rows.loss(*part) == pytest.approx(float(pcta.utility_loss(cluster)))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(clustered(most=9, longest=3), merges, st.integers(0, 100), st.sampled_from(["btd", "tum"]))
 def test_tum_bound_merges_as_the_paper_says(given_rows, merge, percent, order):
     rows, clusters = given_rows

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from indexes import csr, index_of, weighted_rows
 from naive.itemsets import Clustering
 
+from examples import examples
 from pdanon._kernels.clusters import _compare_loss
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.itemsets.table import ItemsetTable
@@ -46,7 +47,7 @@ def losses(draw):
     return size_1 + shift, rows_1, size_1, min(max(near, 0), largest)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(losses())
 @example((2, 1, 1, 3))  # equal losses of unequal sizes
 @example((3000, 1, 2999, 2))
@@ -87,7 +88,7 @@ def assert_equal_state(clusters, naive):
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(weighted_rows(), st.randoms())
 def test_supports_stay_current_through_merges_and_drops(sample, draw):
     rows, weights, written_out = sample
@@ -120,7 +121,7 @@ def test_supports_stay_current_up_to_the_largest_number_of_rows():
 # --- satisfying
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(weighted_rows(), st.integers(2, 8), st.booleans())
 def test_no_pair_is_rare_when_pairs_are_satisfied(sample, k, pairs):
     rows, weights, written_out = sample
