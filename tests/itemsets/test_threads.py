@@ -126,7 +126,7 @@ def test_the_variable_is_refused_where_a_release_is_asked_for():
 
 @pytest.fixture(scope="module")
 def baskets():
-    return pdanon.datasets.make_baskets(150_000, 300, random_state=0)[["items"]]
+    return pdanon.datasets.make_baskets(60_000, 200, random_state=0)[["items"]]
 
 
 def counts(frame):
@@ -139,7 +139,7 @@ def counts(frame):
     tables = [index.pairs_where(lambda supports: supports > 0), (rare.codes, rare.offsets, rare.supports)]
     return [
         *(itemsets.codes, itemsets.offsets, *tables[0], *tables[1]),
-        *(index.holding(rare), index.exposure(40, 3), index.exposure(40, 4)),
+        *(index.holding(rare), index.exposure(40, 3)),
     ]
 
 
