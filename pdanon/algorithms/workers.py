@@ -12,6 +12,7 @@ from threading import Thread
 from typing import Any, TypeAlias
 
 from pdanon.algorithms.progress import Report, quietly
+from pdanon.itemsets.threads import set_threads
 from pdanon.itemsets.values import check_count
 
 __all__ = ["Share", "check_jobs", "processes", "sharing"]
@@ -46,6 +47,7 @@ def _begin(prepare: Callable[..., object] | None = None, *given: Any) -> None:
     if getsignal(SIGINT) is default_int_handler:
         signal(SIGINT, SIG_DFL)  # Ctrl-C goes to all processes of a terminal, and the first one tells of it
     Thread(target=_end_with_parent, daemon=True).start()
+    set_threads(1)  # the processes share the cores already
     if prepare is not None:
         prepare(*given)
 

@@ -16,6 +16,7 @@ from executors import LastFirst
 
 from pdanon.algorithms.workers import check_jobs, sharing
 from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.itemsets.threads import count_threads, set_threads
 
 
 def divided(number, by, report):
@@ -108,3 +109,16 @@ def soon(happens):
             return True
         time.sleep(0.1)
     return False
+
+
+def threads_of(number, report):
+    return count_threads()
+
+
+def test_processes_that_share_the_cores_start_no_threads():
+    set_threads(3)
+    try:
+        with sharing(2, lambda done: None) as share:
+            assert share(threads_of, [0, 1, 2]) == [1, 1, 1]
+    finally:
+        set_threads(None)
