@@ -209,7 +209,9 @@ def of_class(name: str, kind: type) -> Iterator[Target]:
     if kind.__name__ not in MADE and not name.endswith("Accessor"):
         yield target(name, kind)
     for member, value in inspect.getmembers(kind, callable):
-        if member.startswith("_") or "itemsets" in inspect.signature(value).parameters:  # of pdanon itself
+        if member.startswith("_") or member == "recount":  # of engines
+            continue
+        if "itemsets" in inspect.signature(value).parameters:  # of pdanon itself
             continue
         if inspect.ismethod(value):
             yield target(f"{name}.{member}", value)
