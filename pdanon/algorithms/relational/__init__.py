@@ -1,6 +1,6 @@
 """Relational quasi-identifiers: encoding, classes, and the algorithms that form them.
 
-``attributes`` and ``quasi`` are the door in, ``release`` is the door out, and each other file is one
+``attributes`` and ``quasi`` are the door in, ``publishing`` is the door out, and each other file is one
 algorithm: a public function, the decision that it applies, and its record, which has both.
 """
 
