@@ -82,7 +82,7 @@ def naive_names(root, patterns):
                 reached.append(path)
                 found.append("/".join(name))
     for path in reached:
-        if path.suffix == ".parquet" and path.is_dir() and not patterns:
+        if path.suffix in (".parquet", ".PARQUET") and path.is_dir() and not patterns:
             refused |= not any(f"{path.relative_to(root)}/" in f"{name}/" for name in found)
     return None if refused or not found else sorted(found)
 

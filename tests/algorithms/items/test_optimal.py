@@ -286,4 +286,4 @@ def test_the_limit_is_kept_on_real_baskets(data, name):
     start = time.process_time()  # whatever else the machine does
     result = frame.txanon.optimal(**asked, time_limit=1)
     assert time.process_time() - start < 8
-    assert 0 < result.loss["gap"] < 1
+    assert 0 < result.loss["gap"] <= 1  # 1 where the time did not even suffice for a bound
