@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 import pdanon
-from tests.benchmarks.measure import DATA, Figure, frame, fresh_process, ratio, seconds
+from tests.benchmarks.measure import DATA, PEAK, Figure, frame, fresh_process, ratio, seconds
 
 HIERARCHIES = DATA / "hierarchies"
 GROCERIES = HIERARCHIES / "groceries_hierarchy.csv"
@@ -87,9 +87,9 @@ def mhghs() -> Iterator[Figure]:
 
 
 ROUNDS = f"""
-import resource, time
+import time
 import pdanon
-from pdanon.algorithms.mhghs import rounds
+from pdanon.algorithms.items.mhghs import rounds
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
 from pdanon.itemsets.support import SupportIndex
@@ -100,7 +100,7 @@ pdanon.mhghs(baskets.head(300), k=5, m=3, hierarchy=tree)
 start = time.perf_counter()
 result = pdanon.mhghs(baskets, k=5, m=7, hierarchy=tree)
 taken = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+peak = {PEAK}
 itemsets = Itemsets.from_series(baskets["items"])
 texts = itemsets.texts()
 covering, leaves = Hierarchy.of(tree, texts).cover(texts)

@@ -20,6 +20,10 @@ from pdanon.itemsets.codes import Itemsets
 
 DATA = Path(os.environ.get("PDANON_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
+# Largest memory of a process in GiB, for the code of a new one. What `resource` tells begins with that of the
+# process it was started from.
+PEAK = "int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) / 2**20"
+
 
 @dataclass(frozen=True)
 class Figure:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import pdanon
-from tests.benchmarks.measure import DATA, Figure, frame, fresh_process, seconds
+from tests.benchmarks.measure import DATA, PEAK, Figure, frame, fresh_process, seconds
 
 YEARS = DATA / "hierarchies" / "informs2005_DOBYY_hierarchy.csv"
 SURVEY = {"quasi": ["DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income"], "hierarchies": {"DOBYY": YEARS}}
@@ -52,7 +52,7 @@ def made_up(n: int) -> pd.DataFrame:
 
 
 RUM = f"""
-import resource, time, warnings
+import time, warnings
 import pdanon
 
 warnings.simplefilter("ignore")
@@ -63,7 +63,7 @@ pdanon.rum_bound(survey.head(500), **asked, delta=1)
 start = time.perf_counter()
 result = pdanon.rum_bound(survey, **asked, delta=0.65)
 taken = time.perf_counter() - start
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+peak = {PEAK}
 text = f"{{{{len(result.classes)}}}} classes, NCP {{{{result.loss['NCP']:.2%}}}} of items"
 text += f" and {{{{result.loss['NCP_relational']:.2%}}}} of quasi-identifiers"
 print(f"{{{{taken:.1f}}}}|{{{{peak:.2f}}}}|{{{{text}}}}")
