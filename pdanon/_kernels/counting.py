@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 __all__ = [
     "Rows",
     "count_pairs",
+    "followers",
     "item_supports",
     "itemset_supports",
     "mark_itemsets",
+    "occurrences",
     "pair_supports",
     "transpose",
 ]
@@ -63,27 +65,49 @@ def item_supports(
     return result
 
 
+def followers(codes: Code[::1], offsets: Number[::1], n_items: cython.Py_ssize_t) -> NDArray[np.int64]:
+    """How many codes follow each item, in all of its rows together."""
+    result = np.zeros(n_items, np.int64)
+    following: cython.longlong[::1] = result
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(offsets.shape[0] - 1):
+            for position in range(offsets[row], offsets[row + 1]):
+                following[codes[position]] += offsets[row + 1] - position - 1
+    return result
+
+
+def occurrences(codes: Code[::1], n_items: cython.Py_ssize_t) -> NDArray[np.int64]:
+    """How many rows hold each item, whatever their weights."""
+    result = np.zeros(n_items, np.int64)
+    counts: cython.longlong[::1] = result
+    position: cython.Py_ssize_t
+    with cython.nogil:
+        for position in range(codes.shape[0]):
+            counts[codes[position]] += 1
+    return result
+
+
 def transpose(
     codes: Code[::1],
     offsets: Number[::1],
-    starts: cython.longlong[::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    free: cython.longlong[::1],
     tids: cython.int[::1],
     positions: cython.longlong[::1],
 ) -> None:
-    """Write the rows of each item, and where in ``codes`` it stands there, one item after the other."""
-    free: cython.longlong[::1] = np.empty(len(starts), np.int64)
+    """Write the rows ``begin..end - 1`` of each item, and where in ``codes`` it stands there.
+
+    ``free`` is where the first of each item goes, and becomes where the next one would.
+    """
     row: cython.Py_ssize_t
     item: cython.Py_ssize_t
     position: cython.Py_ssize_t
     slot: cython.Py_ssize_t
     with cython.nogil:
-        for position in range(codes.shape[0]):
-            item = codes[position]
-            starts[item + 1] += 1
-        for item in range(starts.shape[0] - 1):
-            starts[item + 1] += starts[item]
-        free[:] = starts
-        for row in range(offsets.shape[0] - 1):
+        for row in range(begin, end):
             for position in range(offsets[row], offsets[row + 1]):
                 item = codes[position]
                 slot = free[item]

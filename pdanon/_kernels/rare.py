@@ -5,12 +5,24 @@ Rows are as in `counting`: CSR with a weight each, and its transpose.
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.arrays import Code, Number, grown
+from cython.cimports.pdanon._kernels.arrays import Code, Flag, Number, grown
 from cython.cimports.pdanon._kernels.counting import Rows, support
 from cython.cimports.pdanon._kernels.nodes import Nodes
 from numpy.typing import NDArray
 
-__all__ = ["mark_pairs", "rare_itemsets"]
+__all__ = ["mark_items", "mark_pairs", "rare_itemsets"]
+
+
+def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: cython.int[::1]) -> None:
+    """Set ``exposed[row] = 1`` in rows that hold a rare item."""
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(offsets.shape[0] - 1):
+            for position in range(offsets[row], offsets[row + 1]):
+                if is_rare[codes[position]]:
+                    exposed[row] = 1
+                    break
 
 
 def mark_pairs(
@@ -83,7 +95,8 @@ def rare_itemsets(
     expose a row by a smaller one than is known are skipped; rows that hold a rare item or pair must be
     exposed already.
     """
-    search = _Search(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed)
+    nodes = _room_for_nodes(m - 2, rows, pair_starts, begin, end)
+    search = _Search(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed, nodes)
     with cython.nogil:
         search.run(begin, end)
     found = np.asarray(search.found)[: search.size]
@@ -128,12 +141,13 @@ class _Search:
         pair_items: Code[::1],
         original: Code[::1],
         exposed: cython.int[::1],
+        nodes: Nodes,
     ) -> None:
         self.k, self.m, self.minimal, self.listing = k, m, minimal, listing
         self.rows, self.pair_starts, self.pair_items = rows, pair_starts, pair_items
         self.original, self.exposed = original, exposed
         n_items = len(pair_starts) - 1
-        self.nodes = _room_for_nodes(m - 2, rows, pair_starts)
+        self.nodes = nodes
         self.cursor = np.zeros(m - 2, np.int64)
         self.prefix, self.subset = np.empty(m, np.int32), np.empty(m, np.int32)
         self.local, self.wanted = np.full(n_items, -1, np.int32), np.ones(n_items, np.bool_)
@@ -357,21 +371,28 @@ class _Search:
 
 
 @cython.cfunc
-def _room_for_nodes(depths: cython.Py_ssize_t, rows: Rows, pair_starts: Number[::1]) -> Nodes:
-    """Nodes, one of each depth, large enough for any item as the first of its prefix."""
+def _room_for_nodes(
+    depths: cython.Py_ssize_t,
+    rows: Rows,
+    pair_starts: Number[::1],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> Nodes:
+    """Nodes, one of each depth, large enough if the first item of the prefix is one of ``begin..end - 1``."""
     widest: cython.longlong = 0
     tallest: cython.longlong = 0
     broadest: cython.longlong = 0
     width: cython.longlong
     item: cython.Py_ssize_t
     slot: cython.Py_ssize_t
-    for item in range(rows.starts.shape[0] - 1):
-        width = 0
-        for slot in range(rows.starts[item], rows.starts[item + 1]):
-            width += rows.offsets[rows.tids[slot] + 1] - rows.positions[slot] - 1
-        widest = max(widest, width)
-        tallest = max(tallest, rows.starts[item + 1] - rows.starts[item])
-        broadest = max(broadest, pair_starts[item + 1] - pair_starts[item])
+    with cython.nogil:
+        for item in range(begin, end):
+            width = 0
+            for slot in range(rows.starts[item], rows.starts[item + 1]):
+                width += rows.offsets[rows.tids[slot] + 1] - rows.positions[slot] - 1
+            widest = max(widest, width)
+            tallest = max(tallest, rows.starts[item + 1] - rows.starts[item])
+            broadest = max(broadest, pair_starts[item + 1] - pair_starts[item])
     return Nodes(depths, widest, tallest, broadest)
 
 

@@ -20,18 +20,18 @@ def canonical_rows(
     targets: Code[::1],
     is_used: cython.uchar[::1],
     repeats: cython.bint,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    found: cython.int[::1],
+    ends: cython.longlong[::1],
+) -> int:
     """Replace each code by its target, sort each row, and drop duplicates unless it may have repeats.
 
-    Codes or targets below 0 are left out. Targets that are there in the end are marked in ``is_used``.
+    The rows are written to ``found``, which has room for all codes, and where each of them ends there to
+    ``ends``; how many codes they have is returned. Codes or targets below 0 are left out. Targets that are
+    there in the end are marked in ``is_used``.
     """
-    found = np.empty(offsets[len(offsets) - 1] - offsets[0], np.int32)
-    ends = np.zeros(len(offsets), np.int64)
-    found_codes: cython.int[::1] = found
-    found_ends: cython.longlong[::1] = ends
     with cython.nogil:
-        size = _canonical_rows(codes, offsets, targets, is_used, repeats, found_codes, found_ends)
-    return found[:size], ends
+        size = _canonical_rows(codes, offsets, targets, is_used, repeats, found, ends)
+    return size
 
 
 @cython.cfunc
@@ -63,7 +63,7 @@ def _canonical_rows(
                 found[size] = found[position]
                 is_used[found[size]] = True
                 size += 1
-        ends[row + 1] = size
+        ends[row] = size
     return size
 
 

@@ -13,7 +13,7 @@ from pdanon.itemsets.threads import even_parts, share
 if TYPE_CHECKING:
     from pdanon._kernels.counting import Rows
 
-__all__ = ["marked", "ordered", "pair_supports", "supports"]
+__all__ = ["item_supports", "marked", "ordered", "pair_supports", "supports", "transpose"]
 
 
 def ordered(
@@ -44,27 +44,75 @@ def ordered(
     from pdanon._kernels import rows
 
     codes, targets = codes.astype(np.int32, copy=False), targets.astype(np.int32, copy=False)
+    found, ends = np.empty(offsets[-1] - offsets[0], np.int32), np.zeros(len(offsets), np.int64)
 
-    def part(begin: int, end: int) -> tuple[Codes, Offsets, NDArray[np.bool_]]:
+    def part(begin: int, end: int) -> tuple[int, NDArray[np.bool_]]:
         is_used = np.zeros(n_targets, np.bool_)
-        return *rows.canonical_rows(codes, offsets[begin : end + 1], targets, is_used, repeats), is_used
+        own = found[offsets[begin] - offsets[0] :], ends[begin + 1 : end + 1]
+        return rows.canonical_rows(codes, offsets[begin : end + 1], targets, is_used, repeats, *own), is_used
 
-    parts = share(part, even_parts(offsets))
-    if len(parts) == 1:
-        return parts[0]
-    lengths = np.concatenate([np.diff(ends) for _, ends, _ in parts])
-    found = np.concatenate([own for own, _, _ in parts])
-    return found, offsets_of(lengths), np.logical_or.reduce([is_used for _, _, is_used in parts])
+    parts = even_parts(offsets)
+    done = share(part, parts)
+    size = 0
+    for (begin, end), (length, _) in zip(parts, done, strict=True):
+        start = offsets[begin] - offsets[0]
+        if size < start:  # the parts before have left something out
+            found[size : size + length] = found[start : start + length]
+        ends[begin + 1 : end + 1] += size
+        size += length
+    return found[:size], ends, np.logical_or.reduce([is_used for _, is_used in done])
+
+
+def item_supports(
+    codes: Codes, offsets: Offsets, weights: NDArray[np.int64], n_items: int
+) -> NDArray[np.int64]:
+    """Support of each item, shape (items,)."""
+    from pdanon._kernels import counting
+
+    def part(begin: int, end: int) -> NDArray[np.int64]:
+        return counting.item_supports(codes, offsets[begin : end + 1], weights[begin:end], n_items)
+
+    return np.add.reduce(share(part, _parts_with_items(offsets, n_items)))
+
+
+def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+    """``starts, tids, positions``: where each item's rows begin; the rows; the places in ``codes``."""
+    from pdanon._kernels import counting
+
+    tids, positions = np.empty(len(codes), np.int32), np.empty(len(codes), np.int64)
+    parts = _parts_with_items(offsets, n_items)
+
+    def count(begin: int, end: int) -> NDArray[np.int64]:
+        return counting.occurrences(codes[offsets[begin] : offsets[end]], n_items)
+
+    def write(begin: int, end: int, free: NDArray[np.int64]) -> None:
+        counting.transpose(codes, offsets, begin, end, free, tids, positions)
+
+    counts = share(count, parts)
+    starts = offsets_of(np.add.reduce(counts))
+    free = starts[:-1] + np.cumsum([np.zeros(n_items, np.int64), *counts[:-1]], axis=0)
+    share(write, [(*part, own) for part, own in zip(parts, free, strict=True)])
+    return starts, tids, positions
+
+
+def _parts_with_items(offsets: Offsets, n_items: int) -> list[tuple[int, int]]:
+    """Parts of rows, if a number for each item of each part is little beside the rows."""
+    parts = even_parts(offsets)
+    return parts if 4 * len(parts) * n_items <= offsets[-1] else [(0, len(offsets) - 1)]
 
 
 def pair_supports(rows: Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
     """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
     from pdanon._kernels import counting
 
-    starts, tids, positions = (np.asarray(each) for each in (rows.starts, rows.tids, rows.positions))
+    codes, starts, offsets = (np.asarray(each) for each in (rows.codes, rows.starts, rows.offsets))
     n_items = len(starts) - 1
-    following = offsets_of(np.asarray(rows.offsets)[tids + 1] - positions - 1)[starts]
-    most = offsets_of(np.minimum(np.diff(following), np.arange(n_items)[::-1]))
+
+    def follow(begin: int, end: int) -> NDArray[np.int64]:
+        return counting.followers(codes, offsets[begin : end + 1], n_items)
+
+    following = np.add.reduce(share(follow, _parts_with_items(offsets, n_items)))
+    most = offsets_of(np.minimum(following, np.arange(n_items)[::-1]))
 
     def part(begin: int, end: int) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         room = most[end] - most[begin]
@@ -73,7 +121,7 @@ def pair_supports(rows: Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         counting.pair_supports(rows, begin, bounds, partners, supports)
         return bounds, partners[: bounds[-1]], supports[: bounds[-1]]
 
-    parts = share(part, even_parts(following))
+    parts = share(part, even_parts(offsets_of(following)))
     if len(parts) == 1:
         return parts[0]
     counts = np.concatenate([np.diff(bounds) for bounds, _, _ in parts])

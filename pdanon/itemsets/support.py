@@ -93,12 +93,7 @@ class SupportIndex:
     @cached_property
     def transpose(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """``starts, tids, positions``: where each item's rows begin; the rows; the places in ``codes``."""
-        from pdanon._kernels import counting
-
-        starts = np.zeros(self.n_items + 1, np.int64)
-        tids, positions = np.empty(len(self.codes), np.int32), np.empty(len(self.codes), np.int64)
-        counting.transpose(self.codes, self.offsets, starts, tids, positions)
-        return starts, tids, positions
+        return parallel.transpose(self.codes, self.offsets, self.n_items)
 
     @cached_property
     def rows(self) -> Rows:
@@ -110,9 +105,7 @@ class SupportIndex:
     @cached_property
     def singles(self) -> NDArray[np.int64]:
         """Support of each item, shape (items,)."""
-        from pdanon._kernels import counting
-
-        return counting.item_supports(self.codes, self.offsets, self.weights, self.n_items)
+        return parallel.item_supports(self.codes, self.offsets, self.weights, self.n_items)
 
     @cached_property
     def pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
@@ -227,21 +220,23 @@ class SupportIndex:
             lengths = np.diff(rows.offsets).astype(np.int32)
             return np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)[numbers]
         exposed = np.zeros(len(self.weights), np.int32)
-        exposed[self._rows[(self.singles < k)[self.codes]]] = 1
+        self._expose(exposed, rare.mark_items, self.singles < k)
         m = min(m, self.longest)
         rest = self._holding_common(k) if m >= 2 else self
         if m >= 2:
             ranked = rest._ranked[1]
-            starts, partners, _ = ranked.pairs_where(lambda s: s < k)
-
-            def mark(begin: int, end: int) -> None:
-                offsets, own = ranked.offsets[begin : end + 1], exposed[begin:end]
-                rare.mark_pairs(ranked.codes, offsets, starts, partners, own)
-
-            share(mark, even_parts(ranked.offsets))
+            ranked._expose(exposed, rare.mark_pairs, *ranked.pairs_where(lambda s: s < k)[:2])
         if m >= 3:
             rest._expose_larger(k, m, exposed)
         return exposed
+
+    def _expose(self, exposed: NDArray[np.int32], mark: Callable[..., None], *rare: NDArray[Any]) -> None:
+        """Have a kernel note which rows hold one of the given items or pairs."""
+
+        def part(begin: int, end: int) -> None:
+            mark(self.codes, self.offsets[begin : end + 1], *rare, exposed[begin:end])
+
+        share(part, even_parts(self.offsets))
 
     def _expose_larger(self, k: int, m: int, exposed: NDArray[np.int32]) -> None:
         """Note sizes from 3 on, the smallest first; who has one, or never will, is not searched again."""
@@ -266,10 +261,6 @@ class SupportIndex:
     def holding(self, itemsets: ItemsetTable) -> NDArray[np.bool_]:
         """Which rows contain one of the given non-empty itemsets or more."""
         return parallel.marked(self.rows, itemsets.codes, itemsets.offsets)
-
-    @property
-    def _rows(self) -> NDArray[np.int64]:
-        return np.repeat(np.arange(len(self.weights)), np.diff(self.offsets))
 
     @cached_property
     def _ranked(self) -> tuple[Codes, SupportIndex]:
