@@ -10,22 +10,14 @@ import numpy as np
 from cython.cimports.pdanon._kernels.arrays import Code, Number, grown
 from numpy.typing import NDArray
 
-__all__ = ["breaches", "minimal"]
+__all__ = ["Search"]
 
 Array = NDArray[Any]
 
 
-def breaches(
-    k: int,
-    m: int,
-    above: int,
-    below: int,
-    known: tuple[Array, Array, int],
-    secrets: tuple[Array, Array, int],
-    weights: Array,
-    listing: bool,
-    held: Array,
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+@cython.final
+@cython.cclass
+class Search:
     """Itemsets of 1 to m known items, in k rows or more, with a secret item in more than a share of these.
 
     The share is ``above / below``; rows are given as codes, offsets, and how many items there are.
@@ -35,20 +27,10 @@ def breaches(
     its rows can breach; and nothing is added that could not be added to a prefix.
 
     With ``listing`` they are returned, as CSR and their supports; some may have subsets that breach. Without,
-    their rows are marked in ``held``, and itemsets of which all rows are marked are left out.
-    """
-    search = _Search(k, m, above, below, known, secrets, weights, listing, held)
-    with cython.nogil:
-        search.run()
-    n_found = search.n_found
-    bounds = np.asarray(search.bounds)[: n_found + 1]
-    return np.asarray(search.found)[: bounds[n_found]], bounds, np.asarray(search.supports)[:n_found]
+    their rows are marked in ``held``, and itemsets of which all rows are marked are left out. These would
+    mark no other row, so that it does not matter when, and by which search, a row is marked.
 
-
-@cython.final
-@cython.cclass
-class _Search:
-    """The itemset in hand, its rows, those of its prefixes, and what was found.
+    One search looks at single items; those with a part each of the items that may be first look at the rest.
 
     A node is some of the rows: their numbers, and how many of the items of each are left out, from the first
     one. That of the itemset in hand is ``rows[start:stop]`` and ``after[start:stop]``.
@@ -90,6 +72,7 @@ class _Search:
     after: cython.int[::1]
     start: cython.Py_ssize_t
     stop: cython.Py_ssize_t
+    widest: cython.longlong
     itemset: cython.int[::1]
     n_found: cython.Py_ssize_t
     found: cython.int[::1]
@@ -122,15 +105,53 @@ class _Search:
         self.following, self.n_following = np.empty((m, n_items), np.int32), np.zeros(m, np.int64)
         self.begins, self.cursor = np.zeros((m, n_items + 1), np.int64), np.zeros(m, np.int64)
         self.follows = np.zeros((m + 1, n_items), np.uint8)
-        self.follows[0, :] = 1
-        self.begins[0, 0] = self.stop = len(weights)
-        room = len(weights) + (len(codes) if m > 1 else 0) + max(m - 2, 0) * self._widest()
-        rows = np.empty(room, np.int32)
-        rows[: len(weights)] = np.arange(len(weights))
-        self.rows, self.after = rows, np.zeros(room, np.int32)
-        self.start, self.itemset = 0, np.empty(m, np.int32)
+        self.itemset = np.empty(m, np.int32)
         self.n_found, self.found = 0, np.empty(256, np.int32)
         self.bounds, self.supports = np.zeros(128, np.int64), np.zeros(128, np.int64)
+
+    def single_items(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """Find those of one item."""
+        n_rows = self.weights.shape[0]
+        self._take_room(n_rows + (len(self.codes) if self.m > 1 else 0))
+        np.asarray(self.rows)[:n_rows] = np.arange(n_rows)
+        self.follows[0, :] = 1
+        self.begins[0, 0] = self.stop = n_rows
+        with cython.nogil:
+            self._visit(0)
+            self.widest = self._widest() if self.m > 2 else 0
+        return self._all_found()
+
+    def first_items(self) -> NDArray[np.int64]:
+        """How many rows there are before those of each item that may be the first of several, and of all."""
+        begins = np.asarray(self.begins)[0, : self.n_following[0] + 1]
+        return begins - begins[0]
+
+    def larger(
+        self, singles: Search, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        """Find those of more items of which the first is one of ``begin..end - 1`` of those of a search."""
+        start: cython.Py_ssize_t = singles.begins[0, begin]
+        stop: cython.Py_ssize_t = singles.begins[0, end]
+        i: cython.Py_ssize_t
+        self._take_room(stop - start + (self.m - 2) * singles.widest)
+        with cython.nogil:
+            self.rows[: stop - start] = singles.rows[start:stop]
+            self.after[: stop - start] = singles.after[start:stop]
+            self.follows[1, :] = singles.follows[1]
+            for i in range(end - begin):
+                self.following[0, i] = singles.following[0, begin + i]
+                self.begins[0, i + 1] = singles.begins[0, begin + i + 1] - start
+            self.n_following[0], self.cursor[0] = end - begin, -1
+            self._run()
+        return self._all_found()
+
+    def _take_room(self, room: cython.Py_ssize_t) -> None:
+        self.rows, self.after = np.empty(room, np.int32), np.zeros(room, np.int32)
+
+    def _all_found(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+        n: cython.Py_ssize_t = self.n_found
+        found, bounds = np.asarray(self.found), np.asarray(self.bounds)
+        return found[: self.bounds[n]], bounds[: n + 1], np.asarray(self.supports)[:n]
 
     @cython.cfunc
     @cython.nogil
@@ -151,31 +172,37 @@ class _Search:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(-1)
-    def run(self) -> cython.int:
-        """Visit all itemsets, the empty one first."""
-        size: cython.Py_ssize_t = 0
-        n: cython.Py_ssize_t
-        n_left: cython.Py_ssize_t
-        n_broken: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        while True:
-            n = self._share(self._group(), size)
-            n_left, n_broken = self._judge(n)
-            if n_broken and not self.listing:
-                self._mark()
-            for i in range(n_left, n_left + n_broken if self.listing else 0):
-                self.itemset[size] = self.names[i]
-                self._list(size + 1)
-            if size + 1 < self.m:
-                self._divide(n_left, size)
-            for i in range(n):
-                item = self.names[i]
-                self.most[item] = self.support[item] = self.n_rows[item] = 0
-            size = self._next(size if size + 1 < self.m else size - 1)
-            if size < 0:
-                return 0
+    def _run(self) -> cython.int:
+        """Visit all itemsets that begin with one of the first items."""
+        size: cython.Py_ssize_t = self._next(0)
+        while size >= 0:
             self.itemset[size] = self.following[size, self.cursor[size]]
             size += 1
+            self._visit(size)
+            size = self._next(size if size + 1 < self.m else size - 1)
+        return 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(-1)
+    def _visit(self, size: cython.Py_ssize_t) -> cython.int:
+        """Judge what may follow the itemset in hand, of so many items."""
+        i: cython.Py_ssize_t
+        n: cython.Py_ssize_t = self._share(self._group(), size)
+        n_left: cython.Py_ssize_t
+        n_broken: cython.Py_ssize_t
+        n_left, n_broken = self._judge(n)
+        if n_broken and not self.listing:
+            self._mark()
+        for i in range(n_left, n_left + n_broken if self.listing else 0):
+            self.itemset[size] = self.names[i]
+            self._list(size + 1)
+        if size + 1 < self.m:
+            self._divide(n_left, size)
+        for i in range(n):
+            item = self.names[i]
+            self.most[item] = self.support[item] = self.n_rows[item] = 0
+        return 0
 
     @cython.cfunc
     @cython.nogil
@@ -363,85 +390,3 @@ class _Search:
                 if not self.held[self.rows[i]]:
                     return size
         return size
-
-
-def minimal(codes: Code[::1], offsets: Number[::1]) -> NDArray[np.bool_]:
-    """Which of some itemsets have no proper subset among them. They are ordered by size, then by codes."""
-    n: cython.Py_ssize_t = offsets.shape[0] - 1
-    longest: cython.Py_ssize_t = offsets[n] - offsets[n - 1] if n else 0
-    ends: cython.longlong[::1] = np.zeros(longest + 1, np.int64)  # of the itemsets of each size
-    path: cython.longlong[:, ::1] = np.zeros((3, longest), np.int64)
-    result = np.ones(n, np.bool_)
-    kept: cython.uchar[::1] = result
-    i: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    length: cython.Py_ssize_t
-    with cython.nogil:
-        for i in range(n):
-            length = offsets[i + 1] - offsets[i]
-            for size in range(1, length):
-                if kept[i]:
-                    kept[i] = not _has_subset(i, ends[size - 1], ends[size], size, codes, offsets, path)
-            for size in range(length, longest + 1):
-                ends[size] = i + 1
-    return result
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _has_subset(
-    itemset: cython.Py_ssize_t,
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    size: cython.Py_ssize_t,
-    codes: Code[::1],
-    offsets: Number[::1],
-    path: cython.longlong[:, ::1],
-) -> cython.bint:
-    """Whether one of the itemsets of a size, which begin and end there, is a subset.
-
-    ``path`` has for each depth which item it is now, and the itemsets that begin with those so far.
-    """
-    length: cython.longlong = offsets[itemset + 1] - offsets[itemset]
-    first: cython.Py_ssize_t
-    after: cython.Py_ssize_t
-    depth: cython.Py_ssize_t = 0
-    path[0, 0], path[1, 0], path[2, 0] = -1, start, stop
-    while depth >= 0:
-        path[0, depth] += 1
-        if path[0, depth] + size - depth > length:
-            depth -= 1
-            continue
-        item: cython.longlong = codes[offsets[itemset] + path[0, depth]]
-        first = _first(item, depth, path[1, depth], path[2, depth], codes, offsets)
-        after = _first(item + 1, depth, first, path[2, depth], codes, offsets)
-        if first < after and depth + 1 == size:
-            return True
-        if first < after:
-            depth += 1
-            path[0, depth], path[1, depth], path[2, depth] = path[0, depth - 1], first, after
-    return False
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _first(
-    item: cython.longlong,
-    depth: cython.Py_ssize_t,
-    start: cython.Py_ssize_t,
-    stop: cython.Py_ssize_t,
-    codes: Code[::1],
-    offsets: Number[::1],
-) -> cython.Py_ssize_t:
-    """The first itemset whose item at a depth is not below; those before have the same items."""
-    middle: cython.Py_ssize_t
-    while start < stop:
-        middle = (start + stop) // 2
-        if codes[offsets[middle] + depth] < item:
-            start = middle + 1
-        else:
-            stop = middle
-    return start

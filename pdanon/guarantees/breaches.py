@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenated, no_itemsets
+from pdanon.itemsets.threads import count_threads, many_parts
+from pdanon.itemsets.threads import share as in_threads
 
 __all__ = ["breaches", "divided", "rows_at_risk", "threats"]
 
@@ -89,15 +91,22 @@ def _search(
         return no_itemsets()
     secrets = secrets.holding_only(relevant)
     rows: Any = [(each.codes, each.offsets, each.n_items) for each in (known, secrets)]
-    listing = held is None
     marked = np.zeros(len(known.weights), np.bool_) if held is None else held
-    found = kernel.breaches(k, m, above, below, rows[0], rows[1], known.weights, listing, marked)
-    return ItemsetTable(*found)
+    asked = k, m, above, below, *rows, known.weights, held is None, marked
+    singles = kernel.Search(*asked)
+    found = [ItemsetTable(*singles.single_items())]
+
+    def part(begin: int, end: int) -> ItemsetTable:
+        # Threads may write to one place of `marked`, but then the same.
+        return ItemsetTable(*kernel.Search(*asked).larger(singles, begin, end))
+
+    found += in_threads(part, many_parts(singles.first_items(), 4 * count_threads()))
+    return concatenated(found)
 
 
 def _minimal(tables: list[ItemsetTable]) -> ItemsetTable:
     """Of different itemsets those with no proper subset among them, by size, then by codes."""
-    from pdanon._kernels import breaches as kernel
+    from pdanon._kernels.minimal import minimal
 
     listed = concatenated(tables).ordered()
-    return listed.take(kernel.minimal(listed.codes, listed.offsets))
+    return listed.take(minimal(listed.codes, listed.offsets))

@@ -121,7 +121,8 @@ def pair_supports(rows: Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         counting.pair_supports(rows, begin, bounds, partners, supports)
         return bounds, partners[: bounds[-1]], supports[: bounds[-1]]
 
-    parts = share(part, even_parts(offsets_of(following)))
+    steps = following + 2 * np.diff(starts)  # a row is looked up in the time of two of its items
+    parts = share(part, even_parts(offsets_of(steps)))
     if len(parts) == 1:
         return parts[0]
     counts = np.concatenate([np.diff(bounds) for bounds, _, _ in parts])

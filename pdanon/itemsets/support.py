@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from pdanon.itemsets.deadline import check_time
 from pdanon.itemsets.distinct import DistinctRows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import ItemsetTable, concatenated
-from pdanon.itemsets.threads import even_parts, share
+from pdanon.itemsets.threads import even_parts, many_parts, share
 
 if TYPE_CHECKING:
     from pdanon._kernels.counting import Rows
@@ -36,7 +35,6 @@ __all__ = [
 ]
 
 MOST_ROWS = 2**31  # as many rows, and more, are not counted
-_PART = 2**14  # occurrences whose itemsets are searched in one go
 
 
 class SupportIndex:
@@ -306,8 +304,6 @@ class SupportIndex:
 
         order, ranked = self._ranked
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
-        parts = np.arange(1, min(len(self.codes) // _PART, 50) + 1)
-        ends = np.searchsorted(ranked.transpose[0], len(self.codes) * parts // (len(parts) + 1))
 
         def part(begin: int, end: int) -> ItemsetTable:
             if listing:  # an audit goes on: what is done when the time is over has to be checked
@@ -316,7 +312,7 @@ class SupportIndex:
             # Threads may write to one place of `exposed`, but then the same number.
             return ItemsetTable(*rare.rare_itemsets(*asked, ranked.rows, *cliques, order, exposed))
 
-        return share(part, list(pairwise([0, *ends.tolist(), self.n_items])))
+        return share(part, many_parts(ranked.transpose[0], 51))
 
 
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:

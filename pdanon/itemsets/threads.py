@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.values import check_count
 
-__all__ = ["count_threads", "even_parts", "set_threads", "share"]
+__all__ = ["count_threads", "even_parts", "many_parts", "set_threads", "share"]
 
 _T = TypeVar("_T")
 
 _VARIABLE = "PDANON_THREADS"
 _MOST = 1024  # more than any machine has use for
+_PART = 2**14  # steps of a search that is done in one go
 _WORTH = 100_000  # steps of a loop, below which a thread costs more than it saves
 
 _chosen: int | None = None
@@ -121,6 +122,27 @@ def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
     """
     n_things, steps = len(before) - 1, int(before[-1])
     n_parts = max(min(count_threads(), steps // _WORTH, n_things), 1)
+    ends = np.searchsorted(before, steps * np.arange(1, n_parts) // n_parts)
+    return list(pairwise([0, *ends.tolist(), n_things]))
+
+
+def many_parts(before: NDArray[Any], most: int) -> list[tuple[int, int]]:
+    """Divide a search, where some steps take far longer than others: more parts than threads.
+
+    Parameters
+    ----------
+    before : ndarray of int, shape (things + 1,)
+        Steps of work before each thing, ascending from 0.
+    most : int
+        So many parts, or fewer where there is little to do.
+
+    Returns
+    -------
+    list of tuple of int
+        As `even_parts`.
+    """
+    n_things, steps = len(before) - 1, int(before[-1])
+    n_parts = min(steps // _PART + 1, most)
     ends = np.searchsorted(before, steps * np.arange(1, n_parts) // n_parts)
     return list(pairwise([0, *ends.tolist(), n_things]))
 
