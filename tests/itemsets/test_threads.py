@@ -11,9 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import pdanon
-from pdanon.itemsets import Itemsets, SupportIndex, deadline, threads
+from pdanon.itemsets import Itemsets, SupportIndex, deadline, parallel, threads
 
 
 @pytest.fixture(autouse=True)
@@ -124,6 +126,19 @@ def test_the_variable_is_refused_where_a_release_is_asked_for():
     assert "ParameterError: PDANON_THREADS must be" in ended.stderr
 
 
+@pytest.mark.parametrize("steps", [0, 1, 2**14, 2**16, 2**20])
+@pytest.mark.parametrize("most", [1, 4, 51])
+def test_many_parts_are_all_things_in_order_whatever_the_threads(steps, most):
+    before = np.linspace(0, steps, 1001).astype(np.int64)
+    parts = []
+    for n in (1, 2, 8):
+        pdanon.set_threads(n)
+        parts.append(threads.many_parts(before, most))
+    assert parts[0] == parts[1] == parts[2]
+    assert [number for begin, end in parts[0] for number in range(begin, end)] == list(range(1000))
+    assert len(parts[0]) == min(most, steps // 2**14 + 1)
+
+
 @pytest.fixture(scope="module")
 def baskets():
     return pdanon.datasets.make_baskets(60_000, 200, random_state=0)[["items"]]
@@ -150,6 +165,70 @@ def test_every_number_is_the_same_for_any_number_of_threads(baskets):
         pdanon.set_threads(n)
         for expected, found in zip(alone, counts(baskets), strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+def counts_of_rows(rows, weights, targets):
+    """What threads share of rows of codes from 0 to 7, in numbers."""
+    codes = np.array([code for row in rows for code in sorted(row)], np.int32)
+    offsets = np.cumsum([0, *map(len, rows)])
+    index = SupportIndex(codes, offsets, 8, np.array(weights[: len(rows)], np.int64))
+    found = [*index.transpose, index.singles, *index.pairs_where(lambda supports: supports > 0)]
+    found += [*parallel.pair_supports(index.rows), index.recoded(np.array(targets), 8).offsets]
+    for repeats in (False, True):
+        found += parallel.ordered(codes[::-1].copy(), offsets, np.array(targets), 8, repeats=repeats)
+    numbers, distinct = index._numbered()
+    found += [numbers, distinct.codes, distinct.offsets, distinct.weights]
+    for m in (1, 2, 3, 4, None):
+        rare = index.rare(3, m or 8)
+        found += [index.exposure(3, m), rare.codes, rare.offsets, rare.supports, index.holding(rare)]
+    return found
+
+
+@given(
+    st.lists(st.sets(st.integers(0, 7)), max_size=80),
+    st.lists(st.integers(1, 3), min_size=80, max_size=80),
+    st.lists(st.integers(-1, 7), min_size=8, max_size=8),
+)
+def test_every_number_of_few_rows_is_the_same_for_any_number_of_threads(rows, weights, targets):
+    pdanon.set_threads(1)
+    alone = counts_of_rows(rows, weights, targets)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "_WORTH", 1)
+        patch.setattr(threads, "_PART", 1)
+        for n in (1, 2, 3, 8):
+            pdanon.set_threads(n)
+            for expected, found in zip(alone, counts_of_rows(rows, weights, targets), strict=True):
+                np.testing.assert_array_equal(found, expected)
+                assert found.dtype == expected.dtype
+
+
+def test_the_transpose_is_that_of_a_naive_loop(monkeypatch):
+    monkeypatch.setattr(threads, "_WORTH", 10)
+    rng = np.random.default_rng(0)
+    rows = [sorted(rng.choice(12, size=rng.integers(0, 9), replace=False)) for _ in range(300)]
+    codes, offsets = (
+        np.array([code for row in rows for code in row], np.int32),
+        np.cumsum([0, *map(len, rows)]),
+    )
+    places = [(code, number) for number, row in enumerate(rows) for code in row]
+    order = sorted(range(len(places)), key=lambda place: places[place])
+    for n in (1, 2, 3, 8):
+        pdanon.set_threads(n)
+        starts, tids, positions = parallel.transpose(codes, offsets, 12)
+        assert starts.tolist() == [0, *np.cumsum(np.bincount(codes, minlength=12)).tolist()]
+        assert tids.tolist() == [places[place][1] for place in order]
+        assert positions.tolist() == order
+
+
+def test_small_tables_start_no_thread(monkeypatch):
+    def started(*_):
+        raise AssertionError("a thread was started")
+
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", started)
+    pdanon.set_threads(8)
+    frame = pdanon.datasets.make_baskets(1500, 100, random_state=0)[["items"]]
+    counts(frame)
+    assert not pdanon.LmDiversity(2, 3, frame["items"].iloc[0][:1], 4).audit(frame).holds
 
 
 def test_a_release_is_the_same_for_any_number_of_threads(baskets):
