@@ -20,6 +20,7 @@ from uuid import NAMESPACE_URL, uuid4, uuid5
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
 from pdanon.errors import FormatError, ParameterError, cause_of, readable
@@ -31,6 +32,7 @@ from pdanon.io.trees import ParquetTree, is_text, writing
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import relabelled, relabelled_by_groups
+from pdanon.itemsets.threads import ahead
 from pdanon.itemsets.values import check_path
 from pdanon.recoding.release import pass_through
 
@@ -144,7 +146,8 @@ def anonymize(
 
     Cost: the source is read twice, and the target once. Memory is bounded by what the algorithm takes for the
     distinct transactions (at least 16 bytes an occurrence and 40 bytes for each of them) and one row group,
-    however many files and rows there are.
+    however many files and rows there are; or two, if more than one thread may work (`pdanon.set_threads`):
+    then the next row group is read while one is counted or written.
 
     Examples
     --------
@@ -229,7 +232,8 @@ def _mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
 
 def _collapsed(tree: ParquetTree, labels: list[str]) -> ListColumns:
     """The distinct rows of the list column, or of it and the private column."""
-    return collapse_columns(tree.columns(labels), len(labels))
+    batches = ahead(tree.columns(labels), lambda columns: len(columns[0].codes))
+    return collapse_columns(batches, len(labels))
 
 
 @contextmanager
@@ -364,7 +368,7 @@ def _publisher(recoder: Recoder) -> _Publisher:
 
 def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder: Recoder) -> None:
     """Write each file again with other items, of text or, if they keep it, of their type."""
-    position, *hidden = positions
+    position = positions[0]
     published = _publisher(recoder)
     kinds = {each: tree.item_type(each) for each in positions}
     if not recoder.keeps_type:
@@ -373,24 +377,36 @@ def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder:
     for name in tree.names:
         path = draft if tree.is_file else draft / name
         with tree.open(name) as file, writing(path, file, kinds) as writer:
-            for number in range(file.num_row_groups):
-                table = tree.read(file, name, number)
+            groups = _recoded(tree, name, file, kinds, published, writer.schema)
+            for number, (sample, table) in enumerate(ahead(groups, lambda group: len(group[1]))):
                 if not looked_at and len(table):
-                    _warn(
-                        table.remove_column(position).slice(0, SAMPLE),
-                        f"{tree.path(name)}, row group {number}",
-                    )
+                    _warn(sample, f"{tree.path(name)}, row group {number}")
                     looked_at = True
-                recoded = published(tree.itemsets(table.column(position), name, number, sets=False))
-                if recoded is None:
-                    raise _changed(tree)
-                anew = {position: recoded}
-                anew |= {other: tree.itemsets(table.column(other), name, number) for other in hidden}
-                for each, column in anew.items():
-                    lists = column.to_arrow(dictionary=is_text(kinds[each]))
-                    table = table.set_column(each, writer.schema.field(each), lists)
-                table = table.cast(writer.schema)
                 writer.write_table(table, row_group_size=max(len(table), 1))
+
+
+def _recoded(
+    tree: ParquetTree,
+    name: str,
+    file: pq.ParquetFile,
+    kinds: dict[int, pa.DataType],
+    published: _Publisher,
+    schema: pa.Schema,
+) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """The row groups of a file: the first rows of the other columns, and all that is to be written."""
+    position, *hidden = kinds
+    for number in range(file.num_row_groups):
+        table = tree.read(file, name, number)
+        sample = table.remove_column(position).slice(0, SAMPLE)
+        recoded = published(tree.itemsets(table.column(position), name, number, sets=False))
+        if recoded is None:
+            raise _changed(tree)
+        anew = {position: recoded}
+        anew |= {other: tree.itemsets(table.column(other), name, number) for other in hidden}
+        for each, column in anew.items():
+            lists = column.to_arrow(dictionary=is_text(kinds[each]))
+            table = table.set_column(each, schema.field(each), lists)
+        yield sample, table.cast(schema)
 
 
 def _warn(table: pa.Table, where: str) -> None:

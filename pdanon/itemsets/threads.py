@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import pairwise
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.values import check_count
 
-__all__ = ["count_threads", "even_parts", "many_parts", "set_threads", "share"]
+__all__ = ["ahead", "count_threads", "even_parts", "many_parts", "set_threads", "share"]
 
 _T = TypeVar("_T")
 
@@ -171,6 +171,39 @@ def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list
         return [future.result() for future in futures]
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def ahead(things: Iterator[_T], steps: Callable[[_T], int]) -> Iterator[_T]:
+    """Have each of some things made by another thread while the one before is in use.
+
+    Parameters
+    ----------
+    things : iterator
+        What makes them; never None. Making one leaves the interpreter to others, or nothing is gained.
+    steps : callable
+        How many steps of work a thing was. Where there are few, or only one thread may work, none is started.
+
+    Yields
+    ------
+    object
+        The things, in their order. An error of making one is raised where it would be yielded.
+    """
+    for thing in things:
+        if count_threads() > 1 and steps(thing) >= _WORTH:
+            yield from _made_ahead(thing, things)
+            return
+        yield thing
+
+
+def _made_ahead(thing: _T | None, things: Iterator[_T]) -> Iterator[_T]:
+    def make() -> _T | None:
+        return next(things, None)
+
+    with ThreadPoolExecutor(1, "pdanon", _begin) as pool:
+        while thing is not None:
+            following = pool.submit(copy_context().run, make)
+            yield thing
+            thing = following.result()
 
 
 def _begin() -> None:

@@ -139,6 +139,60 @@ def test_many_parts_are_all_things_in_order_whatever_the_threads(steps, most):
     assert len(parts[0]) == min(most, steps // 2**14 + 1)
 
 
+def test_things_are_made_ahead_in_their_order(monkeypatch):
+    monkeypatch.setattr(threads, "_WORTH", 3)
+    makers = []
+
+    def made():
+        for number in range(6):
+            makers.append(threading.current_thread())
+            yield number
+
+    for n in (1, 2, 8):
+        pdanon.set_threads(n)
+        makers.clear()
+        assert list(threads.ahead(made(), lambda number: number)) == list(range(6))
+        assert [maker is threading.main_thread() for maker in makers] == [True] * 4 + [n == 1] * 2
+
+
+def test_the_next_thing_is_made_while_one_is_in_use():
+    pdanon.set_threads(2)
+    both = threading.Barrier(2, timeout=10)
+
+    def made():
+        yield 0
+        both.wait()
+        yield 1
+
+    things = threads.ahead(made(), lambda _: 10**6)
+    assert next(things) == 0
+    both.wait()
+    assert list(things) == [1]
+
+
+def test_an_error_of_making_is_raised_in_its_place():
+    pdanon.set_threads(2)
+
+    def made():
+        yield from (0, 1)
+        raise ValueError("two")
+
+    things = threads.ahead(made(), lambda _: 10**6)
+    assert [next(things), next(things)] == [0, 1]
+    with pytest.raises(ValueError, match="two"):
+        next(things)
+
+
+def test_nothing_goes_on_when_what_is_made_is_let_go():
+    pdanon.set_threads(2)
+    before = threading.active_count()
+    things = threads.ahead(iter(range(100)), lambda _: 10**6)
+    assert [next(things), next(things)] == [0, 1]
+    assert threading.active_count() == before + 1
+    things.close()
+    assert threading.active_count() == before
+
+
 @pytest.fixture(scope="module")
 def baskets():
     return pdanon.datasets.make_baskets(60_000, 200, random_state=0)[["items"]]

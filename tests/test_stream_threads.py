@@ -1,0 +1,110 @@
+"""Streams in several threads: the same files, and the same errors."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from test_stream import IN_BLOCKS, partitions, table_of
+
+import pdanon
+from pdanon import stream
+from pdanon.errors import FormatError, IdentifierWarning
+from pdanon.itemsets import threads
+
+
+@pytest.fixture(autouse=True)
+def _few_steps_are_shared(monkeypatch):
+    monkeypatch.setattr(threads, "_WORTH", 1)
+    yield
+    pdanon.set_threads(None)
+
+
+def files(directory):
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*.parquet")}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("pcta", {"k": 4, "m": 3}),
+        ("lra", IN_BLOCKS["lra"]),
+        ("suppress_to_k", {"k": 4, "public": ["a1", "a3"]}),
+    ],
+)
+def test_every_byte_is_the_same_for_any_number_of_threads(name, asked, tmp_path):
+    source = partitions(table_of(), tmp_path)
+    made = []
+    for n in (1, 2, 3, 8):
+        pdanon.set_threads(n)
+        result = stream.anonymize(source, tmp_path / f"out{n}", algorithm=name, **asked)
+        made.append((files(tmp_path / f"out{n}"), result))
+    assert len(made[0][0]) == 3
+    for written, result in made[1:]:
+        assert written == made[0][0]
+        assert result.mapping.equals(made[0][1].mapping)
+        assert result.rows == made[0][1].rows
+
+
+@pytest.mark.parametrize("n", [1, 2, 8])
+def test_a_row_group_that_breaks_while_others_are_written_is_named(n, tmp_path, monkeypatch):
+    source = partitions(table_of(), tmp_path)
+    pdanon.set_threads(n)
+    before, read = threading.active_count(), stream.ParquetTree.read
+    seen = []
+
+    def break_later(tree, file, name, number, columns=None):
+        if columns is None:  # of the second pass
+            seen.append((name, number))
+            if number == 2:
+                raise FormatError("the file cannot be read as Parquet", where=f"{name}, row group {number}")
+        return read(tree, file, name, number, columns)
+
+    monkeypatch.setattr(stream.ParquetTree, "read", break_later)
+    with pytest.raises(FormatError, match=r"store=b/x\.parquet, row group 2"):
+        stream.anonymize(source, tmp_path / "out", k=2)
+    assert seen[-1] == ("store=b/x.parquet", 2)
+    assert list(tmp_path.iterdir()) == [source]
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_disk_that_is_full_ends_all_threads(n, tmp_path, monkeypatch):
+    source = partitions(table_of(), tmp_path)
+    pdanon.set_threads(n)
+    before = threading.active_count()
+
+    def full(*_args, **_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
+    with pytest.raises(FormatError, match="the release cannot be written"):
+        stream.anonymize(source, tmp_path / "out", k=2)
+    assert list(tmp_path.iterdir()) == [source]
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_warning_points_to_the_caller(n, tmp_path):
+    table = table_of().set_column(0, "number", [np.arange(150)])
+    source = partitions(table, tmp_path)
+    pdanon.set_threads(n)
+    with pytest.warns(IdentifierWarning) as caught:
+        stream.anonymize(source, tmp_path / "out", k=2)
+    assert [each.filename for each in caught] == [__file__]
+
+
+def test_small_files_start_no_thread(tmp_path, monkeypatch):
+    monkeypatch.undo()
+
+    def started(*_):
+        raise AssertionError("a thread was started")
+
+    monkeypatch.setattr(threads, "ThreadPoolExecutor", started)
+    pdanon.set_threads(8)
+    frame = pd.DataFrame({"items": [["a"], ["a"], ["b"], ["b"]]})
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    assert stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", k=2).rows == 4
