@@ -10,7 +10,10 @@ __all__ = ["STAMP", "check", "digest", "kernels"]
 
 STAMP = "compiled.sha256"
 _PLAIN = {"__init__", "_compiled"}
-_HINT = "compile them: pip install --editable . (or python build_kernels.py); see CONTRIBUTING.md"
+_HINT = (
+    "compile them in the checkout: pip install --editable . (or python build_kernels.py, see CONTRIBUTING.md)"
+    "; a Python started elsewhere imports what is installed"
+)
 
 
 def kernels(folder: Path) -> list[str]:
