@@ -130,11 +130,12 @@ def run(name, frame, **asked):
 def assert_contract(frame, result):
     assert_released(frame, result)
     assert_mapping_of(frame, result)
-    assert_truthful(frame, result)
+    became = became_of(result)
+    assert_truthful(frame, result, became)
     assert not RECOUNTS[type(result.guarantee)](result.guarantee, bags_of(result.frame))
     assert set(result.loss.index) <= LOSSES
     assert result.loss.drop("UL").between(0, 1).all()
-    changed = sum(text(item) != label for (_, item), labels in became_of(result).items() for label in labels)
+    changed = sum(text(item) != label for (_, item), labels in became.items() for label in labels)
     assert f"{changed} of {len(result.mapping)} generalized or suppressed" in repr(result)
 
 
@@ -187,9 +188,8 @@ def became_of(result):
     return became
 
 
-def assert_truthful(frame, result):
+def assert_truthful(frame, result, became):
     """Each row is published as what its items became, no more and no less."""
-    became = became_of(result)
     algorithm = result.parameters["algorithm"]
     if algorithm in KEEPING:
         assert all({None, text(item)} >= {*labels} for (_, item), labels in became.items())
@@ -200,7 +200,7 @@ def assert_truthful(frame, result):
             assert covers(bag or [], choices)
         else:
             assert (bag or []) == sorted({label for (label,) in choices} - {None})
-    stay = missing_rows_stay(frame, result)
+    stay = missing_rows_stay(frame, result, became)
     missing = [row is None and stay for row in sets_of(frame)]
     assert [row is None for row in sets_of(result.frame)] == missing
     if "hierarchy" in result.parameters:
@@ -209,9 +209,9 @@ def assert_truthful(frame, result):
             assert {None, text(item), *above.get(text(item), ())} >= {*labels}
 
 
-def missing_rows_stay(frame, result):
+def missing_rows_stay(frame, result, became):
     """Unless something is suppressed, or rows that hold nothing would be too few if they looked different."""
-    if any(None in labels for labels in became_of(result).values()):
+    if any(None in labels for labels in became.values()):
         return False
     if result.parameters["algorithm"] in TRANSACTIONAL:
         return set() not in sets_of(frame)

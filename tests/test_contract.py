@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import pickle
 
 import pandas as pd
@@ -103,8 +104,14 @@ def test_any_rows(name, rows, missing, k, m):
     assert result.frame.txanon.audit(result.guarantee).holds
 
 
-@algorithms
-@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def of_each_kind():
+    """Each algorithm with each frame."""
+    for name, kind in itertools.product(ARGUMENTS, FRAMES):
+        marks = [pytest.mark.slow] if name in SLOW_DESCENT and kind == "many items" else []
+        yield pytest.param(name, FRAMES[kind], id=f"{kind}-{name}", marks=marks)
+
+
+@pytest.mark.parametrize(("name", "make"), of_each_kind())
 def test_any_frame(name, make):
     frame = make()
     before, buffers = pickle.loads(pickle.dumps(frame)), buffers_of(frame)

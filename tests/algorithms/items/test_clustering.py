@@ -72,9 +72,8 @@ def assert_same(algorithm, rows, blocks, spare, k, weights=None, **asked):
     if broken is None:
         result = release_of(algorithm, rows, **given)
         assert outcome(result) == expected
-        assert rows_of(result.frame) == [
-            frozenset(became_of(result)[item] for item in row) - {None} for row in rows
-        ]
+        became = became_of(result)
+        assert rows_of(result.frame) == [frozenset(became[item] for item in row) - {None} for row in rows]
         return
     with pytest.raises(pdanon.InfeasibleError) as caught:
         release_of(algorithm, rows, **given)
@@ -177,7 +176,8 @@ def test_the_order_of_rows_and_blocks_does_not_matter(algorithm, task, draw, m):
         algorithm, [rows[number] for number in order], k=k, m=m, utility=shuffled, max_suppressed=1
     )
     pd.testing.assert_frame_equal(one.mapping, other.mapping)
-    assert [rows_of(one.frame)[number] for number in order] == rows_of(other.frame)
+    published = rows_of(one.frame)
+    assert [published[number] for number in order] == rows_of(other.frame)
 
 
 # --- one block and nothing to suppress is PCTA

@@ -368,5 +368,6 @@ def test_rows_that_lose_all_items_stay_and_other_supports_do_not_change(name):
     assert list(lists[0]) == []
     assert list(lists[7]) == []  # it was missing, and looks like one that has lost its items
     supports = result.frame["items"].itemset.supports().to_dict()
-    published = [{became_of(result)[item] for item in row or ()} for row in rows]
+    became = became_of(result)
+    published = [{became[item] for item in row or ()} for row in rows]
     assert supports == {label: sum(label in row for row in published) for label in supports}

@@ -78,13 +78,12 @@ def test_mapping_and_loss_are_those_of_the_rows(problem, parts):
     costs = [0 if size[label] == 1 else size[label] / leaves for label in became.values()]
     assert result.loss["NCP"] == pytest.approx(sum(costs) / max(len(costs), 1))
     support = {}
-    for number, group in enumerate(result.groups):
-        for label in rows_of(result.frame)[number]:
+    groups = result.groups.tolist()
+    for group, row in zip(groups, rows_of(result.frame), strict=True):
+        for label in row:
             support[group, label] = support.get((group, label), 0) + 1
     members = {
-        (group, label): len(
-            {i for (n, i), own in became.items() if (result.groups[n], own) == (group, label)}
-        )
+        (group, label): len({i for (n, i), own in became.items() if (groups[n], own) == (group, label)})
         for group, label in support
     }
     items = len(set().union(*rows))

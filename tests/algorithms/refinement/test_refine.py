@@ -465,7 +465,9 @@ def test_unknown_losses_are_refused():
 # --- on real data
 
 
-@pytest.mark.parametrize(("k", "m", "share"), [(2, 2, 0.5), (25, 2, 0.5), (25, 3, 0.7)])
+@pytest.mark.parametrize(
+    ("k", "m", "share"), [(2, 2, 0.5), (25, 2, 0.5), pytest.param(25, 3, 0.7, marks=pytest.mark.slow)]
+)
 def test_half_of_the_loss_of_pcta_is_not_necessary(data, k, m, share):
     frame = pdanon.read_parquet(data / "bms_webview1.parquet")
     result = frame.txanon.pcta(k=k, m=m)

@@ -509,10 +509,15 @@ def test_registries_have_the_same_names():
 
 
 def naive_sizes(frame, columns):
-    return Counter(frame[columns].astype(str).itertuples(index=False)).values()
+    return Counter(zip(*(frame[column].astype(str).to_list() for column in columns), strict=True)).values()
 
 
-@algorithms
+def each_but(slow):
+    """The algorithms, of which one takes seconds for this table, and less for the other."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * (name == slow)) for name in RELATIONAL]
+
+
+@pytest.mark.parametrize("name", each_but("full_subtree"))
 def test_informs(name, data):
     path = data / "rt_informs2005.parquet"
     if not path.is_file():
@@ -526,7 +531,7 @@ def test_informs(name, data):
     assert 0 < result.loss["NCP_relational"] < 1
 
 
-@algorithms
+@pytest.mark.parametrize("name", each_but("cluster"))
 def test_adult(name, data):
     path = data / "adult_arx_relational.parquet"
     if not path.is_file():
