@@ -31,8 +31,12 @@ pytest.register_assert_rewrite("contract")
 
 
 def pytest_collection_finish():
-    """What was imported and collected stays until the end: it is not searched for garbage again and again."""
+    """What was imported and collected stays until the end: it is not searched for garbage again and again.
+
+    Nor is what a test has just made, most of which goes without a search.
+    """
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session")

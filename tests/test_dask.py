@@ -396,6 +396,7 @@ def kill_the_reader(directory):
     os.kill(int((directory / "pid").read_text()), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_processes_release_the_same_even_if_one_is_killed(client, tmp_path):
     frame = frame_in_memory(table_of())
     expected = pdanon.pcta(frame, k=4, m=3)

@@ -168,7 +168,7 @@ def test_released_groceries_are_in_their_categories(m, read, data):
 
 def moles_of_groceries(matrix, items, private, k):
     """Support of each minimal mole of one or two public items for h = 2/5, from dense matrices of pairs."""
-    x = matrix.toarray()
+    x = matrix.toarray().astype(np.float64)  # whose products are quicker than those of integers, and as exact
     counts = x.T @ x
     peaks = np.zeros_like(counts)
     for item in private & items.keys():

@@ -80,6 +80,7 @@ def test_a_quota_that_is_used_up(source, tmp_path):
     assert list((tmp_path / "small").iterdir()) == []
 
 
+@pytest.mark.slow  # the quota above is the same error, by another number
 def test_a_disk_that_is_full(source, tmp_path):
     (tmp_path / "small").mkdir()
     mount = 'mount -t tmpfs -o size=100k tmpfs "$0" && exec "$@"'
@@ -169,9 +170,9 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
     ("module", "name"),
     [
         ("pdanon.stream", "_recode"),
-        ("pdanon.stream", "demand_of_rows"),
+        pytest.param("pdanon.stream", "demand_of_rows", marks=pytest.mark.slow),
         ("os", "fsync"),
-        ("pdanon.stream", "relabelled"),
+        pytest.param("pdanon.stream", "relabelled", marks=pytest.mark.slow),
         ("pdanon.stream", "_write_mapping"),
     ],
 )

@@ -111,15 +111,18 @@ def pass_through(frame: pd.DataFrame, recoded: Collection[int]) -> tuple[Hashabl
         If a column, or a level of the index that has a name, has nearly as many values as there are rows.
     """
     others = [position for position in range(frame.shape[1]) if position not in recoded]
+    labels = tuple(frame.columns[position] for position in others)
+    if len(frame) < _FEW:
+        return labels
     columns = {f"column {frame.columns[position]!r}": frame.iloc[:, position] for position in others}
     for level, name in enumerate(frame.index.names):
         if name is not None:
             columns[f"index {name!r}"] = frame.index.get_level_values(level).to_series()
     for name, column in columns.items():
-        if len(frame) >= _FEW and _count_values(column) >= _NEARLY_ALL * len(frame):
+        if _count_values(column) >= _NEARLY_ALL * len(frame):
             message = f"{name} differs in nearly every row and passes through unchanged: it may identify"
             warnings.warn(message, IdentifierWarning, stacklevel=_levels_within())
-    return tuple(frame.columns[position] for position in others)
+    return labels
 
 
 def _levels_within() -> int:

@@ -195,7 +195,8 @@ def test_nothing_goes_on_when_what_is_made_is_let_go():
 
 @pytest.fixture(scope="module")
 def baskets():
-    return pdanon.datasets.make_baskets(60_000, 200, random_state=0)[["items"]]
+    """Enough work for eight threads wherever work is divided."""
+    return pdanon.datasets.make_baskets(60_000, 40, random_state=0)[["items"]]
 
 
 def counts(frame):

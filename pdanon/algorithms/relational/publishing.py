@@ -85,6 +85,6 @@ def class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any])
 
 def _no_items() -> pd.DataFrame:
     """A mapping table without rows: no item was recoded."""
-    number, text = np.dtype("int64"), pd.ArrowDtype(pa.string())
-    dtypes: dict[str, Any] = {"group": number, "item": text, "generalized": text, "support": number}
-    return pd.DataFrame(columns=[*dtypes]).astype(dtypes)
+    numbers = np.array([], np.int64)
+    texts = pd.array([], dtype=pd.ArrowDtype(pa.string()))
+    return pd.DataFrame({"group": numbers, "item": texts, "generalized": texts, "support": numbers})
