@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import functools
 import itertools
 import json
 import os
@@ -40,10 +41,15 @@ except Exception as error:
 """
 
 
+@functools.cache
+def many_baskets():
+    return pdanon.datasets.make_baskets(30_000, 100, random_state=0)
+
+
 @pytest.fixture(params=["file", "directory"])
 def source(request, tmp_path):
     """Baskets whose release takes more than 100 kB, in one file or several."""
-    baskets = pdanon.datasets.make_baskets(30_000, 100, random_state=0)
+    baskets = many_baskets()
     path = tmp_path / ("in.parquet" if request.param == "file" else "in")
     if request.param == "file":
         pdanon.to_parquet(baskets, path)

@@ -86,5 +86,5 @@ def class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any])
 def _no_items() -> pd.DataFrame:
     """A mapping table without rows: no item was recoded."""
     numbers = np.array([], np.int64)
-    texts = pd.array([], dtype=pd.ArrowDtype(pa.string()))
+    texts = pd.Series([], dtype=pd.ArrowDtype(pa.string()))
     return pd.DataFrame({"group": numbers, "item": texts, "generalized": texts, "support": numbers})
