@@ -8,7 +8,16 @@ import numpy as np
 from cython.cimports.pdanon._kernels.arrays import Code, Number
 from numpy.typing import NDArray
 
-__all__ = ["canonical_rows", "collect_rows", "copy_places", "gather", "sort_rows"]
+__all__ = [
+    "canonical_rows",
+    "collect_rows",
+    "copy_places",
+    "first_alike",
+    "gather",
+    "hashes",
+    "numbered",
+    "sort_rows",
+]
 
 NUMBER = cython.declare(cython.int, 31)
 MOST = cython.declare(cython.longlong, 2**31 - 1)
@@ -196,6 +205,72 @@ def _place(
     return place
 
 
+def hashes(codes: Code[::1], offsets: Number[::1], found: cython.longlong[::1]) -> None:
+    """Write a number of 32 bits for each row, which equal rows share."""
+    row: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(found.shape[0]):
+            found[row] = _hash(codes, offsets[row], offsets[row + 1])
+
+
+def first_alike(
+    codes: Code[::1],
+    offsets: Number[::1],
+    keys: Number[::1],
+    least: cython.longlong,
+    above: cython.longlong,
+    first: cython.longlong[::1],
+) -> None:
+    """Write the first row that each row equals, of rows whose hash is one of ``least..above - 1``."""
+    row: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    n_rows: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for row in range(keys.shape[0]):
+            n_rows += least <= keys[row] < above
+    table: cython.longlong[::1] = np.full(1 << (3 * n_rows // 2).bit_length(), -1, np.int64)
+    last: cython.Py_ssize_t = table.shape[0] - 1
+    with cython.nogil:
+        for row in range(keys.shape[0]):
+            if not least <= keys[row] < above:
+                continue
+            place = keys[row] & last
+            while table[place] >= 0:
+                other = table[place] & MOST
+                if table[place] >> NUMBER == keys[row] and _are_equal(
+                    codes, offsets[row], offsets[row + 1], codes, offsets[other], offsets[other + 1]
+                ):
+                    break
+                place = (place + 1) & last
+            if table[place] < 0:
+                table[place] = keys[row] << NUMBER | row
+            first[row] = table[place] & MOST
+
+
+def numbered(
+    first: Number[::1], weights: Number[::1]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Number distinct rows as they come: the number of each row; the first and the weight of each number."""
+    given, chosen = np.empty(len(first), np.int32), np.empty(len(first), np.int64)
+    sums = np.zeros(len(first), np.int64)
+    numbers: cython.int[::1] = given
+    firsts: cython.longlong[::1] = chosen
+    joint: cython.longlong[::1] = sums
+    row: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for row in range(first.shape[0]):
+            if first[row] == row:
+                firsts[count] = row
+                numbers[row] = count
+                count += 1
+            else:
+                numbers[row] = numbers[first[row]]
+            joint[numbers[row]] += weights[row]
+    return given, chosen[:count], sums[:count]
+
+
 def copy_places(table: Number[::1], larger: cython.longlong[::1]) -> None:
     """Write what is in a hash table into a larger one, empty so far."""
     i: cython.Py_ssize_t
@@ -232,7 +307,7 @@ def _are_equal(
     codes: Code[::1],
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
-    others: cython.int[::1],
+    others: Code[::1],
     other: cython.Py_ssize_t,
     end: cython.Py_ssize_t,
 ) -> cython.bint:

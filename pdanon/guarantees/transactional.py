@@ -16,7 +16,7 @@ from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import Bags
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.distinct import DistinctRows
+from pdanon.itemsets.parallel import first_alike
 
 __all__ = ["TransactionalK"]
 
@@ -100,8 +100,6 @@ def _distinct(bags: Bags) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first row of each kind, and how many there are; missing rows, which are one kind, come last."""
     missing, present = np.flatnonzero(bags.nulls), np.flatnonzero(~bags.nulls)
     offsets = np.append(bags.offsets[present], len(bags.codes))  # missing rows hold nothing
-    rows = DistinctRows()
-    number = rows.add(bags.codes, offsets, np.ones(len(present), np.int64))
-    first = present[np.unique(number, return_index=True)[1]]
-    sizes = np.append(rows.weights, [len(missing)] * bool(len(missing)))
-    return np.append(first, missing[:1]), sizes.astype(np.int64)
+    first, sizes = np.unique(first_alike(bags.codes, offsets), return_counts=True)
+    sizes = np.append(sizes, [len(missing)] * bool(len(missing)))
+    return np.append(present[first], missing[:1]), sizes.astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from pdanon.itemsets.threads import even_parts, share
 if TYPE_CHECKING:
     from pdanon._kernels.counting import Rows
 
-__all__ = ["item_supports", "marked", "ordered", "pair_supports", "supports", "transpose"]
+__all__ = ["first_alike", "item_supports", "marked", "ordered", "pair_supports", "supports", "transpose"]
 
 
 def ordered(
@@ -61,6 +62,26 @@ def ordered(
         ends[begin + 1 : end + 1] += size
         size += length
     return found[:size], ends, np.logical_or.reduce([is_used for _, is_used in done])
+
+
+def first_alike(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
+    """The first row that each row equals, itself included, shape (rows,)."""
+    from pdanon._kernels import rows
+
+    n_rows = len(offsets) - 1
+    keys, first = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
+    parts = even_parts(offsets)
+
+    def number(begin: int, end: int) -> None:
+        rows.hashes(codes, offsets[begin : end + 1], keys[begin:end])
+
+    def find(least: int, above: int) -> None:
+        rows.first_alike(codes, offsets, keys, least, above, first)
+
+    share(number, parts)
+    bounds = [2**32 * part // len(parts) for part in range(len(parts) + 1)]  # equal rows are in one part
+    share(find, list(pairwise(bounds)))
+    return first
 
 
 def item_supports(

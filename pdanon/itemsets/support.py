@@ -18,7 +18,6 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.deadline import check_time
-from pdanon.itemsets.distinct import DistinctRows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import ItemsetTable, concatenated
 from pdanon.itemsets.threads import even_parts, many_parts, share
@@ -142,9 +141,12 @@ class SupportIndex:
 
     def _numbered(self) -> tuple[Codes, SupportIndex]:
         """For each row the number of the distinct row that it equals, and these."""
-        rows = DistinctRows()
-        numbers = rows.add(self.codes, self.offsets, self.weights)
-        return numbers, SupportIndex(rows.codes, rows.offsets, self.n_items, rows.weights)
+        from pdanon._kernels import rows
+
+        first = parallel.first_alike(self.codes, self.offsets)
+        numbers, chosen, weights = rows.numbered(first, self.weights)
+        distinct = self.within(chosen)
+        return numbers, SupportIndex(distinct.codes, distinct.offsets, self.n_items, weights)
 
     def within(self, rows: NDArray[Any]) -> SupportIndex:
         """Some of the rows only, by number or mask."""

@@ -239,6 +239,22 @@ def counts_of_rows(rows, weights, targets):
     return found
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 8])
+def test_distinct_rows_are_numbered_as_they_come(n, monkeypatch):
+    monkeypatch.setattr(threads, "_WORTH", 1)
+    pdanon.set_threads(n)
+    rows = [(1, 2), (), (0,), (1, 2), (), (0,), (2,), (1, 2)]
+    codes, offsets = (
+        np.array([code for row in rows for code in row], np.int32),
+        np.cumsum([0, *map(len, rows)]),
+    )
+    numbers, distinct = SupportIndex(codes, offsets, 3, np.arange(8) + 1)._numbered()
+    assert numbers.tolist() == [0, 1, 2, 0, 1, 2, 3, 0]
+    assert distinct.codes.tolist() == [1, 2, 0, 2]
+    assert distinct.offsets.tolist() == [0, 2, 2, 3, 4]
+    assert distinct.weights.tolist() == [1 + 4 + 8, 2 + 5, 3 + 6, 7]
+
+
 @given(
     st.lists(st.sets(st.integers(0, 7)), max_size=80),
     st.lists(st.integers(1, 3), min_size=80, max_size=80),

@@ -20,8 +20,8 @@ from pdanon.algorithms.states.leaf_rows import LeafRows, by_first_row, node_coun
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.distinct import DistinctRows
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.parallel import first_alike
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_count, check_known
 from pdanon.recoding.decided import Decided
@@ -178,8 +178,7 @@ def _order(rows: LeafRows) -> NDArray[np.int64]:
 
 def _seeds(rows: LeafRows, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The row that each group begins with, and the group of each row, -1 where that is open."""
-    number = DistinctRows().add(rows.leaves, rows.offsets, np.ones(len(rows.offsets) - 1, np.int64))
-    first = np.unique(number, return_index=True)[1][number]
+    first = first_alike(rows.leaves, rows.offsets)
     alike = np.bincount(first, minlength=len(first))[first] >= k
     rest = np.flatnonzero(~alike)
     seeds = np.sort(np.concatenate((np.unique(first[alike]), rest[: len(rest) // k * k : k])))
