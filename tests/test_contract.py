@@ -104,14 +104,18 @@ def test_any_rows(name, rows, missing, k, m):
     assert result.frame.txanon.audit(result.guarantee).holds
 
 
-def of_each_kind():
-    """Each algorithm with each frame."""
-    for name, kind in itertools.product(ARGUMENTS, FRAMES):
-        marks = [pytest.mark.slow] if name in SLOW_DESCENT and kind == "many items" else []
-        yield pytest.param(name, FRAMES[kind], id=f"{kind}-{name}", marks=marks)
+# Each algorithm with each frame.
+OF_EACH_KIND = [
+    pytest.param(
+        *(name, make),
+        id=f"{kind}-{name}",
+        marks=[pytest.mark.slow] * (name in SLOW_DESCENT and kind == "many items"),
+    )
+    for name, (kind, make) in itertools.product(ARGUMENTS, FRAMES.items())
+]
 
 
-@pytest.mark.parametrize(("name", "make"), of_each_kind())
+@pytest.mark.parametrize(("name", "make"), OF_EACH_KIND)
 def test_any_frame(name, make):
     frame = make()
     before, buffers = pickle.loads(pickle.dumps(frame)), buffers_of(frame)
