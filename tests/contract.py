@@ -134,7 +134,7 @@ def assert_contract(frame, result):
     assert_truthful(frame, result, became)
     assert not RECOUNTS[type(result.guarantee)](result.guarantee, bags_of(result.frame))
     assert set(result.loss.index) <= LOSSES
-    assert result.loss.drop("UL").between(0, 1).all()
+    assert all(0 <= loss <= 1 for name, loss in result.loss.items() if name != "UL")
     changed = sum(text(item) != label for (_, item), labels in became.items() for label in labels)
     assert f"{changed} of {len(result.mapping)} generalized or suppressed" in repr(result)
 
@@ -165,7 +165,10 @@ def assert_mapping_of(frame, result):
     pd.testing.assert_index_equal(mapping.index, pd.RangeIndex(len(mapping)), exact=True)
     keys = [*zip(mapping["group"], mapping["item"], strict=True)]
     assert keys == sorted(keys)
-    assert mapping.groupby(["group", "item"])["support"].sum().to_dict() == held
+    found = dict.fromkeys(keys, 0)
+    for key, support in zip(keys, mapping["support"], strict=True):
+        found[key] += support
+    assert found == held
     algorithm = result.parameters["algorithm"]
     assert len(keys) == len(held) or algorithm in BAGS
     assert not mapping.duplicated(["group", "item", "generalized"]).any()

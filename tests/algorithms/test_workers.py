@@ -37,7 +37,14 @@ def test_results_are_in_order(jobs):
     assert told == ([3] * 4 if jobs == 1 else [1] * 4)
 
 
-@pytest.mark.parametrize("jobs", [1, 2, ThreadPoolExecutor(1)], ids=["1", "2", "threads"])
+@pytest.mark.parametrize(
+    "jobs",
+    [
+        pytest.param(1, id="1"),
+        pytest.param(2, id="2", marks=pytest.mark.slow),
+        pytest.param(ThreadPoolExecutor(1), id="threads"),
+    ],
+)
 def test_the_first_error_is_that_of_one_process(jobs):
     with pytest.raises(InfeasibleError) as caught, sharing(jobs, lambda done: None) as share:
         share(divided, [1, 2, 3], [1, 0, 0])

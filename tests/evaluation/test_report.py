@@ -425,6 +425,7 @@ def sorted_labels(dom):
     return [re.search('aria-sort="(.*?)"', head) for head in heads], rows
 
 
+@pytest.mark.slow  # which starts a browser four times
 def test_tables_are_sorted_by_buttons(browser, page):
     click = "document.querySelectorAll('table.sortable th button')[{}].click();"
     _, before = sorted_labels(browser(page, "--dump-dom")[0])

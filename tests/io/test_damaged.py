@@ -10,6 +10,7 @@ import pytest
 from damaged import KINDS, failures, lists_of
 
 import pdanon
+from examples import examples
 from pdanon import stream
 from pdanon.errors import FormatError, ItemsetDtypeError
 from pdanon.io.rowgroups import open_parquet, read_row_group
@@ -30,7 +31,7 @@ def listed(frame, column="items"):
 
 
 def test_readers_of_damaged_files_give_the_right_rows_or_a_good_error():
-    assert failures(0, 40) == []
+    assert failures(0, examples(80)) == []
 
 
 @pytest.mark.slow

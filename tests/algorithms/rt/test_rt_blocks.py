@@ -243,6 +243,7 @@ def test_who_works_makes_no_difference(jobs):
     assert together.parameters == alone.parameters
 
 
+@pytest.mark.slow
 def test_workers_of_dask(tmp_path):
     distributed = pytest.importorskip("distributed")
     options = {"n_workers": 1, "threads_per_worker": 2, "dashboard_address": ":0"}
