@@ -36,7 +36,7 @@ from pdanon.itemsets.columns import find_columns, is_list_column
 from pdanon.itemsets.list_columns import ListColumns, Reader
 from pdanon.itemsets.mapping import apply_mapping as applied_mapping
 from pdanon.itemsets.support import supports
-from pdanon.recoding.release import pass_through
+from pdanon.recoding.passing import judged_columns, passing, recorded
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
@@ -132,7 +132,8 @@ def anonymize(
     Warns
     -----
     IdentifierWarning
-        If another column differs in nearly all of the first rows, up to 10,000 of them.
+        If other columns tell rows apart, as far as ``keep`` does not name them; counted in the first rows, up
+        to 10,000 of them.
 
     Notes
     -----
@@ -160,12 +161,14 @@ def anonymize(
     """
     check_algorithm(algorithm, parameters)
     labels = _list_columns(frame, column, parameters.get("private"))
+    recoded = [position for position, label in enumerate(frame.columns) if label in labels]
+    judged = judged_columns(frame._meta, recoded, parameters.get("keep", ()))
     counted = _counted(frame, labels)
     expected = rows_fingerprint(counted.columns)
     made = decide(counted, algorithm, parameters)
     released, seen = _recoded(frame, labels, Recoder.of(made))
-    known = made.mapping, made.guarantee, made.loss, counted.n_rows, dict(made.parameters)
-    result = LazyRelease(released, *known)
+    told = {**made.parameters, **recorded(judged)}
+    result = LazyRelease(released, made.mapping, made.guarantee, made.loss, counted.n_rows, told)
     del counted, made
     read: _Seen = seen.compute()
     if read.published.n_rows != result.rows:
@@ -173,7 +176,8 @@ def anonymize(
     if read.fingerprint != expected:
         raise partitions.rows_changed("other items in the rows")
     demand_of_rows(result.guarantee, read.published)
-    pass_through(read.others, [])
+    judged = judged_columns(read.others, [], judged)  # now that there are values
+    passing(read.others, [], result.guarantee, judged, rows=result.rows)
     return result
 
 
@@ -238,7 +242,7 @@ def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
 
 
 def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:
-    """Measure what an attacker who knows a few items of a row can do; as `pdanon.risk`.
+    """Measure what an attacker who knows a few items of a row can do; as `pdanon.risk` without ``quasi``.
 
     Parameters
     ----------

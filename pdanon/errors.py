@@ -11,7 +11,7 @@ The tree::
     ├── InfeasibleError                      no release of this data can have the guarantee
     └── GuaranteeError                       a release failed its own audit and is withheld
 
-and one warning, `IdentifierWarning`: what passes through may tell who a person is.
+and one warning, `IdentifierWarning`: what passes through unchanged may tell who a person is.
 
 Messages hold counts, positions, column names and parameter values. They never hold the text of an
 item: a log file is not a place for data that is about to be anonymized.
@@ -117,7 +117,25 @@ class GuaranteeError(PdanonError):
 
 
 class IdentifierWarning(UserWarning):
-    """A column that passes through unchanged differs in nearly every row: it may tell who a person is."""
+    """Columns that pass through unchanged tell rows apart: who knows them may find out whose row it is.
+
+    Parameters
+    ----------
+    what : str
+        Which columns, and how many rows share their values with too few others.
+    hint : str, optional
+        What to do about it.
+
+    Attributes
+    ----------
+    what : str
+        The message without the hint.
+    """
+
+    def __init__(self, what: str, *, hint: str | None = None) -> None:
+        self.what = what.encode("utf-8", "backslashreplace").decode()
+        message = what if hint is None else f"{what}\n  hint:  {hint}"
+        super().__init__(message.encode("utf-8", "backslashreplace").decode())
 
 
 # Why a file failed, by the class of the error: its own message may show a line of the file.

@@ -11,7 +11,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -34,7 +34,7 @@ from pdanon.itemsets.list_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import relabelled, relabelled_by_groups
 from pdanon.itemsets.threads import ahead
 from pdanon.itemsets.values import check_path
-from pdanon.recoding.release import pass_through
+from pdanon.recoding.passing import judged_columns, judged_labels, passing, recorded
 
 __all__ = ["Streamed", "anonymize"]
 
@@ -125,7 +125,8 @@ def anonymize(
     Warns
     -----
     IdentifierWarning
-        If another column differs in nearly all of the first rows, up to 10,000 of them.
+        If other columns tell rows apart, as far as ``keep`` does not name them; counted in the first rows, up
+        to 10,000 of them.
 
     Notes
     -----
@@ -144,10 +145,10 @@ def anonymize(
     and file stay, the mapping may be there or hidden likewise, and the next run starts anew. After an error,
     at most the mapping is there.
 
-    Cost: the source is read twice, and the target once. Memory is bounded by what the algorithm takes for the
-    distinct transactions (at least 16 bytes an occurrence and 40 bytes for each of them) and one row group,
-    however many files and rows there are; or two, if more than one thread may work (`pdanon.set_threads`):
-    then the next row group is read while one is counted or written.
+    Cost: the source is read twice, its first row group once more, and the target once. Memory is bounded by
+    what the algorithm takes for the distinct transactions (at least 16 bytes an occurrence and 40 bytes for
+    each of them) and one row group, however many files and rows there are; or two, if more than one thread
+    may work (`pdanon.set_threads`): then the next row group is read while one is counted or written.
 
     Examples
     --------
@@ -179,9 +180,15 @@ def anonymize(
     with _claimed(released):
         with _unchanged(tree, stamps):
             positions = tree.find_columns(column, parameters.get("private"))
-            labels = [tree.schema().names[position] for position in positions]
+            names = tree.schema().names
+            labels = [names[position] for position in positions]
+            judged = judged_labels(_shown(names, positions), labels, parameters.get("keep", ()))
             paths = (released,) if tree.is_file else tuple(released / name for name in tree.names)
             result, recoder = _decided(_collapsed(tree, labels), algorithm, parameters, paths)
+            result = replace(result, parameters=result.parameters | recorded(judged))
+            first = _first_rows(tree, positions)
+            judged = judged_columns(first, [], judged)  # now that there are values
+            passing(first, [], result.guarantee, judged, rows=result.rows)
         write_mapping = partial(_write_mapping, result.mapping, kept)
         with _appearing(released, write_mapping) as draft, _unchanged(tree, stamps):
             _recode(tree, draft, positions, recoder)
@@ -373,15 +380,11 @@ def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder:
     kinds = {each: tree.item_type(each) for each in positions}
     if not recoder.keeps_type:
         kinds[position] = pa.string()
-    looked_at = False
     for name in tree.names:
         path = draft if tree.is_file else draft / name
         with tree.open(name) as file, writing(path, file, kinds) as writer:
             groups = _recoded(tree, name, file, kinds, published, writer.schema)
-            for number, (sample, table) in enumerate(ahead(groups, lambda group: len(group[1]))):
-                if not looked_at and len(table):
-                    _warn(sample, f"{tree.path(name)}, row group {number}")
-                    looked_at = True
+            for table in ahead(groups, len):
                 writer.write_table(table, row_group_size=max(len(table), 1))
 
 
@@ -392,12 +395,11 @@ def _recoded(
     kinds: dict[int, pa.DataType],
     published: _Publisher,
     schema: pa.Schema,
-) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """The row groups of a file: the first rows of the other columns, and all that is to be written."""
+) -> Iterator[pa.Table]:
+    """The row groups of a file as they are to be written."""
     position, *hidden = kinds
     for number in range(file.num_row_groups):
         table = tree.read(file, name, number)
-        sample = table.remove_column(position).slice(0, SAMPLE)
         recoded = published(tree.itemsets(table.column(position), name, number, sets=False))
         if recoded is None:
             raise _changed(tree)
@@ -406,15 +408,27 @@ def _recoded(
         for each, column in anew.items():
             lists = column.to_arrow(dictionary=is_text(kinds[each]))
             table = table.set_column(each, schema.field(each), lists)
-        yield sample, table.cast(schema)
+        yield table.cast(schema)
 
 
-def _warn(table: pa.Table, where: str) -> None:
-    """Tell of columns that may identify; not of an index without a name, which pandas names like this."""
-    others = [number for number, name in enumerate(table.column_names) if "__index_level_" not in name]
+def _first_rows(tree: ParquetTree, positions: tuple[int, ...]) -> pd.DataFrame:
+    """The first rows of the columns that pass through, as far as they are in one row group."""
+    shown = _shown(tree.schema().names, positions)
     options = {"types_mapper": list_dtype, "ignore_metadata": True}
-    frame = readable(lambda: table.select(others).to_pandas(**options), where, "Parquet")
-    pass_through(frame, [])
+    for name in tree.names:
+        with tree.open(name) as file:
+            for number in range(file.num_row_groups):
+                if file.metadata.row_group(number).num_rows:
+                    table = tree.read(file, name, number, shown).slice(0, SAMPLE)
+                    where = f"{tree.path(name)}, row group {number}"
+                    return readable(partial(table.to_pandas, **options), where, "Parquet")
+    return pd.DataFrame()
+
+
+def _shown(names: list[str], positions: tuple[int, ...]) -> list[str]:
+    """The columns that pass through; an index without a name, which pandas names like this, is none."""
+    others = [name for position, name in enumerate(names) if position not in positions]
+    return [name for name in others if "__index_level_" not in name]
 
 
 def _changed(tree: ParquetTree) -> FormatError:

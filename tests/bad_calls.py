@@ -177,7 +177,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
 # What takes as long as it is asked to, or starts as many processes: numbers of these are fine.
 LONG = {"time_limit", "n_jobs"}
 # Classes that pdanon makes and the user does not, or whose constructor says that it checks nothing.
-NAMES = {"quasi", "columns", "column", "hierarchies", "options", "configurations", "vary", "measures"}
+NAMES = {"quasi", "keep", "columns", "column", "hierarchies", "options", "configurations", "vary", "measures"}
 POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive"}
 MADE = {
     *("Anonymized", "Answers", "Attack", "Audit", "Explanation", "Hierarchy", "LazyRelease", "Plots"),

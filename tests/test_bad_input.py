@@ -134,7 +134,7 @@ def test_a_small_integer_type_does_not_wrap_around():
     frame = pd.DataFrame({"items": [["a"]] * 300, "age": np.arange(300) // 2})
     for k in (np.uint8(200), np.int8(100)):
         assert pdanon.mondrian(frame, k=k, quasi=["age"]).classes["size"].min() >= int(k)
-        assert pdanon.pcta(frame, k=k, m=1).parameters["k"] == int(k)
+        assert pdanon.pcta(frame, k=k, m=1, keep=["age"]).parameters["k"] == int(k)
 
 
 @pytest.mark.parametrize("sep", [";;", "", None, "\n", '"', 5], ids=repr)

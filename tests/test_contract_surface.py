@@ -25,10 +25,23 @@ def test_result_unpacks_and_says_what_was_asked(name):
     assert frame is result.frame
     assert mapping is result.mapping
     assert result.classes is None
-    asked = set(inspect.signature(ALGORITHMS[name]).parameters) - {"frame", "column", "progress"}
+    asked = set(inspect.signature(ALGORITHMS[name]).parameters) - {"frame", "column", "keep", "progress"}
     assert set(result.parameters) == {"algorithm", *asked}
     assert [result.parameters[key] for key in ("algorithm", "k")] == [name, 2]
     assert result.parameters.get("m", 2) == 2
+
+
+@algorithms
+def test_columns_that_were_judged_are_recorded_and_nothing_else_changes(name):
+    frame = frame_of(BASE).assign(ward=range(len(BASE)), sex=1)
+    result, judged = run(name, frame), run(name, frame, keep=["ward"])
+    assert (judged.parameters["keep"], "keep" in result.parameters) == (["ward"], False)
+    assert {*judged.parameters} == {*result.parameters, "keep"}
+    assert (judged.passing.judged, judged.passing.known) == (("ward",), ("sex",))
+    assert (result.passing.judged, result.passing.known) == ((), ("ward", "sex"))
+    pd.testing.assert_frame_equal(judged.frame, result.frame)
+    pd.testing.assert_frame_equal(judged.mapping, result.mapping)
+    pd.testing.assert_series_equal(judged.loss, result.loss)
 
 
 @algorithms
@@ -55,7 +68,7 @@ def test_function_and_method_are_one(name):
     assert [parameter.name for parameter in parameters[:2]] == ["frame", "column"]
     assert {parameter.kind for parameter in parameters[2:]} == {inspect.Parameter.KEYWORD_ONLY}
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
-    assert "progress" in inspect.signature(function).parameters
+    assert [parameter.name for parameter in parameters[-2:]] == ["keep", "progress"]
     frame = frame_of(BASE)
     arguments = arguments_of(name, frame)
     pd.testing.assert_frame_equal(

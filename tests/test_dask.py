@@ -35,6 +35,9 @@ from pdanon.errors import (
 
 distributed = pytest.importorskip("distributed")
 
+# Columns pass through here that tell rows apart; the tests that are about it ask for the warning.
+pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
+
 
 @pytest.fixture(autouse=True)
 def _in_this_thread():
@@ -305,11 +308,31 @@ def test_a_release_that_fails_its_audit_is_withheld(monkeypatch):
 
 
 @pytest.mark.parametrize("cuts", [[50], [0, 0, 50], [*range(0, 150, 10), 140]])
-def test_a_column_that_may_identify_is_told(cuts):
+def test_columns_that_may_identify_are_told(cuts):
     frame = frame_in_memory(table_of()).assign(person=range(150), ward=[*range(75)] * 2)
-    with pytest.warns(IdentifierWarning, match="'person'") as caught:
+    with pytest.warns(IdentifierWarning, match="^150 of 150 rows .* with their person, which") as caught:
         divided(frame, cuts).txanon.pcta(k=2)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.filterwarnings("error::pdanon.IdentifierWarning")
+def test_columns_that_were_judged_are_not_told(monkeypatch):
+    frame = frame_in_memory(table_of()).drop(columns="number").assign(ward=[*range(10)] * 15)
+    frame = frame.assign(year=[row // 10 for row in range(150)])
+    frame = frame.set_axis(pd.Index(range(150), name="person"))
+    ddf = divided(frame, [50])
+    result = ddf.txanon.pcta(k=2, keep=iter(["ward", "person"]))
+    assert result.parameters["keep"] == ["ward", "person"]
+    monkeypatch.setattr(pdanon.dask, "SAMPLE", 60)
+    with pytest.warns(IdentifierWarning, match="60 of the first 60 rows .*Of all 150 rows they may be fewer"):
+        ddf.txanon.pcta(k=2, keep=["person"])
+    for keep, message in (
+        (["wards"], "did you mean 'ward'"),
+        (["items"], "'items' is recoded"),
+        ("ward", "a list"),
+    ):
+        with pytest.raises((ColumnError, ParameterError), match=message):
+            ddf.txanon.pcta(k=2, keep=keep)
 
 
 def test_lists_of_objects_are_refused_with_the_remedy():

@@ -33,6 +33,9 @@ from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import collapse
 
+# Columns pass through here that tell rows apart; the tests that are about it ask for the warning.
+pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
+
 TREE = 3
 ALGORITHMS = {
     "pcta": {"k": 4, "m": 3},
@@ -423,11 +426,46 @@ def test_a_release_that_fails_its_audit_is_withheld(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [source]
 
 
-def test_a_column_that_may_identify_is_told(tmp_path):
+def test_columns_that_may_identify_are_told(tmp_path):
     table = table_of().append_column("person", pa.array(range(150)))
-    with pytest.warns(IdentifierWarning, match="'person'") as caught:
+    with pytest.warns(
+        IdentifierWarning, match="37 of the first 37 rows .* their person, .*Of all 150 rows"
+    ) as caught:
         stream.anonymize(one_file(table, tmp_path), tmp_path / "out", k=2)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_columns_that_identify_together_are_told_until_they_are_judged(tmp_path):
+    table = table_of().drop_columns("number")
+    table = table.append_column("ward", pa.array([*range(10)] * 15))
+    table = table.append_column("year", pa.array([row // 10 for row in range(150)]))
+    source = tmp_path / "one.parquet"
+    pq.write_table(table, source)
+    with pytest.warns(
+        IdentifierWarning, match="^150 of 150 rows .* with their ward and year, which"
+    ) as caught:
+        stream.anonymize(source, tmp_path / "out", k=2)
+    assert "Of all" not in str(caught[0].message)
+    result = stream.anonymize(source, tmp_path / "judged", k=2, keep=iter(["ward", "year"]))
+    assert result.parameters["keep"] == ["ward", "year"]
+    for keep, message in (
+        (["wards"], "did you mean 'ward'"),
+        (["items"], "'items' is recoded"),
+        ("ward", "a list"),
+    ):
+        with pytest.raises((ColumnError, ParameterError), match=message):
+            stream.anonymize(source, tmp_path / "never", k=2, keep=keep)
+    assert not (tmp_path / "never").exists()
+
+
+def test_what_cannot_be_compared_cannot_be_judged(tmp_path):
+    notes = pa.array([{"a": 1}] * 150)
+    source = one_file(table_of().drop_columns("number").append_column("notes", notes), tmp_path)
+    with pytest.warns(IdentifierWarning, match="The values of notes cannot be compared"):
+        stream.anonymize(source, tmp_path / "out", k=2)
+    with pytest.raises(ColumnError, match="cannot be compared\n  where: keep\n  got:   notes"):
+        stream.anonymize(source, tmp_path / "never", k=2, keep=["notes"])
+    assert not (tmp_path / "never").exists()
 
 
 def test_local_recodings_are_refused(tmp_path):

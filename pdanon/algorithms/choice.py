@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from time import perf_counter
@@ -29,7 +29,7 @@ from pdanon.guarantees import (
     TransactionalK,
     check_guarantee,
 )
-from pdanon.guarantees.parameters import check_seconds
+from pdanon.guarantees.parameters import check_seconds, lasting
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
@@ -120,6 +120,7 @@ def anonymize(
     loss: str = "ncp",
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
+    keep: Sequence[Hashable] = (),
 ) -> Anonymized:
     """Anonymize so that a guarantee holds, by whichever algorithm loses least.
 
@@ -145,6 +146,8 @@ def anonymize(
     random_state : int, Generator or None
         Seed, or source of randomness, of algorithms that begin with random rows: those for
         quasi-identifiers.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
 
     Returns
     -------
@@ -226,7 +229,7 @@ def anonymize(
     if utility is not None:
         given["utility"] = partition(utility)
     asked = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
-    asked |= given | {"random_state": random_state}
+    asked |= given | {"random_state": random_state, "keep": lasting(keep)}
     trials = _Trials(frame, column, asked, loss, measure, end, time_limit)
     for step in ways:
         trials.add(step)

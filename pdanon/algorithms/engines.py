@@ -30,7 +30,7 @@ from pdanon.recoding.release import demand
 
 __all__ = ["SAMPLE", "Recoder", "check_algorithm", "decide", "demand_of_rows"]
 
-SAMPLE = 10_000  # rows in which a column that differs in nearly all of them is told
+SAMPLE = 10_000  # the first rows, in which it is counted what the columns tell that pass through
 
 
 def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recodes, ...] = ("items",)) -> None:
@@ -74,6 +74,7 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
     """
     record = ALGORITHMS[algorithm]
     asked = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
+    asked.pop("keep", None)  # what passes through is not decided
     decided = record.decided(columns, asked.pop("progress", False), **asked)
     if decided.problem is not None:
         raise decided.problem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
@@ -15,6 +15,7 @@ from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.recoding.decided import Decided
+from pdanon.recoding.passing import judged_columns
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
@@ -68,7 +69,7 @@ class Algorithm:
         even these. Or what is recoded instead: values of quasi-identifiers, or both.
     decide : callable, optional
         How it decides, if it recodes a list column and nothing else: ``decide(columns, report, **asked)``,
-        with all parameters of the function but the frame, the column and ``progress``.
+        with all parameters of the function but the frame, the column, ``keep`` and ``progress``.
     unit : str
         What ``decide`` reports: the name of a step.
     keeps_type : bool
@@ -109,19 +110,27 @@ class Algorithm:
         return self.function.__name__
 
     def released(
-        self, frame: pd.DataFrame, column: Hashable | None, progress: bool, **asked: Any
+        self,
+        frame: pd.DataFrame,
+        column: Hashable | None,
+        progress: bool,
+        *,
+        keep: Sequence[Hashable] = (),
+        **asked: Any,
     ) -> Anonymized:
         """Release a frame: encode, decide, apply, audit.
 
         Parameters
         ----------
-        frame, column, progress
+        frame, column, progress, keep
             Those of the function.
         **asked
             Its other parameters.
         """
         positions = find_columns(frame, column, asked.get("private"))  # which may name a second one
-        return release(frame, positions, self.decided(ListColumns.of(frame, positions), progress, **asked))
+        judged = judged_columns(frame, positions, keep)
+        decided = self.decided(ListColumns.of(frame, positions), progress, **asked)
+        return release(frame, positions, decided, judged)
 
     def decided(self, columns: ListColumns, progress: bool, **asked: Any) -> Decided:
         """Decide for list columns, wherever their rows are; parameters as those of `released`."""

@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -30,7 +31,14 @@ from pdanon.cli.options import described, is_table, of_algorithm, of_guarantee
 from pdanon.cli.policy import Policy
 from pdanon.cli.starting import INTERRUPTED, raise_interrupts
 from pdanon.cli.usage import Command, parser_of
-from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
+from pdanon.errors import (
+    GuaranteeError,
+    IdentifierWarning,
+    InfeasibleError,
+    ParameterError,
+    PdanonError,
+    cause_of,
+)
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.report.page import write_page
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
@@ -126,7 +134,33 @@ def _report(message: str, code: int) -> int:
     return code
 
 
+@contextmanager
+def _warned(hint: str) -> Iterator[None]:
+    """Say on stderr what may identify, as errors are said, with what can be done about it here."""
+
+    def show(message: Warning | str, *where: Any, **more: Any) -> None:
+        if isinstance(message, IdentifierWarning):
+            _report(f"warning: {message.what}\n  hint:  {hint}", 0)
+        else:
+            usual(message, *where, **more)
+
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+        warnings.simplefilter("always", IdentifierWarning)
+        warnings.showwarning = show
+        yield
+
+
 # --- Commands
+
+_TO_KEEP = (
+    "leave them out of the table, protect them by a policy that names them as quasi, or say --keep and their "
+    "names if they may be published as they are"
+)
+_ROLES = (
+    "name them in [columns] as quasi, for an algorithm that protects them, as drop, or, if they may be "
+    "published as they are, as keep"
+)
 
 
 def _anonymize(arguments: argparse.Namespace) -> int:
@@ -139,7 +173,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     _read_options(options, arguments)
     frame = _read(arguments.source, arguments)
     bar = bool(options.get("progress"))
-    with _stage(f"running {name or 'the algorithms'}", announced=not bar):
+    with _stage(f"running {name or 'the algorithms'}", announced=not bar), _warned(_TO_KEEP):
         run = _least_lossy if name is None else algorithm(name)
         result = run(frame, arguments.column, **options)
     with _stage(f"writing {arguments.target}"):
@@ -178,7 +212,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> int:
     _check_files(arguments)
     _read_options(options, arguments)
     asked: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
-    with _stage(f"running {arguments.algorithm}", announced=not options.get("progress")):
+    bar = bool(options.get("progress"))
+    with _stage(f"running {arguments.algorithm}", announced=not bar), _warned(_TO_KEEP):
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **asked)
     print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
     print(f"  guarantee  {result.guarantee!r}, audited")
@@ -215,7 +250,7 @@ def _risk(arguments: argparse.Namespace) -> int:
     _check_files(arguments)
     frame = _read(arguments.source, arguments)
     with _stage("counting"):
-        table = risk(frame, arguments.column, k=arguments.k, m=arguments.m)
+        table = risk(frame, arguments.column, k=arguments.k, m=arguments.m, quasi=arguments.quasi)
     table["items"] = table["items"].astype("string").fillna("all")
     print(table.to_string(index=False, float_format="{:.4g}".format))
     return 0
@@ -226,7 +261,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if "release" not in policy.outputs:
         where = f"{arguments.policy}, [outputs]"
         raise ParameterError("the policy names no release", where=where, hint='release = "released.parquet"')
-    with _stage(f"running {arguments.policy}"):
+    with _stage(f"running {arguments.policy}"), _warned(_ROLES):
         result = policy.run()
     with _stage("writing"):
         policy.write(result)

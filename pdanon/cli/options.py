@@ -22,6 +22,7 @@ __all__ = [
     "DEMANDS",
     "KNOWN_HELP",
     "PARAMETERS",
+    "PASSING",
     "WAYS",
     "Parser",
     "described",
@@ -137,7 +138,15 @@ WAYS: dict[str, dict[str, Any]] = {
         "help": "how many of the following rows are compared for a place in a group",
     },
 }
-PARAMETERS = DEMANDS | WAYS
+PASSING: dict[str, dict[str, Any]] = {  # which all algorithms take
+    "keep": {
+        "nargs": "+",
+        "action": "extend",
+        "metavar": "COLUMN",
+        "help": "columns that may be published as they are: no warning is about them",
+    },
+}
+PARAMETERS = DEMANDS | WAYS | PASSING
 
 
 def flag(parameter: str) -> str:
@@ -155,7 +164,7 @@ def of_guarantee(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that were given, if they say what must hold and not how."""
     given = _given(arguments)
     for option in given:
-        if option not in ("k", "m", "constraints", "hierarchy", "time_limit"):
+        if option not in ("k", "m", "constraints", "hierarchy", "time_limit", "keep"):
             raise ParameterError(f"{flag(option)} needs --algorithm", hint=_having(option))
     if "k" not in given:
         raise ParameterError("-k is needed", hint="such as -k 5 -m 2; or name an --algorithm")
@@ -200,7 +209,7 @@ def described(name: str, function: Callable[..., Anonymized]) -> str:
     options = " ".join(
         flag(option) if option in required else f"[{flag(option)}]"
         for option in parameters_of(function)
-        if option in PARAMETERS
+        if option in DEMANDS | WAYS
     )
     if required - PARAMETERS.keys():
         options = f"none: it needs {', '.join(sorted(required - PARAMETERS.keys()))}, from Python"

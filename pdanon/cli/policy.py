@@ -38,7 +38,8 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["Policy"]
 
-_BY_ROLE = {"column": "columns", "quasi": "columns", "hierarchy": "hierarchies", "hierarchies": "hierarchies"}
+_BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
+_BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,8 @@ class Policy:
         What `compare` runs: ``algorithms, vary, measures, n_jobs, resume``.
     source : pathlib.Path, optional
         The file of the policy.
+    keep : list of str
+        Columns that are published as they are, too, and were judged: no warning is about them.
 
     Notes
     -----
@@ -111,6 +114,7 @@ class Policy:
     outputs: dict[str, Path] = field(default_factory=dict)
     comparison: dict[str, Any] = field(default_factory=dict)
     source: Path | None = None
+    keep: list[str] = field(default_factory=list)
 
     @classmethod
     def from_toml(cls, file: str | PathLike[str]) -> Policy:
@@ -251,7 +255,7 @@ class Policy:
             check_path(self.source, "source")
         for name in ("parameters", "hierarchies", "outputs", "comparison"):
             check_kind(getattr(self, name), dict, name, "a dict")
-        for name in ("quasi", "sensitive", "drop"):
+        for name in ("quasi", "sensitive", "keep", "drop"):
             check_kind(getattr(self, name), list, name, "a list of column names")
         for name in ("algorithm", "items", "separator"):
             if getattr(self, name) is not None:
@@ -307,7 +311,7 @@ class Policy:
 
     @property
     def _roles(self) -> Roles:
-        return Roles(self.items, self.quasi, self.sensitive, self.drop, self.hierarchies)
+        return Roles(self.items, self.quasi, self.sensitive, self.keep, self.drop, self.hierarchies)
 
     def _of_lists(self) -> bool:
         """Whether what runs works on a list column; a comparison may."""
@@ -320,9 +324,9 @@ class Policy:
 
     def _configurations(self) -> dict[str, dict[str, Any]]:
         """What is compared: the tables of the file, and what the roles of the columns say."""
-        vary = self.comparison.get("vary", {})
+        unsaid = {*self.comparison.get("vary", {}), "keep"}  # a comparison warns of nothing
         return {
-            label: self._roles.joined(given.get("algorithm", label), given, vary)
+            label: self._roles.joined(given.get("algorithm", label), given, unsaid)
             for label, given in self.comparison["algorithms"].items()
         }
 

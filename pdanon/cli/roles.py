@@ -16,8 +16,8 @@ from pdanon.itemsets.values import check_known
 __all__ = ["Roles"]
 
 _HINT = (
-    "name them in [columns] as quasi, as sensitive (published as they are) or as drop; None is an index "
-    "without a name: name it, or reset it before the table is written"
+    "name them in [columns] as quasi, as sensitive or keep (published as they are) or as drop; None is an "
+    "index without a name: name it, or reset it before the table is written"
 )
 
 
@@ -28,13 +28,15 @@ class Roles:
     items: str | None
     quasi: list[str]
     sensitive: list[str]
+    keep: list[str]
     drop: list[str]
     hierarchies: dict[str, Any]
 
     @property
     def named(self) -> list[str]:
         """The columns that have a role."""
-        return [*([] if self.items is None else [self.items]), *self.quasi, *self.sensitive, *self.drop]
+        items = [] if self.items is None else [self.items]
+        return [*items, *self.quasi, *self.sensitive, *self.keep, *self.drop]
 
     def check(self, columns: str, hierarchies: str) -> None:
         """Check that no column has two roles, and that only those with values to generalize have a hierarchy.
@@ -78,7 +80,7 @@ class Roles:
         accepted = parameters_of(algorithm(name)).keys() - {*varied}
         relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
         tree = self.hierarchies.get(self.items or "")
-        said = {"quasi": self.quasi, "hierarchies": relational, "hierarchy": tree}
+        said = {"quasi": self.quasi, "keep": self.keep, "hierarchies": relational, "hierarchy": tree}
         said = {key: value for key, value in said.items() if key in accepted and value}
         if tree and "transaction" in given:
             given = {**given, "transaction": _with_tree(given["transaction"], tree)}

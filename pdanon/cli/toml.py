@@ -26,7 +26,7 @@ _KEYS: dict[str, dict[str, type]] = {
         "outputs": dict,
         "compare": dict,
     },
-    "columns": {"items": str, "quasi": list, "sensitive": list, "drop": list},
+    "columns": {"items": str, "quasi": list, "sensitive": list, "keep": list, "drop": list},
     "outputs": {"release": str, "mapping": str, "loss": str, "report": str, "comparison": str},
     "compare": {"algorithms": dict, "vary": dict, "measures": list, "n_jobs": int, "resume": str},
 }

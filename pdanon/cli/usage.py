@@ -14,6 +14,7 @@ from pdanon.cli.options import (
     CONSTRAINTS_HELP,
     DEMANDS,
     KNOWN_HELP,
+    PASSING,
     WAYS,
     Parser,
     flag,
@@ -74,7 +75,8 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
         help="see 'pdanon algorithms' for what each does (default: several are tried, and the release that "
         "loses least is written)",
     )
-    for title, parameters in (("what must hold", DEMANDS), ("how it is reached", WAYS)):
+    groups = {"what must hold": DEMANDS, "how it is reached": WAYS, "what passes through": PASSING}
+    for title, parameters in groups.items():
         group = command.add_argument_group(title)
         for parameter, known in parameters.items():
             group.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
@@ -107,6 +109,9 @@ def _fill_risk(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", type=table_file, help="a table: .parquet or .csv")
     command.add_argument("-k", required=True, **DEMANDS["k"])
     command.add_argument("-m", default=2, type=int, help="most items that the attacker knows (default: 2)")
+    command.add_argument(
+        "--quasi", nargs="+", metavar="COLUMN", help="columns that the attacker knows beside the items"
+    )
     _add_format(command)
 
 

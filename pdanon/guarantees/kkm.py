@@ -29,7 +29,7 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_count
 
-__all__ = ["KKm", "KLm"]
+__all__ = ["KKm", "KLm", "QuasiClasses"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,7 +119,7 @@ class KKm:
         -----
         Exact. An item counts as another one in each class, so that no itemset spans two of them.
         """
-        classes = _Classes.of(frame, [column] if self.columns is None else self.columns, self.quasi)
+        classes = QuasiClasses.of(frame, [column] if self.columns is None else self.columns, self.quasi)
         small = classes.present < self.k
         exposed = small[classes.of_row] | classes.index.at_risk(self.k, self.m)
 
@@ -234,7 +234,7 @@ class KLm:
         -----
         Exact. An item counts as another one in each class, so that no itemset spans two of them.
         """
-        classes = _Classes.of(frame, [column], self.quasi)
+        classes = QuasiClasses.of(frame, [column], self.quasi)
         sizes, class_of = classes.sizes, classes.class_of
         refuse_within_labels(classes.itemsets, self.sensitive, "sensitive", self.mapping)
         if self.mapping is None:  # in a row it has one label for an item
@@ -263,7 +263,7 @@ class KLm:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Classes:
+class QuasiClasses:
     """Rows of equal quasi-identifiers, and their items: an item is another one in each class.
 
     Parameters
@@ -294,7 +294,8 @@ class _Classes:
     item_of: Codes
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable | None], quasi: Any) -> _Classes:
+    def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable | None], quasi: Any) -> QuasiClasses:
+        """Find the classes of a frame, by its list columns and its quasi-identifiers."""
         places = [find_column(frame, label) for label in columns]
         sets = [visible(frame.iloc[:, place]) for place in places]
         itemsets, _ = beside(sets)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.alike import joined, value_numbers
 from pdanon.itemsets.columns import find_quasi, quasi_labels
-from pdanon.itemsets.versions import arrow_values
 
 __all__ = ["KAnonymity", "equal_rows"]
 
@@ -110,28 +109,9 @@ def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> NDArray[np.int6
     """Number of the combination of values that each row has in some columns; missing ones are alike."""
     classes = np.zeros(len(frame), np.int64)
     for position in positions:
-        for values in _hashable(frame.iloc[:, position]):
-            try:
-                codes, distinct = pd.factorize(values)  # -1 for all that is missing
-            except (TypeError, NotImplementedError) as error:
-                problem, hint = "the values of a quasi-identifier cannot be compared", "make them text"
-                raise ColumnError(problem, where="quasi", got=frame.columns[position], hint=hint) from error
-            classes = np.unique(classes * (len(distinct) + 1) + codes + 1, return_inverse=True)[1]
+        numbers = value_numbers(frame.iloc[:, position])
+        if numbers is None:
+            problem, hint = "the values of a quasi-identifier cannot be compared", "make them text"
+            raise ColumnError(problem, where="quasi", got=frame.columns[position], hint=hint)
+        classes = joined(classes, numbers)
     return classes
-
-
-def _hashable(column: pd.Series[Any]) -> list[Any]:
-    """What must be equal: the column, or both ends of intervals, which is faster; and what else one sees."""
-    if isinstance(column.dtype, pd.IntervalDtype):
-        ends = pd.IntervalIndex(column.array)
-        return [*_hashable(pd.Series(ends.left)), *_hashable(pd.Series(ends.right))]
-    if isinstance(column.dtype, pd.StringDtype):  # of which pandas 2 compares the beginning, up to a NUL
-        return [pd.arrays.ArrowExtensionArray(arrow_values(column))]
-    # pandas 2 would not have the wrapper that `array` is of NumPy's values.
-    own = column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
-    if pd.api.types.is_object_dtype(column.dtype):  # 1, True and 1.0 are equal, and do not look alike
-        return [own, column.map(repr).to_numpy()]
-    if pd.api.types.is_float_dtype(column.dtype):
-        numbers = column.to_numpy(np.float64, na_value=np.nan)
-        return [own, (numbers == 0) & np.signbit(numbers)]
-    return [own]

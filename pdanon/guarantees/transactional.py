@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.alike import row_numbers
 from pdanon.itemsets.bags import Bags
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.parallel import first_alike
 
 __all__ = ["TransactionalK"]
 
@@ -98,8 +98,7 @@ class TransactionalK:
 
 def _distinct(bags: Bags) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first row of each kind, and how many there are; missing rows, which are one kind, come last."""
-    missing, present = np.flatnonzero(bags.nulls), np.flatnonzero(~bags.nulls)
-    offsets = np.append(bags.offsets[present], len(bags.codes))  # missing rows hold nothing
-    first, sizes = np.unique(first_alike(bags.codes, offsets), return_counts=True)
-    sizes = np.append(sizes, [len(missing)] * bool(len(missing)))
-    return np.append(present[first], missing[:1]), sizes.astype(np.int64)
+    numbers = row_numbers(bags)
+    numbers[bags.nulls] = len(numbers)
+    _, first, sizes = np.unique(numbers, return_index=True, return_counts=True)
+    return first, sizes

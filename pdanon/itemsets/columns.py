@@ -18,6 +18,7 @@ from pdanon.itemsets.versions import own_copy
 __all__ = [
     "LISTS_HINT",
     "ROW_TYPES",
+    "column_labels",
     "find_column",
     "find_columns",
     "find_quasi",
@@ -29,6 +30,7 @@ __all__ = [
     "may_hold_lists",
     "names_column",
     "quasi_labels",
+    "same_label",
     "with_column",
 ]
 
@@ -119,7 +121,7 @@ def label_position(frame: pd.DataFrame, column: Hashable) -> int:
         hint = "other parameters are given by name, such as hierarchy=..."
         got = type(column).__name__
         raise ColumnError("a column is named by its label", where="column", got=got, hint=hint)
-    positions = [i for i, label in enumerate(labels) if _is_same(label, column)]
+    positions = [i for i, label in enumerate(labels) if same_label(label, column)]
     if len(positions) != 1:
         problem = "is there more than once" if positions else "does not exist"
         texts = [label for label in labels if isinstance(label, str)]
@@ -129,7 +131,7 @@ def label_position(frame: pd.DataFrame, column: Hashable) -> int:
     return positions[0]
 
 
-def _is_same(label: Any, column: Any) -> bool:
+def same_label(label: Any, column: Any) -> bool:
     """Tell whether two labels are equal; pandas makes NaN of a label None beside texts."""
     if is_missing(label) or is_missing(column):
         return is_missing(label) and is_missing(column)
@@ -148,14 +150,21 @@ def is_missing(row: Any) -> bool:
     return row is None or row is pd.NA or row is pd.NaT or (isinstance(row, float) and row != row)
 
 
+def column_labels(labels: Any, name: str) -> tuple[Hashable, ...]:
+    """Check the labels of columns: a list, each of them once."""
+    found = tuple(listed(labels, name, f"one column is a list of one: {name}=['age']", "a list of columns"))
+    if not all(is_hashable(label) for label in found):
+        raise ParameterError(f"{name} must be a list of columns", where=name, got="a list of lists")
+    if len(set(found)) < len(found):
+        raise ParameterError(f"{name} names a column twice", where=name, got=list(found))
+    return found
+
+
 def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:
     """Check the labels of quasi-identifiers, or of other columns: a list of at least one, each once."""
-    labels = tuple(listed(quasi, name, f"one column is a list of one: {name}=['age']", "a list of columns"))
-    if not all(is_hashable(label) for label in labels):
-        raise ParameterError(f"{name} must be a list of columns", where=name, got="a list of lists")
-    if not labels or len(set(labels)) < len(labels):
-        problem = "names a column twice" if labels else "names no column"
-        raise ParameterError(f"{name} {problem}", where=name, got=list(labels))
+    labels = column_labels(quasi, name)
+    if not labels:
+        raise ParameterError(f"{name} names no column", where=name, got=[])
     return labels
 
 

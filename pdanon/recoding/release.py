@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-from collections.abc import Collection, Hashable, Sequence
-from types import FrameType
-from typing import Any
+from collections.abc import Hashable, Sequence
 
 import pandas as pd
-import pyarrow as pa
 
-from pdanon.errors import GuaranteeError, IdentifierWarning
+from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import is_list_column, with_column
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.columns import with_column
 from pdanon.recoding.decided import Decided
+from pdanon.recoding.passing import passing, recorded
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["demand", "pass_through", "release"]
+__all__ = ["demand", "release"]
 
 
-_NEARLY_ALL = 0.95
-
-
-_FEW = 20  # rows; in fewer, any column may differ in each
-
-
-def release(frame: pd.DataFrame, positions: Sequence[int], decided: Decided) -> Anonymized:
+def release(
+    frame: pd.DataFrame, positions: Sequence[int], decided: Decided, judged: Sequence[Hashable] = ()
+) -> Anonymized:
     """Write the rows of a release, and audit it from scratch before anyone sees it.
 
     Parameters
@@ -40,6 +30,8 @@ def release(frame: pd.DataFrame, positions: Sequence[int], decided: Decided) -> 
         anew.
     decided : Decided
         What becomes of its items.
+    judged : sequence of hashable
+        Columns that pass through, and that the caller has judged.
 
     Returns
     -------
@@ -52,7 +44,7 @@ def release(frame: pd.DataFrame, positions: Sequence[int], decided: Decided) -> 
     GuaranteeError
         If the release fails its audit. It is withheld.
     """
-    result, audit = _written(frame, positions, decided)
+    result, audit = _written(frame, positions, decided, judged)
     if decided.problem is not None:
         decided.problem.partial = result
         raise decided.problem
@@ -60,7 +52,9 @@ def release(frame: pd.DataFrame, positions: Sequence[int], decided: Decided) -> 
     return result
 
 
-def _written(frame: pd.DataFrame, positions: Sequence[int], decided: Decided) -> tuple[Anonymized, Audit]:
+def _written(
+    frame: pd.DataFrame, positions: Sequence[int], decided: Decided, judged: Sequence[Hashable]
+) -> tuple[Anonymized, Audit]:
     """The rows and all that is known of them, with the audit's verdict, whatever it is."""
     position, *hidden = positions
     released = with_column(frame, position, decided.recoding.apply(decided.columns.itemsets).to_pandas())
@@ -77,8 +71,8 @@ def _written(frame: pd.DataFrame, positions: Sequence[int], decided: Decided) ->
         groups,
         decided.guarantee,
         decided.loss,
-        dict(decided.parameters),
-        pass_through(frame, [position]),
+        {**decided.parameters, **recorded(judged)},
+        passing(frame, [position], decided.guarantee, judged, private=hidden),
         audit.holds,
         decided.trace,
     )
@@ -93,51 +87,3 @@ def demand(audit: Audit) -> None:
             got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
             hint="this is a defect of pdanon; please report it with the parameters that were used",
         )
-
-
-def pass_through(frame: pd.DataFrame, recoded: Collection[int]) -> tuple[Hashable, ...]:
-    """Labels of the columns that are released as they are, with a warning about those that may identify.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        The original.
-    recoded : collection of int
-        Positions of the columns that are not.
-
-    Warns
-    -----
-    IdentifierWarning
-        If a column, or a level of the index that has a name, has nearly as many values as there are rows.
-    """
-    others = [position for position in range(frame.shape[1]) if position not in recoded]
-    labels = tuple(frame.columns[position] for position in others)
-    if len(frame) < _FEW:
-        return labels
-    columns = {f"column {frame.columns[position]!r}": frame.iloc[:, position] for position in others}
-    for level, name in enumerate(frame.index.names):
-        if name is not None:
-            columns[f"index {name!r}"] = frame.index.get_level_values(level).to_series()
-    for name, column in columns.items():
-        if _count_values(column) >= _NEARLY_ALL * len(frame):
-            message = f"{name} differs in nearly every row and passes through unchanged: it may identify"
-            warnings.warn(message, IdentifierWarning, stacklevel=_levels_within())
-    return labels
-
-
-def _levels_within() -> int:
-    """How many calls the caller is away from code that is not of this package, which warnings point to."""
-    caller: FrameType | None = sys._getframe(1)
-    levels = 1
-    while caller is not None and caller.f_globals.get("__name__", "").startswith("pdanon."):
-        caller, levels = caller.f_back, levels + 1
-    return levels
-
-
-def _count_values(column: pd.Series[Any]) -> int:
-    if is_list_column(column):
-        return len(SupportIndex.of(Itemsets.from_series(column)).distinct().weights)
-    try:
-        return column.nunique()
-    except (TypeError, pa.ArrowNotImplementedError):  # values without equality are not looked at
-        return 0

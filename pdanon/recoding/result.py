@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -12,6 +12,7 @@ import pandas as pd
 from pdanon.guarantees.verdict import Guarantee, facts
 from pdanon.itemsets.columns import is_list_column
 from pdanon.recoding.counts import changed_items, class_sizes, losses
+from pdanon.recoding.passing import Passing
 
 __all__ = ["Anonymized", "add_views", "headline", "recoded_lists"]
 
@@ -40,8 +41,8 @@ class Anonymized:
         Information loss by measure.
     parameters : dict
         What was asked.
-    passed_through : tuple of hashable
-        Labels of the columns that are released as they were.
+    passing : Passing
+        What is released as it was, and how many rows it tells apart.
     holds : bool
         Whether the audit found the guarantee to hold. False only in the `partial` of an `InfeasibleError`,
         which is not to be released.
@@ -59,13 +60,18 @@ class Anonymized:
     guarantee: Guarantee
     loss: pd.Series[float]
     parameters: dict[str, Any]
-    passed_through: tuple[Hashable, ...] = ()
+    passing: Passing = field(default_factory=Passing)
     holds: bool = True
     trace: pd.DataFrame | None = None
     tried: pd.DataFrame | None = None
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         return iter((self.frame, self.mapping))
+
+    @property
+    def passed_through(self) -> tuple[Hashable, ...]:
+        """Labels of the columns that are released as they were."""
+        return self.passing.columns
 
     @property
     def plot(self) -> Any:

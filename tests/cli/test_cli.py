@@ -298,3 +298,90 @@ def test_real_baskets(run, data):
     assert rows_of(read_parquet("out.parquet")) == [
         frozenset(became[item] for item in row) for row in rows_of(read_parquet(source))
     ]
+
+
+# --- what passes through
+
+
+def identifying():
+    frame = frame_of(ROWS * 10).assign(ward=[*range(8)] * 5, year=[n // 8 for n in range(40)])
+    to_parquet(frame, "in.parquet")
+
+
+WARNING = (
+    "pdanon: warning: 40 of 40 rows (100 %) are the only ones with their ward and year, which pass through "
+    "unchanged\n  hint:  "
+)
+
+
+@pytest.mark.parametrize("more", [(), ("--stream",)])
+def test_columns_that_identify_are_told_in_plain_words(run, more):
+    identifying()
+    code, out, err = run("anonymize", *more, "in.parquet", "out.parquet", *KM)
+    assert code == 0
+    assert err.startswith(WARNING)
+    assert "or say --keep and their names" in err
+    assert err.count("\n") == 2
+    assert "IdentifierWarning" not in err
+    assert "warning" not in out
+
+
+def test_columns_that_identify_are_told_once_when_several_algorithms_are_tried(run):
+    identifying()
+    code, _, err = run("anonymize", "in.parquet", "out.parquet", "-k", "2", "-m", "2")
+    assert (code, err.count("warning")) == (0, 1)
+
+
+@pytest.mark.parametrize("more", [(), ("--stream",)])
+@pytest.mark.parametrize("keep", [("--keep", "ward", "year"), ("--keep", "ward", "--keep", "year")])
+def test_columns_that_were_judged_are_options(run, more, keep):
+    identifying()
+    assert run("anonymize", *more, "in.parquet", "out.parquet", *KM, *keep)[::2] == (0, "")
+
+
+def test_columns_that_were_judged_are_options_of_the_choice(run):
+    identifying()
+    assert run("anonymize", "in.parquet", "out.parquet", "-k", "2", "--keep", "ward", "year")[::2] == (0, "")
+
+
+@pytest.mark.parametrize("more", [(), ("--stream",)])
+@pytest.mark.parametrize(
+    ("keep", "message"),
+    [
+        (
+            ("wards",),
+            "'wards' does not exist\n  where: keep\n  got:   columns ['ward', 'year']\n  hint:  did you mean",
+        ),
+        (("items",), "'items' is recoded\n  where: keep"),
+        (("ward", "ward"), "keep names a column twice"),
+    ],
+)
+def test_columns_that_cannot_be_judged_are_refused(run, more, keep, message):
+    identifying()
+    code, out, err = run("anonymize", *more, "in.parquet", "out.parquet", *KM, "--keep", *keep)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not Path("out.parquet").exists()
+
+
+def test_a_policy_says_which_roles_would_do(run):
+    identifying()
+    Path("policy.toml").write_text(
+        'input = "in.parquet"\nalgorithm = "pcta"\nparameters = {k = 2}\n'
+        'outputs = {release = "out.parquet"}\ncolumns = {sensitive = ["ward", "year"]}\n'
+    )
+    code, _, err = run("run", "policy.toml")
+    assert code == 0
+    assert err.startswith(WARNING)
+    assert "name them in [columns] as quasi" in err
+
+
+def test_risk_counts_quasi_identifiers_too(run):
+    identifying()
+    code, out, _ = run("risk", "in.parquet", "-k", "2", "-m", "1", "--quasi", "ward", "year")
+    assert code == 0
+    assert [line.split() for line in out.splitlines()][:2] == [
+        ["known", "items", "rows", "singled_out", "below_k"],
+        ["0", "all", "40", "1", "1"],
+    ]
+    assert "'wards' does not exist" in run("risk", "in.parquet", "-k", "2", "--quasi", "wards")[2]

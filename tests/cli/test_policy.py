@@ -122,6 +122,46 @@ def test_columns_without_a_role_are_refused(here):
         policy_of(here, sensitive=('["store"]', '["shop"]')).run()
 
 
+def identifying(here):
+    """Data whose columns tell all rows apart."""
+    frame = frame_of(ROWS * 10).assign(ward=[*range(8)] * 5, year=[n // 8 for n in range(40)])
+    to_parquet(frame, here / "in.parquet")
+
+
+def test_columns_that_were_judged_are_a_role(here):
+    identifying(here)
+    roles = 'sensitive = ["store"]\ndrop = ["name"]'
+    with pytest.warns(pdanon.IdentifierWarning, match="40 of 40 rows .* with their ward and year"):
+        policy_of(here, roles=(roles, 'sensitive = ["ward", "year"]')).run()
+    with pytest.warns(pdanon.IdentifierWarning, match="have the same year, "):
+        policy_of(here, roles=(roles, 'sensitive = ["year"]\nkeep = ["ward"]'), k=("k = 2", "k = 10")).run()
+    result = policy_of(here, roles=(roles, 'keep = ["ward", "year"]')).run()
+    assert result.parameters["keep"] == ["ward", "year"]
+    assert result.passing.judged == ("ward", "year")
+    for text, message in (
+        ('keep = ["ward", "year", "items"]', "a column has two roles"),
+        ('sensitive = ["ward", "year"]\nkeep = ["ward"]', "a column has two roles"),
+        ('keep = "ward"', "keep must be a list of column names"),
+        ('keep = ["wards", "year"]', r"lacks columns \['wards'\]"),
+    ):
+        with pytest.raises((ColumnError, ParameterError), match=message):
+            policy_of(here, roles=(roles, text)).run()
+    with pytest.raises(ParameterError, match=r"parameter keep\n  hint:  say it in \[columns\]"):
+        policy_of(here, k=("k = 2", 'k = 2\nkeep = ["store"]'))
+
+
+def test_a_comparison_shows_nothing_of_what_was_judged(here):
+    identifying(here)
+    text = """
+    input = "in.parquet"
+    [columns]
+    keep = ["ward", "year"]
+    [compare.algorithms.pcta]
+    k = 2
+    """
+    assert "keep" not in policy_of(here, text).compare()
+
+
 def test_only_list_column_needs_no_name(here):
     result = policy_of(here, items=('items = "items"\n', "")).run()
     assert rows_of(result.frame)[1] == {MERGED}

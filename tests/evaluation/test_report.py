@@ -81,6 +81,62 @@ def rows_below(page, heading):
 # --- What it says
 
 
+@pytest.fixture
+def identifying():
+    """A release whose other columns tell all rows apart; one of them was judged."""
+    frame = frame_of(ROWS * 10).assign(
+        ward=[*range(8)] * 5, year=[n // 8 for n in range(40)], sex=["f", "m"] * 20
+    )
+    frame = frame.rename(columns={"year": "<year>"})
+    with pytest.warns(pdanon.IdentifierWarning):
+        return frame.txanon.pcta("items", k=2, m=2, keep=["sex"])
+
+
+def test_columns_that_identify_are_told_at_the_top(identifying):
+    text = pdanon.evaluation.report.page.render(identifying)
+    page = Page(text)
+    first, second = page.texts("p")[:2]
+    assert first == "⚠ The release has its guarantee, which says nothing about columns that tell rows apart."
+    assert second == (
+        "40 of 40 rows (100 %) are the only ones with their ward and <year>, which pass through unchanged."
+    )
+    assert [each.get("class") for each in page.attributes("p")[:2]] == ["verdict warned", "alert warned"]
+    assert "✓" not in text
+    assert "<year>" not in text
+    assert text.index("alert warned") < text.index("<table")
+
+
+def test_columns_that_were_judged_are_listed_as_judged(identifying):
+    page = Page(pdanon.evaluation.report.page.render(identifying))
+    cells, _ = rows_below(page, "What passed through unprotected")
+    assert cells[:3] == ["column", "type", "judged"]
+    assert [cells[place : place + 3 : 2] for place in range(3, 12, 3)] == [
+        *(["ward", "no"], ["<year>", "no"], ["sex", "judged"]),
+    ]
+    assert "<keep><sex>" in rows_below(page, "What was asked")[1]
+
+
+def test_a_release_of_which_all_is_judged_is_praised():
+    frame = frame_of(ROWS * 10).assign(number=range(40))
+    result = frame.txanon.pcta("items", k=2, m=2, keep=["number"])
+    assert "✓ The release has its guarantee." in Page(pdanon.evaluation.report.page.render(result)).texts("p")
+
+
+def test_what_cannot_be_compared_is_told_at_the_top():
+    result = frame_of(ROWS).assign(notes=[{}] * 4).txanon.pcta("items", k=2, m=2)
+    page = Page(pdanon.evaluation.report.page.render(result))
+    assert page.texts("p")[1] == "The values of notes cannot be compared, and are not counted."
+
+
+def test_the_risk_of_both_together_is_that_of_the_audit():
+    frame = frame_of(ROWS * 3).assign(age=range(12), sex=list("fm") * 6)
+    result = pdanon.rfirst(frame, k=3, m=1, quasi=["age", "sex"], random_state=0)
+    page = Page(pdanon.evaluation.report.page.render(result, original=frame))
+    cells, _ = rows_below(page, "Risk before and after")
+    assert cells[5:] == [*("0", "100 %", "100 %", "0 %", "0 %"), *("1", "100 %", "100 %", "0 %", "0 %")]
+    assert any("whichever serve him best, and all of age, sex." in text for text in page.texts("p"))
+
+
 def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
     path = tmp_path / "release.html"
     assert result.report(path, original=frame) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pandas as pd
 import pytest
 from conftest import frame_of, row_lists
@@ -11,7 +13,8 @@ from naive import itemsets as naive
 
 import pdanon
 from examples import examples
-from pdanon import ParameterError
+from pdanon import ColumnError, ParameterError
+from pdanon.evaluation.metrics.risk import exposure
 
 COLUMNS = ["known", "items", "rows", "singled_out", "below_k"]
 
@@ -74,6 +77,123 @@ def test_long_rows_end_as_soon_as_all_are_exposed():
     frame = frame_of([common, common, common | {"x", "y"}, common | {"x", "z"}, {"y", "z"}])
     overall = frame.txanon.risk(k=2, m=50).iloc[:3]
     assert overall["singled_out"].tolist() == [0, 0.6, 0.6]
+
+
+# --- quasi-identifiers and items together
+
+QUASI = st.lists(
+    st.tuples(st.sampled_from([1, 2, None]), st.sampled_from([0.0, -0.0, 1.0])), min_size=10, max_size=10
+)
+
+
+def with_quasi(lists, quasi, missing):
+    """Rows over an integer, a float and items, some of which are missing."""
+    lists = [None if number in missing else row for number, row in enumerate(lists)]
+    frame = frame_of(lists)
+    quasi = quasi[: len(lists)]
+    frame["age"] = pd.array([age for age, _ in quasi], dtype="Int64")
+    frame["size"] = [size for _, size in quasi]
+    looks = [(age, repr(size)) for age, size in quasi]
+    return frame, [*zip(looks, lists, strict=True)]
+
+
+def exposed(rows, row, k, known):
+    """Whether fewer than k rows match all of a row's quasi-identifiers and some of up to so many items."""
+    looks, items = row
+    alike = [held for other, held in rows if other == looks]
+    present = [held for held in alike if held is not None]
+    if len(present or alike) < k:
+        return True
+    subsets = [chosen for size in range(1, known + 1) for chosen in combinations(items or (), size)]
+    return any(sum({*chosen} <= held for held in present) < k for chosen in subsets)
+
+
+@settings(max_examples=examples(60))
+@given(
+    row_lists(items="abcd", longest=4, least=1),
+    QUASI,
+    st.sets(st.integers(0, 9)),
+    st.integers(2, 4),
+    st.integers(1, 5),
+)
+def test_risk_with_quasi_identifiers_is_the_naive_count(lists, quasi, missing, k, m):
+    frame, rows = with_quasi(lists, quasi, missing)
+    table = frame.txanon.risk(k=k, m=m, quasi=["age", "size"])
+    longest = max((len(items) for _, items in rows if items is not None), default=0)
+    known = [*range(max(min(m, longest), 1) + 1)]
+    lengths = [None, *sorted({len(items or ()) for _, items in rows})]
+    expected = []
+    for length in lengths:
+        group = [row for row in rows if length is None or len(row[1] or ()) == length]
+        for number in known:
+            shares = [
+                sum(exposed(rows, row, least, number) for row in group) / len(group) for least in (2, k)
+            ]
+            expected.append((number, length, len(group), *shares))
+    found = [
+        (n, None if pd.isna(items) else items, *rest) for n, items, *rest in table.itertuples(index=False)
+    ]
+    assert found == expected
+
+
+@settings(max_examples=examples(60))
+@given(
+    row_lists(items="abcd", longest=4, least=1),
+    QUASI,
+    st.sets(st.integers(0, 9)),
+    st.integers(2, 4),
+    st.integers(1, 4),
+)
+def test_rows_below_k_are_those_at_risk_in_the_audit_of_both(lists, quasi, missing, k, m):
+    frame, _ = with_quasi(lists, quasi, missing)
+    for labels in (["age"], ["size"], ["age", "size"]):
+        overall = frame.txanon.risk(k=k, m=m, quasi=labels).query("items.isna()")
+        last = overall["below_k"].iloc[-1] * len(frame)
+        assert round(last) == frame.txanon.audit(pdanon.KKm(k, m, labels)).rows_at_risk
+        assert round(overall["below_k"].iloc[0] * len(frame)) <= round(last)
+
+
+def test_released_values_of_quasi_identifiers_are_known_as_they_are():
+    rows = [{"a"}, {"b"}, {"a", "b"}, {"b"}, {"a"}, {"b"}]
+    frame = frame_of(rows).assign(age=[1, 2, 3, 40, 50, 60], place=list("xyzxyz"))
+    result = pdanon.rfirst(frame, k=3, m=2, quasi=["age", "place"], random_state=0)
+    assert isinstance(result.frame["age"].dtype, pd.IntervalDtype)
+    before = frame.txanon.risk(k=3, m=2, quasi=["age", "place"])
+    after = result.frame.txanon.risk(k=3, m=2, quasi=["age", "place"])
+    assert before["below_k"].tolist()[:3] == [1, 1, 1]
+    assert not after["below_k"].any()
+    tables = exposure(result, frame)
+    assert [table["known"].tolist() for table in tables.values()] == [[0, 1, 2]] * 2
+    assert tables["before"]["below_k"].tolist() == [1, 1, 1]
+    assert tables["after"]["below_k"].tolist() == [0, 0, 0]
+
+
+def test_real_patients_are_found_by_both_together(data):
+    """Who knows two items only finds 35 % among fewer than 10."""
+    patients = pdanon.read_parquet(data / "rt_diabetes130_patients_icd9.parquet")
+    quasi = ["race", "gender", "age", "payer_code"]
+    assert patients.txanon.risk(k=10, m=2)["below_k"].round(3)[1] == 0.353
+    below_k = patients.txanon.risk(k=10, m=2, quasi=quasi)["below_k"]
+    assert below_k.round(3)[2] == 0.895
+    at_risk = patients.txanon.audit(pdanon.KKm(10, 2, quasi)).rows_at_risk
+    assert round(below_k[2] * len(patients)) == at_risk
+
+
+@pytest.mark.parametrize(
+    ("quasi", "error", "message"),
+    [
+        (["years"], ColumnError, "'years' does not exist"),
+        (["items"], ColumnError, "a quasi-identifier is a list column"),
+        (["notes"], ColumnError, "cannot be compared\n  where: quasi\n  got:   notes\n  hint:"),
+        ([], ParameterError, "quasi names no column"),
+        (["age", "age"], ParameterError, "quasi names a column twice"),
+        ("age", ParameterError, "quasi must be a list of columns"),
+    ],
+)
+def test_what_an_attacker_cannot_know_is_refused(quasi, error, message):
+    frame = frame_of([{"a"}, {"b"}]).assign(age=[1, 2], notes=[{}, {}])
+    with pytest.raises(error, match=message):
+        frame.txanon.risk(k=2, quasi=quasi)
 
 
 def test_release_has_no_row_below_k():

@@ -334,14 +334,16 @@ def test_sets_of_groups(rows, data):
     [
         range(40),
         [f"{number} Main Street" for number in range(40)],
-        [*range(38), 0, 0],
+        [*range(37), 0, 0, 0],
         pd.date_range("2020-01-01", periods=40),
         [[number, "x"] for number in map(str, range(40))],
     ],
 )
 def test_columns_that_may_identify_are_warned_about(values):
     frame = frame_of([{"a"}] * 40).assign(number=values, constant=1)
-    with pytest.warns(pdanon.IdentifierWarning, match="column 'number'") as caught:
+    with pytest.warns(
+        pdanon.IdentifierWarning, match="the only ones with their number, which passes"
+    ) as caught:
         result = frame.txanon.pcta("items", k=2)
     assert len(caught) == 1
     assert Path(caught[0].filename).name == Path(__file__).name
@@ -352,7 +354,7 @@ def test_an_index_with_a_name_may_identify():
     frame = frame_of([{"a"}] * 40)
     assert frame.txanon.pcta(k=2).passed_through == ()
     frame.index = pd.Index(range(100, 140), name="patient")
-    with pytest.warns(pdanon.IdentifierWarning, match="index 'patient'"):
+    with pytest.warns(pdanon.IdentifierWarning, match="with their patient"):
         frame.txanon.pcta(k=2)
 
 
@@ -361,11 +363,11 @@ def test_a_level_of_an_index_may_identify(names):
     frame = frame_of([{"a"}] * 40)
     wards = [1] * 40 if names[0] == "ward" else range(40)
     frame.index = pd.MultiIndex.from_arrays([wards, range(40)], names=names)
-    with pytest.warns(pdanon.IdentifierWarning, match="index 'patient'"):
+    with pytest.warns(pdanon.IdentifierWarning, match="with their patient"):
         frame.txanon.pcta(k=2)
 
 
-@pytest.mark.parametrize("values", [[*range(37), 0, 0, 0], [1.5] * 40, [None] * 40, [{}] * 40])
+@pytest.mark.parametrize("values", [[*range(20)] * 2, [1.5] * 40, [None] * 40, [(), ("a",)] * 20])
 def test_other_columns_pass_in_silence(values):
     frame = frame_of([{"a"}] * 40).assign(other=values)
     assert frame.txanon.pcta("items", k=2).passed_through == ("other",)

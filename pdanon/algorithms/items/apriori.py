@@ -40,6 +40,7 @@ def apriori(
     hierarchy: HierarchyLike,
     sensitive: Iterable[Any] | None = None,
     l: int | None = None,  # noqa: E741  (its name in the literature)
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, itemset size by itemset size.
@@ -62,6 +63,8 @@ def apriori(
         Goes with ``l``.
     l : int, optional
         Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -120,7 +123,9 @@ def apriori(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l)
+    return RECORD.released(
+        frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l
+    )
 
 
 def decide(

@@ -5,7 +5,7 @@ Milani Fard, Wang, "An Effective Clustering Approach to Web Query Log Anonymizat
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -41,6 +41,7 @@ def clump(
     r: int = 10,
     score: Score = "increase",
     lookahead: int = 300,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by putting similar rows into groups, and publishing what each group has in common.
@@ -64,6 +65,8 @@ def clump(
     lookahead : int
         How many of the following rows are compared for a place in a group, at least 0. With 0 the place
         goes to the row whose turn it is, else to the one with which the group's distortion is least.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -118,7 +121,7 @@ def clump(
     3       ['A' 'b1']
     """
     return RECORD.released(
-        frame, column, progress, k=k, hierarchy=hierarchy, r=r, score=score, lookahead=lookahead
+        frame, column, progress, keep=keep, k=k, hierarchy=hierarchy, r=r, score=score, lookahead=lookahead
     )
 
 

@@ -6,7 +6,7 @@ Information Systems 28, 2011.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,7 @@ def coat(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Merge items within given blocks, and suppress few; always the rarest item of an itemset first.
@@ -59,6 +60,8 @@ def coat(
         with all its items.
     weights : mapping or Series, optional
         Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -128,7 +131,7 @@ def coat(
     """
     asked: Any = {"k": k, "m": m, "constraints": constraints, "utility": utility}
     asked |= {"max_suppressed": max_suppressed, "weights": weights}
-    return RECORD.released(frame, column, progress, **asked)
+    return RECORD.released(frame, column, progress, keep=keep, **asked)
 
 
 RECORD = Algorithm(

@@ -5,7 +5,7 @@ Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -37,6 +37,7 @@ def coherence(
     private: Any,
     criterion: str = "mm/il",
     loss: str | Mapping[Any, float] | pd.Series[float] = "support",
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Suppress public items, so that known ones lead neither to few rows nor to a private item.
@@ -63,6 +64,8 @@ def coherence(
     loss : {"support", "unit"}, mapping or Series
         What suppressing an item costs: the rows that hold it, 1, or a number from 0 for each public item.
         Numbers that are not whole are read to six decimals.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -123,7 +126,7 @@ def coherence(
     0.18181818181818182
     """
     return RECORD.released(
-        frame, column, progress, h=h, k=k, p=p, private=private, criterion=criterion, loss=loss
+        frame, column, progress, keep=keep, h=h, k=k, p=p, private=private, criterion=criterion, loss=loss
     )
 
 

@@ -5,7 +5,7 @@ Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Da
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 import numpy as np
@@ -32,6 +32,7 @@ def direct(
     k: int,
     m: int | None = 2,
     hierarchy: HierarchyLike,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, itemsets of all sizes in one scan.
@@ -49,6 +50,8 @@ def direct(
     hierarchy : Hierarchy, path, DataFrame, dict or int
         The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
         over the items in order.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -98,7 +101,7 @@ def direct(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy)
+    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy)
 
 
 def nodes_of(

@@ -5,7 +5,7 @@ Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generali
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 import pandas as pd
@@ -30,6 +30,7 @@ def hghs(
     k: int,
     m: int | None = None,
     hierarchy: HierarchyLike,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy and suppressing some of these nodes.
@@ -47,6 +48,8 @@ def hghs(
     hierarchy : Hierarchy, path, DataFrame, dict or int
         The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
         over the items in order.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -103,7 +106,7 @@ def hghs(
     2      0   pie         pie        4
     3      0  soap        <NA>        1
     """
-    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy)
+    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy)
 
 
 def nodes_of(

@@ -6,7 +6,7 @@ Journal 20(1), 2011.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -39,6 +39,7 @@ def lra(
     m: int | None = 2,
     hierarchy: HierarchyLike,
     parts: int,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, differently in each part of alike rows.
@@ -58,6 +59,8 @@ def lra(
         over the items in order.
     parts : int
         Number of parts of the rows, at least 1. There are fewer, if k rows are not left for each.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -107,7 +110,7 @@ def lra(
     >>> result.groups.tolist()
     [0, 0, 1, 1]
     """
-    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy, parts=parts)
+    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy, parts=parts)
 
 
 def decide(

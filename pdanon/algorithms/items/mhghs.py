@@ -5,7 +5,7 @@ Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generali
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from itertools import count
 
@@ -31,6 +31,7 @@ def mhghs(
     k: int,
     m: int | None = None,
     hierarchy: HierarchyLike,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalization and suppression, in rounds for ever larger itemsets.
@@ -48,6 +49,8 @@ def mhghs(
     hierarchy : Hierarchy, path, DataFrame, dict or int
         The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
         over the items in order.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar for each round.
 
@@ -94,7 +97,7 @@ def mhghs(
     2          ['pie']
     3  ['drink' 'pie']
     """
-    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy)
+    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy)
 
 
 def nodes_of(

@@ -53,6 +53,7 @@ def optimal(
     hierarchy: HierarchyLike,
     suppress: bool = False,
     time_limit: float = 60,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to the cut of a hierarchy with the least possible loss.
@@ -78,6 +79,8 @@ def optimal(
     time_limit : float
         Seconds to search for the optimum; not negative. Building the search comes on top, and without
         ``suppress`` the greedy solution to fall back on.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -148,7 +151,15 @@ def optimal(
     ['A', 'A', 'b1', <NA>]
     """
     return RECORD.released(
-        frame, column, progress, k=k, m=m, hierarchy=hierarchy, suppress=suppress, time_limit=time_limit
+        frame,
+        column,
+        progress,
+        keep=keep,
+        k=k,
+        m=m,
+        hierarchy=hierarchy,
+        suppress=suppress,
+        time_limit=time_limit,
     )
 
 

@@ -5,7 +5,7 @@ He, Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalizati
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 
 import numpy as np
@@ -30,6 +30,7 @@ def partition(
     *,
     k: int,
     hierarchy: HierarchyLike,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by splitting the rows into groups that are published alike, category by category.
@@ -45,6 +46,8 @@ def partition(
     hierarchy : Hierarchy, path, DataFrame, dict or int
         The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
         over the items in order.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -93,7 +96,7 @@ def partition(
     2  ['b1' 'b2']
     3  ['b1' 'b2']
     """
-    return RECORD.released(frame, column, progress, k=k, hierarchy=hierarchy)
+    return RECORD.released(frame, column, progress, keep=keep, k=k, hierarchy=hierarchy)
 
 
 def nodes_of(

@@ -6,7 +6,7 @@ Transactions on Data Privacy 5, 2012.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,7 @@ def pcta(
     constraints: Any = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by merging items into sets, at least utility loss; no hierarchy is needed.
@@ -64,6 +65,8 @@ def pcta(
         Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
     refine : bool
         Move items between the sets afterwards, as `pdanon.refine` does, so that the release loses less NCP.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -118,7 +121,7 @@ def pcta(
     2      0   tea          tea        3
     """
     return RECORD.released(
-        frame, column, progress, k=k, m=m, constraints=constraints, weights=weights, refine=refine
+        frame, column, progress, keep=keep, k=k, m=m, constraints=constraints, weights=weights, refine=refine
     )
 
 

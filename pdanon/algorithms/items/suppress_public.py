@@ -5,7 +5,7 @@ Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -30,6 +30,7 @@ def suppress_public(
     k: int,
     p: int,
     private: Any,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Suppress all public items: what every other way to coherence is measured against.
@@ -49,6 +50,8 @@ def suppress_public(
     private : list of items, Series of bool, or str
         The private items; or whether an item is private, by item; or the name of a second list column, all of
         whose items are private. All other items are public.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -93,7 +96,7 @@ def suppress_public(
     >>> round(float(result.loss["S/N"]), 4)
     0.8571
     """
-    return RECORD.released(frame, column, progress, h=h, k=k, p=p, private=private)
+    return RECORD.released(frame, column, progress, keep=keep, h=h, k=k, p=p, private=private)
 
 
 def decide(columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any) -> Decided:

@@ -5,7 +5,7 @@ The baseline of Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publica
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ def suppress_to_k(
     *,
     k: int,
     public: Any,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Suppress public items until all rows are k-anonymous with all public items as the quasi-identifier.
@@ -46,6 +47,8 @@ def suppress_to_k(
     public : list of items, or Series of bool
         The public items, or whether an item is public, by item. Other items are not suppressed, and do not
         count.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -91,7 +94,7 @@ def suppress_to_k(
     2             []
     3             []
     """
-    return RECORD.released(frame, column, progress, k=k, public=public)
+    return RECORD.released(frame, column, progress, keep=keep, k=k, public=public)
 
 
 def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Decided:

@@ -6,7 +6,7 @@ Transactions on Data Privacy 5, 2012.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -31,6 +31,7 @@ def upcta(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Merge items within given blocks, at least utility loss, and suppress few.
@@ -59,6 +60,8 @@ def upcta(
         with all its items.
     weights : mapping or Series, optional
         Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -125,7 +128,7 @@ def upcta(
     """
     asked: Any = {"k": k, "m": m, "constraints": constraints, "utility": utility}
     asked |= {"max_suppressed": max_suppressed, "weights": weights}
-    return RECORD.released(frame, column, progress, **asked)
+    return RECORD.released(frame, column, progress, keep=keep, **asked)
 
 
 RECORD = Algorithm(

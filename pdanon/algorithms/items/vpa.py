@@ -6,7 +6,7 @@ Journal 20(1), 2011.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from typing import Any
@@ -37,6 +37,7 @@ def vpa(
     m: int | None = 2,
     hierarchy: HierarchyLike,
     parts: int,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize by generalizing items to nodes of a hierarchy, subtree by subtree, then across them.
@@ -57,6 +58,8 @@ def vpa(
     parts : int
         Number of parts, at least 1. Each is a subtree of the hierarchy: the one with the most leaves is
         split into its children until there are so many. There can be more, if a node has many children.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -104,7 +107,7 @@ def vpa(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    return RECORD.released(frame, column, progress, k=k, m=m, hierarchy=hierarchy, parts=parts)
+    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy, parts=parts)
 
 
 def decide(columns: ListColumns, report: Report, *, parts: int, **asked: Any) -> Decided:

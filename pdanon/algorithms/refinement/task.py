@@ -72,7 +72,7 @@ class Task:
         """Publish what the search has found."""
         columns = ListColumns(itemsets, label=self.original.columns[self.position])
         found = Decided.of(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
-        return release(self.original, [self.position], found)
+        return release(self.original, [self.position], found, self.result.passing.judged)
 
     def run(self, search: Search) -> None:
         """Search until nothing gains; with a limit go on at random until it is reached."""

@@ -31,6 +31,7 @@ def cluster(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     random_state: int | np.random.Generator | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Make small clusters of rows around random seeds, and publish what covers each.
@@ -47,6 +48,8 @@ def cluster(
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
     random_state : int, Generator or None
         Where the seeds come from.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -90,7 +93,7 @@ def cluster(
     3  [28, 39]            Spain
     """
     asked = {"algorithm": "cluster", "random_state": random_state}
-    return form(frame, form_clusters, k, quasi, hierarchies, progress, asked)
+    return form(frame, form_clusters, k, quasi, hierarchies, keep, progress, asked)
 
 
 def form_clusters(

@@ -35,6 +35,7 @@ def full_subtree(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Replace all children of a node by the node, where that hides most rows for least loss.
@@ -49,6 +50,8 @@ def full_subtree(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -101,7 +104,7 @@ def full_subtree(
     3  [28, 39]  (France,Greece,Spain)
     """
     asked = {"algorithm": "full_subtree"}
-    return form(frame, raise_groups, k, quasi, hierarchies, progress, asked)
+    return form(frame, raise_groups, k, quasi, hierarchies, keep, progress, asked)
 
 
 def raise_groups(

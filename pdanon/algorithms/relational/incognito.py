@@ -35,6 +35,7 @@ def incognito(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Generalize each column to one level of its hierarchy, the best combination of levels.
@@ -49,6 +50,8 @@ def incognito(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -99,7 +102,7 @@ def incognito(
     3  [28, 39]  (France,Greece,Spain)
     """
     asked = {"algorithm": "incognito"}
-    return form(frame, choose_levels, k, quasi, hierarchies, progress, asked)
+    return form(frame, choose_levels, k, quasi, hierarchies, keep, progress, asked)
 
 
 def choose_levels(

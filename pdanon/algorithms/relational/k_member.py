@@ -29,6 +29,7 @@ def k_member(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     random_state: int | np.random.Generator | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Grow clusters of k rows, one row at a time, and publish what covers each.
@@ -45,6 +46,8 @@ def k_member(
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
     random_state : int, Generator or None
         Where the first seed comes from.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -94,7 +97,7 @@ def k_member(
     3  [28, 39]            Spain
     """
     asked = {"algorithm": "k_member", "random_state": random_state}
-    return form(frame, grow_members, k, quasi, hierarchies, progress, asked)
+    return form(frame, grow_members, k, quasi, hierarchies, keep, progress, asked)
 
 
 def grow_members(

@@ -28,6 +28,7 @@ def mondrian(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Cut the rows into ever smaller boxes of at least k, and publish what covers each.
@@ -42,6 +43,8 @@ def mondrian(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -88,7 +91,7 @@ def mondrian(
     3  [28, 39]            Spain
     """
     asked = {"algorithm": "mondrian"}
-    return form(frame, cut_boxes, k, quasi, hierarchies, progress, asked)
+    return form(frame, cut_boxes, k, quasi, hierarchies, keep, progress, asked)
 
 
 def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]) -> Classes:

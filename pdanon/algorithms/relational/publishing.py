@@ -16,7 +16,8 @@ from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.values import random_generator
 from pdanon.itemsets.versions import own_copy
-from pdanon.recoding.release import demand, pass_through
+from pdanon.recoding.passing import judged_columns, passing, recorded
+from pdanon.recoding.release import demand
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["class_table", "form", "with_classes"]
@@ -28,6 +29,7 @@ def form(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None,
+    keep: Sequence[Hashable],
     progress: bool,
     asked: Mapping[str, Any],
 ) -> Anonymized:
@@ -39,13 +41,14 @@ def form(
         The original; it is not modified.
     formation : Formation
         How classes are decided.
-    k, quasi, hierarchies, progress
+    k, quasi, hierarchies, keep, progress
         As in the algorithms.
     asked : mapping
         The name of the algorithm, and the parameters that not all have.
     """
     guarantee = KAnonymity(k, quasi)
     table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
+    judged = judged_columns(frame, table.positions, keep)
     table.check_feasible(guarantee.k)
     rng = random_generator(asked.get("random_state"))
     with progress_bar(progress, asked["algorithm"], "steps") as report:
@@ -53,6 +56,7 @@ def form(
     released = with_classes(frame, table, classes)
     audit = guarantee.audit(released)
     demand(audit)
+    told = {**asked, "k": guarantee.k, "quasi": list(guarantee.quasi), "hierarchies": hierarchies}
     return Anonymized(
         released,
         _no_items(),
@@ -60,8 +64,8 @@ def form(
         pd.Series(classes.of_row, index=frame.index, name="group"),
         guarantee,
         pd.Series({"NCP_relational": classes.ncp}, name="loss", dtype="float64"),
-        {**asked, "k": guarantee.k, "quasi": list(guarantee.quasi), "hierarchies": hierarchies},
-        pass_through(frame, table.positions),
+        told | recorded(judged),
+        passing(frame, table.positions, guarantee, judged),
     )
 
 

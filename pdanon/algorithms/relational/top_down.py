@@ -30,6 +30,7 @@ def top_down(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Begin with one class, and tell values apart where that gains most for the anonymity it costs.
@@ -44,6 +45,8 @@ def top_down(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -93,7 +96,7 @@ def top_down(
     3  [28, 39]  (France,Greece,Spain)
     """
     asked = {"algorithm": "top_down"}
-    return form(frame, specialize, k, quasi, hierarchies, progress, asked)
+    return form(frame, specialize, k, quasi, hierarchies, keep, progress, asked)
 
 
 def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]) -> Classes:

@@ -24,8 +24,9 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, beside
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.recoding.loss import information_loss, with_measure
+from pdanon.recoding.passing import judged_columns, passing, recorded
 from pdanon.recoding.recoding import Recoding, mapping_table
-from pdanon.recoding.release import demand, pass_through
+from pdanon.recoding.release import demand
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Dataset", "at_least"]
@@ -51,6 +52,8 @@ class Dataset:
         The transactions, and how they are anonymized.
     trees : list of Hierarchy or None
         Those of the items, column by column; None where sets are published.
+    judged : tuple of hashable
+        Columns that pass through, and that the caller has judged.
     """
 
     frame: pd.DataFrame
@@ -60,6 +63,7 @@ class Dataset:
     table: QuasiTable
     transactions: TransactionSide
     trees: list[Hierarchy] | None
+    judged: tuple[Hashable, ...]
 
     @classmethod
     def of(
@@ -72,6 +76,7 @@ class Dataset:
         quasi: Sequence[Hashable],
         hierarchies: Mapping[Hashable, HierarchyLike] | None,
         transaction: Transaction,
+        keep: Sequence[Hashable] = (),
     ) -> Dataset:
         """Encode a frame; parameters as in the algorithms."""
         guarantee = _guarantee(k, m, quasi, transaction)
@@ -79,9 +84,10 @@ class Dataset:
         positions = [find_column(frame, label) for label in labels]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
         table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
+        judged = judged_columns(frame, [*positions, *table.positions], keep)
         table.check_feasible(guarantee.k)
         side, trees = _side(columns, guarantee, transaction)
-        return cls(frame, positions, columns, guarantee, table, side, trees)
+        return cls(frame, positions, columns, guarantee, table, side, trees, judged)
 
     @property
     def whole(self) -> Block:
@@ -126,8 +132,8 @@ class Dataset:
             pd.Series(of_row, index=self.frame.index, name="group"),
             guarantee,
             with_measure(loss, "NCP_relational", classes.ncp),
-            dict(asked),
-            pass_through(self.frame, [*self.positions, *self.table.positions]),
+            {**asked, **recorded(self.judged)},
+            passing(self.frame, [*self.positions, *self.table.positions], guarantee, self.judged),
         )
 
     def _recodings(self, groups: Numbers, numbers: Codes, of_row: Codes) -> Iterable[Recoding]:

@@ -37,6 +37,7 @@ def rfirst(
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize quasi-identifiers first, and then the items of each class.
@@ -63,6 +64,8 @@ def rfirst(
         say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
     random_state : int, Generator or None
         Where the clusters come from, if they are random.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -112,7 +115,7 @@ def rfirst(
     transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     asked["transaction"] = transaction
-    data = Dataset.of(frame, column, **asked)
+    data = Dataset.of(frame, column, **asked, keep=keep)
     with progress_bar(progress, "rfirst", "steps") as report:
         groups = data.whole.groups(cluster, random_generator(random_state), report)
         numbers = data.whole.protect(groups, report)

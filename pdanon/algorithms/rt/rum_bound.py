@@ -50,6 +50,7 @@ def rum_bound(
     random_state: int | np.random.Generator | None = None,
     block_rows: int | None = None,
     n_jobs: int | Executor = 1,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items; what the quasi-identifiers lose is bounded.
@@ -86,6 +87,8 @@ def rum_bound(
     n_jobs : int or Executor
         How many processes work on the blocks at the same time; or a ``concurrent.futures.Executor`` whose
         workers do, such as ``client.get_executor()`` of Dask. The release is the same, whoever works.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -158,7 +161,7 @@ def rum_bound(
     transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     asked["transaction"] = transaction
-    data = Dataset.of(frame, column, **asked)
+    data = Dataset.of(frame, column, **asked, keep=keep)
     whole = data.whole
     blocks = whole.cut(block_rows)
     several, rng = len(blocks) > 1, random_generator(random_state)

@@ -37,6 +37,7 @@ def tfirst(
     parts: int,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     transaction: str | Transaction = "pcta",
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize the items in parts of alike rows first, and then the quasi-identifiers of each part.
@@ -60,6 +61,8 @@ def tfirst(
     transaction : str or Transaction
         What is done to the items of a part: the algorithm, any that gives k^m-anonymity, or with more to
         say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -109,7 +112,7 @@ def tfirst(
     transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     asked["transaction"] = transaction
-    data = Dataset.of(frame, column, **asked)
+    data = Dataset.of(frame, column, **asked, keep=keep)
     with progress_bar(progress, "tfirst", "steps") as report:
         index = SupportIndex.of(data.transactions.itemsets)
         groups = alike_parts(index, parts, data.guarantee.k).astype(np.int64)

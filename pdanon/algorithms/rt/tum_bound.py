@@ -44,6 +44,7 @@ def tum_bound(
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
     random_state: int | np.random.Generator | None = None,
+    keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
     """Anonymize quasi-identifiers and items; what the items lose is bounded.
@@ -74,6 +75,8 @@ def tum_bound(
         say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
     random_state : int, Generator or None
         Where the first clusters come from, if they are random.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
         Show a progress bar.
 
@@ -135,7 +138,7 @@ def tum_bound(
     transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
     asked["transaction"] = transaction
-    data = Dataset.of(frame, column, **asked)
+    data = Dataset.of(frame, column, **asked, keep=keep)
     with progress_bar(progress, "tum_bound", "steps") as report:
         first = data.whole.groups(cluster, random_generator(random_state), report)
         merging = Merging(data.table, first, data.transactions.itemsets)

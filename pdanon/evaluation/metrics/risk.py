@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.guarantees.kkm import QuasiClasses
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
@@ -20,7 +21,14 @@ from pdanon.recoding.result import Anonymized, recoded_lists
 __all__ = ["exposure", "risk", "risk_of"]
 
 
-def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:
+def risk(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int,
+    m: int = 2,
+    quasi: Sequence[Hashable] | None = None,
+) -> pd.DataFrame:
     """Measure what an attacker who knows a few items of a row can do.
 
     Parameters
@@ -33,6 +41,8 @@ def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
         Rows that match fewer than k are reported as exposed; at least 2.
     m : int
         Most items that the attacker knows; at least 1. More than the longest row has are not counted.
+    quasi : sequence of hashable, optional
+        Labels of columns that he knows as well, all of them.
 
     Returns
     -------
@@ -41,7 +51,8 @@ def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
         the row. Columns:
 
         ``known``
-            The attacker knows up to so many items, whichever serve him best.
+            The attacker knows up to so many items, whichever serve him best. It begins with 1; with
+            ``quasi`` with 0, for who knows these columns and no item.
         ``items``
             Number of items in the row (labels, if the frame is a release); NA for all rows.
         ``rows``
@@ -54,11 +65,16 @@ def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If a column or a parameter is not what it should be.
 
     Notes
     -----
     Exact: the worst case over what the attacker may know, not an average.
+
+    With ``quasi`` rows match that have the same published values: numbers, intervals, nodes or sets, alike as
+    in :class:`pdanon.KAnonymity`. All is counted as by the audit of :class:`pdanon.KKm`, which finds as many
+    rows at risk: a label that a row repeats is one more label, and missing rows do not match where others of
+    their class are not missing.
 
     Examples
     --------
@@ -70,48 +86,86 @@ def risk(frame: pd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     1      2   <NA>     3     0.333333      1.0
     2      1      2     3     0.333333      1.0
     3      2      2     3     0.333333      1.0
+    >>> df.assign(age=[30, 41, 41]).txanon.risk(k=2, m=1, quasi=["age"]).head(2)
+       known  items  rows  singled_out   below_k
+    0      0   <NA>     3     0.333333  0.333333
+    1      1   <NA>     3     1.000000  1.000000
     """
-    return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
+    if quasi is None:
+        return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
+    k, m = check_k(k), _most(m)
+    classes = QuasiClasses.of(frame, [column], quasi)
+    known = _numbers_known(0, m, classes.index)
+    smallest = [
+        np.where(classes.present[classes.of_row] < least, 0, _smallest(classes.index, least, known))
+        for least in (2, k)
+    ]
+    return _table(classes.itemsets.lengths, classes.index.weights, known, *smallest)
 
 
 def risk_of(itemsets: Itemsets, *, k: int, m: int) -> pd.DataFrame:
     """As `risk`, of an encoded column, wherever its rows are."""
-    k = check_k(k)
+    k, m = check_k(k), _most(m)
+    index = SupportIndex.of(itemsets)
+    known = _numbers_known(1, m, index)
+    smallest = [_smallest(index, least, known) for least in (2, k)]
+    return _table(itemsets.lengths, index.weights, known, *smallest)
+
+
+def _most(m: int) -> int:
     most = check_m(m, unbounded=False)
     if most is None:
         raise ParameterError("m must be an integer of at least 1")
-    index = SupportIndex.of(itemsets)
-    most = max(min(most, index.longest), 1)
-    unique, exposed = index.exposure(2, most), index.exposure(k, most)
-    overall = _shares(np.zeros(itemsets.n_rows, np.int64), index.weights, unique, exposed, most)
-    by_length = _shares(itemsets.lengths, index.weights, unique, exposed, most)
+    return most
+
+
+def _numbers_known(least: int, m: int, index: SupportIndex) -> range:
+    """The numbers of known items: from the least on, to what the longest row has."""
+    return range(least, max(min(m, index.longest), 1) + 1)
+
+
+def _smallest(index: SupportIndex, k: int, known: range) -> NDArray[np.int64]:
+    """How many items of each row fewer than k rows match; more than are known if there are none."""
+    sizes = index.exposure(k, known[-1])
+    return np.where(sizes > 0, sizes, known.stop)
+
+
+def _table(
+    lengths: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    known: range,
+    unique: NDArray[np.int64],
+    exposed: NDArray[np.int64],
+) -> pd.DataFrame:
+    """The shares of all rows, and then of the rows of each length."""
+    overall = _shares(np.zeros(len(weights), np.int64), weights, unique, exposed, known)
+    by_length = _shares(lengths, weights, unique, exposed, known)
     table = pd.concat([overall, by_length], ignore_index=True).astype({"items": "Int64"})
-    table.loc[: most - 1, "items"] = pd.NA
+    table.loc[: len(known) - 1, "items"] = pd.NA
     return table[["known", "items", "rows", "singled_out", "below_k"]]
 
 
 def _shares(
     groups: NDArray[np.int64],
     weights: NDArray[np.int64],
-    unique: NDArray[np.int32],
-    exposed: NDArray[np.int32],
-    m: int,
+    unique: NDArray[np.int64],
+    exposed: NDArray[np.int64],
+    known: range,
 ) -> pd.DataFrame:
-    """Share of rows exposed by itemsets of up to 1..m items."""
+    """Share of rows of each group that are exposed by so many items or fewer."""
     lengths, group = np.unique(groups, return_inverse=True)
     rows = np.bincount(group, weights, minlength=len(lengths)).astype(np.int64)
-    known = np.arange(1, m + 1)
 
-    def share(sizes: NDArray[np.int32]) -> NDArray[np.float64]:
-        counts = np.zeros((len(lengths), m + 1), np.int64)
+    def share(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        counts = np.zeros((len(lengths), known.stop + 1), np.int64)
         np.add.at(counts, (group, sizes), weights)
-        return (np.cumsum(counts[:, 1:], axis=1) / rows[:, None]).ravel()
+        return (np.cumsum(counts, axis=1)[:, known.start : known.stop] / rows[:, None]).ravel()
 
     return pd.DataFrame(
         {
-            "known": np.tile(known, len(lengths)),
-            "items": np.repeat(lengths, m),
-            "rows": np.repeat(rows, m),
+            "known": np.tile(np.array(known), len(lengths)),
+            "items": np.repeat(lengths, len(known)),
+            "rows": np.repeat(rows, len(known)),
             "singled_out": share(unique),
             "below_k": share(exposed),
         }
@@ -143,7 +197,8 @@ def exposure(
     -------
     dict of DataFrame
         ``before`` and ``after``: the rows of `risk` for the whole table, as many of both: who knows more
-        than the longest row has knows no more than that.
+        than the longest row has knows no more than that. If the guarantee has quasi-identifiers, the
+        attacker knows them: their original values before, the published ones after.
 
     Raises
     ------
@@ -166,6 +221,9 @@ def exposure(
             hint = "give the frame that the release was made from"
             raise ParameterError("these are not the same rows", where="original", got=got, hint=hint)
         frames = {"before": original, **frames}
-    tables = {name: _of_all_rows(risk(frame, column, k=k, m=m)) for name, frame in frames.items()}
-    known = pd.RangeIndex(1, max(map(len, tables.values())) + 1, name="known")
+    quasi = getattr(result.guarantee, "quasi", None)
+    tables = {
+        name: _of_all_rows(risk(frame, column, k=k, m=m, quasi=quasi)) for name, frame in frames.items()
+    }
+    known = max((table.index for table in tables.values()), key=len)
     return {name: table.reindex(known, method="ffill").reset_index() for name, table in tables.items()}

@@ -113,9 +113,17 @@ def _content(result: Anonymized, original: pd.DataFrame | None) -> Iterator[str]
 
 
 def _verdict(result: Anonymized) -> str:
-    if result.holds:
-        return paragraph("✓ The release has its guarantee.", "verdict holds")
-    return paragraph("✗ The release does NOT have its guarantee. Do not publish it.", "verdict broken")
+    alert = ". ".join(result.passing.sentences())
+    if not result.holds:
+        verdict = paragraph("✗ The release does NOT have its guarantee. Do not publish it.", "verdict broken")
+    elif alert:
+        verdict = paragraph(
+            "⚠ The release has its guarantee, which says nothing about columns that tell rows apart.",
+            "verdict warned",
+        )
+    else:
+        verdict = paragraph("✓ The release has its guarantee.", "verdict holds")
+    return verdict + (paragraph(f"{alert}.", "alert warned") if alert else "")
 
 
 def _asked(result: Anonymized) -> str:
@@ -157,10 +165,12 @@ def _risk(result: Anonymized, original: pd.DataFrame | None, column: Hashable) -
         for number, *shares in zip(known, *columns, strict=True)
     ]
     title = "Risk before and after" if original is not None else "Risk of the release"
+    quasi = getattr(result.guarantee, "quasi", ())
+    beside = f", and all of {', '.join(map(str, quasi))}" if quasi else ""
     what = (
-        f"An attacker knows some items of one row, in the column {column}, whichever serve him best. For "
-        f"this share of the {len(result.frame):,} rows, what he knows matches no other row (singled out), or "
-        f"fewer than {k} in all."
+        f"An attacker knows some items of one row, in the column {column}, whichever serve him best{beside}. "
+        f"For this share of the {len(result.frame):,} rows, what he knows matches no other row (singled "
+        f"out), or fewer than {k} in all."
     )
     picture = svg(partial(draw_risk, tables, k), f"{title}, column {column}")
     return section(
@@ -243,21 +253,27 @@ def _labels(result: Anonymized, column: Hashable) -> str:
 
 
 def _passed_through(result: Anonymized) -> str:
-    frame = result.frame
-    rows = [
-        (Cell(str(label)), Cell(str(frame.dtypes.iloc[position])))
+    frame, passing = result.frame, result.passing
+    kinds: list[tuple[Hashable, str]] = [
+        (label, str(frame.dtypes.iloc[position]))
         for position, label in enumerate(frame.columns)
         if label in result.passed_through
     ]
-    names = [str(name) for name in frame.index.names if name is not None]
-    rows += [(Cell(name), Cell("index")) for name in names]
-    what = "These columns are released as they were. The guarantee says nothing about them."
-    if not rows:
+    kinds += [(name, "index") for name in frame.index.names if name is not None]
+    if not kinds:
         return section("What passed through unprotected", paragraph("No other column."))
+    what = "These columns are released as they were. The guarantee says nothing about them."
+    header = ["column", "type"]
+    rows = [[Cell(str(label)), Cell(kind)] for label, kind in kinds]
+    if passing.judged:
+        what += " Of those that are judged, who made the release has said that they may be published so."
+        header.append("judged")
+        for row, (label, _) in zip(rows, kinds, strict=True):
+            row.append(Cell("judged" if passing.is_judged(label) else "no"))
     return section(
         "What passed through unprotected",
         paragraph(what),
-        table("Columns", ["column", "type"], rows),
+        table("Columns", header, rows),
     )
 
 

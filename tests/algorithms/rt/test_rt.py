@@ -327,6 +327,7 @@ def parquet_bytes(frame):
 
 
 @algorithms
+@pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 @pytest.mark.parametrize("write", [pickle.dumps, parquet_bytes, lambda frame: frame.to_csv().encode()])
 def test_what_is_not_published_is_not_released(name, write):
     """An item in too few rows is suppressed, and a city and items in a tree are generalized."""
@@ -380,6 +381,7 @@ def test_function_and_method_are_one(name):
     asked = {"k": 2, "quasi": QUASI, "hierarchies": {"region": WORLD}} | OWN[name]
     pd.testing.assert_frame_equal(method("items", **asked).frame, result.frame)
     assert set(result.parameters) == {"algorithm", *(each.name for each in parameters[2:])} - {
+        "keep",
         "progress",
         "n_jobs",
     }
@@ -401,6 +403,7 @@ def test_docstring_has_all_its_parts(name):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 @pytest.mark.parametrize("merge", ["R", "T", "RT"])
 def test_informs(merge, data):
     """Every class and, in each, every published item and pair, counted with a dictionary."""

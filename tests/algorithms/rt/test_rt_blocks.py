@@ -414,6 +414,7 @@ def test_too_few_rows_for_k_are_refused_as_ever():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 @pytest.mark.parametrize("block_rows", [5_000, 1_000])
 def test_informs(block_rows, data):
     """Every class and, in each, every published item and pair, counted with a dictionary."""
