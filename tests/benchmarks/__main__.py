@@ -8,6 +8,7 @@ from tests.benchmarks.measure import Figure, machine
 from tests.benchmarks.pages import section, write_section
 
 TOPICS = {
+    "start": "A first release, and a second thread",
     "core": "Encoding, counting, audit, PCTA, Apriori",
     "km_family": "The rest of the k^m family",
     "refine": "Refinement",
