@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import PdanonError
@@ -23,7 +24,7 @@ __all__ = ["Numbers", "joined", "row_numbers", "value_numbers"]
 
 Numbers: TypeAlias = NDArray[np.int64]
 
-_PLAIN = {str, int, type(None)}  # Python's types of which equal values look alike
+_TEXT, _WHOLE = {str, type(None)}, {int, type(None)}  # of these, values that are equal look alike
 
 
 def value_numbers(column: pd.Series[Any]) -> Numbers | None:
@@ -70,10 +71,19 @@ def _hashable(column: pd.Series[Any]) -> list[Any]:
         return [pd.arrays.ArrowExtensionArray(arrow_values(column))]
     # pandas 2 would not have the wrapper that `array` is of NumPy's values.
     own = column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
-    if pd.api.types.is_object_dtype(column.dtype):  # 1, True and 1.0 are equal, and do not look alike
-        return [own] if set(map(type, own)) <= _PLAIN else [own, column.map(repr).to_numpy()]
+    if pd.api.types.is_object_dtype(column.dtype):
+        return _hashable_objects(own)
     if pd.api.types.is_float_dtype(column.dtype):
         numbers = column.to_numpy(np.float64, na_value=np.nan)
         negative = (numbers == 0) & np.signbit(numbers)
         return [own, negative] if negative.any() else [own]
     return [own]
+
+
+def _hashable_objects(values: NDArray[Any]) -> list[Any]:
+    """As `_hashable`, of objects: 1, True and 1.0 are equal, and do not look alike."""
+    kinds = set(map(type, values))
+    if kinds <= _TEXT:
+        with suppress(UnicodeError):  # of which pandas 2 compares the beginning, up to a NUL
+            return [pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(values, pa.large_string())]))]
+    return [values] if kinds <= _WHOLE else [values, np.array([*map(repr, values)], object)]
