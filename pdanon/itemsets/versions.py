@@ -38,9 +38,10 @@ def numbers_of(texts: pa.Array) -> NDArray[np.int64]:
 
 def text_column(values: Any) -> pd.api.extensions.ExtensionArray:
     """Texts, with None or NA where they are missing, as a column of the dtype that pandas gives to text."""
-    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+    dtype = pd.Series([""]).dtype
+    if dtype == object and isinstance(values, (pa.Array, pa.ChunkedArray)):
         values = values.to_numpy(zero_copy_only=False)
-    column: pd.api.extensions.ExtensionArray = pd.array(values, dtype=pd.Series([""]).dtype)
+    column: pd.api.extensions.ExtensionArray = pd.array(values, dtype=dtype)
     return column
 
 
