@@ -273,16 +273,17 @@ class SupportIndex:
         rank[order] = np.arange(self.n_items, dtype=np.int32)
         return order, self.recoded(rank, self.n_items)
 
-    def pairs_where(
-        self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-    ) -> tuple[Offsets, Codes, NDArray[np.int64]]:
-        """The pairs whose support is wanted, as ``pairs``, with the partners of an item ascending."""
+    def pairs_where(self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> tuple[Offsets, Codes]:
+        """The pairs whose support is wanted: ``starts, partners`` as in ``pairs``, the partners ascending."""
         starts, partners, supports = self.pairs
         kept = wanted(supports)
-        before = offsets_of(kept)
-        pairs = csr((supports[kept], partners[kept], before[starts]), self.n_items, self.n_items)
-        pairs = pairs.tocsc().tocsr()  # there and back again: a sort in linear time
-        return pairs.indptr.astype(np.int64), pairs.indices.astype(np.int32, copy=False), pairs.data
+        return _in_order(offsets_of(kept)[starts], partners[kept], self.n_items)[:2]
+
+    def sorted_pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+        """As ``pairs``, with the partners of an item ascending."""
+        starts, partners, supports = self.pairs
+        starts, partners, behind, places = _in_order(starts, partners, self.n_items)
+        return starts, partners, supports[behind[places]]
 
     def _rare_items(self, k: int) -> ItemsetTable:
         items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
@@ -349,6 +350,16 @@ def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None
 
 def _threats(rows: SupportIndex, k: int, size: int | None) -> ItemsetTable:
     return rows.rare_rows(k) if size is None else rows.rare(k, size)
+
+
+def _in_order(
+    starts: Offsets, partners: Codes, n_items: int
+) -> tuple[Offsets, Codes, NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs with the partners of an item ascending; where each was before, by two steps of places."""
+    behind_starts, firsts, behind = parallel.transpose(partners, starts, n_items)
+    # There and back again: a sort in linear time.
+    ordered_starts, ordered, places = parallel.transpose(firsts, behind_starts, n_items)
+    return ordered_starts, ordered, behind, places
 
 
 def csr(parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], n_rows: int, n_columns: int) -> Any:

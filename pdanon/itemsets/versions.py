@@ -39,7 +39,7 @@ def numbers_of(texts: pa.Array) -> NDArray[np.int64]:
 def text_column(values: Any) -> pd.api.extensions.ExtensionArray:
     """Texts, with None or NA where they are missing, as a column of the dtype that pandas gives to text."""
     dtype = pd.Series([""]).dtype
-    if dtype == object and isinstance(values, (pa.Array, pa.ChunkedArray)):
+    if pd.api.types.is_object_dtype(dtype) and isinstance(values, (pa.Array, pa.ChunkedArray)):
         values = values.to_numpy(zero_copy_only=False)
     column: pd.api.extensions.ExtensionArray = pd.array(values, dtype=dtype)
     return column

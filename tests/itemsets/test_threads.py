@@ -206,7 +206,7 @@ def counts(frame):
     rare = index.rare(40, 3)
     found = index.supports(rare.codes, rare.offsets)
     assert (found == rare.supports).all()
-    tables = [index.pairs_where(lambda supports: supports > 0), (rare.codes, rare.offsets, rare.supports)]
+    tables = [index.sorted_pairs(), (rare.codes, rare.offsets, rare.supports)]
     return [
         *(itemsets.codes, itemsets.offsets, *tables[0], *tables[1]),
         *(index.holding(rare), index.exposure(40, 3)),
@@ -227,7 +227,7 @@ def counts_of_rows(rows, weights, targets):
     codes = np.array([code for row in rows for code in sorted(row)], np.int32)
     offsets = np.cumsum([0, *map(len, rows)])
     index = SupportIndex(codes, offsets, 8, np.array(weights[: len(rows)], np.int64))
-    found = [*index.transpose, index.singles, *index.pairs_where(lambda supports: supports > 0)]
+    found = [*index.transpose, index.singles, *index.sorted_pairs()]
     found += [*parallel.pair_supports(index.rows), index.recoded(np.array(targets), 8).offsets]
     for repeats in (False, True):
         found += parallel.ordered(codes[::-1].copy(), offsets, np.array(targets), 8, repeats=repeats)

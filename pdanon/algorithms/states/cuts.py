@@ -245,7 +245,7 @@ def _supports(rows: SupportIndex, n_rows: int, secrets: SupportIndex, diversity:
 
     singles = rows.singles.copy()
     singles[0] = n_rows  # the root is left out of the extended rows
-    starts, partners, together = rows.pairs_where(lambda supports: supports > 0)
+    starts, partners, together = rows.sorted_pairs()
     return cuts.Supports(
         rows=rows.rows,
         singles=singles,

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.private import PublicAndPrivate
-from pdanon.itemsets.support import SupportIndex, csr
+from pdanon.itemsets.parallel import transpose
+from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 
 __all__ = ["Moles"]
@@ -78,16 +79,9 @@ class Moles:
             got = f"losses up to {losses.max():,} in the smallest unit, {most:,} moles of an item"
             hint = "give them in a larger unit, or as whole numbers"
             raise ParameterError("the losses cannot be compared exactly", where="loss", got=got, hint=hint)
-        order = csr((np.arange(len(items)), items, bounds), len(self.larger), len(self.single)).tocsc()
-        chosen = moles.eliminate(
-            items,
-            bounds,
-            order.indptr.astype(np.int64),
-            order.indices.astype(np.int32, copy=False),
-            losses,
-            criterion != "1/il",
-            criterion != "mm",
-        )
+        starts, holding, _ = transpose(items, bounds, len(self.single))
+        by_moles, by_loss = criterion != "1/il", criterion != "mm"
+        chosen = moles.eliminate(items, bounds, starts, holding, losses, by_moles, by_loss)
         suppressed = self.single.copy()
         suppressed[chosen] = True
         return suppressed
