@@ -78,7 +78,10 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.hierarchy import Hierarchy
 from pdanon.io import datasets
 from pdanon.io.csv import read_csv, to_csv
+from pdanon.io.long import from_long, to_long
+from pdanon.io.onehot import from_onehot, to_onehot
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.text import from_text, to_text
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.threads import set_threads
@@ -125,6 +128,9 @@ __all__ = [
     "compare",
     "constraints",
     "direct",
+    "from_long",
+    "from_onehot",
+    "from_text",
     "full_subtree",
     "hghs",
     "incognito",
@@ -147,7 +153,10 @@ __all__ = [
     "suppress_to_k",
     "tfirst",
     "to_csv",
+    "to_long",
+    "to_onehot",
     "to_parquet",
+    "to_text",
     "top_down",
     "tum_bound",
     "upcta",

@@ -24,6 +24,9 @@ from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees import KmAnonymity, audit
 from pdanon.guarantees.verdict import Audit
+from pdanon.io.long import to_long
+from pdanon.io.onehot import to_onehot
+from pdanon.io.text import to_text
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import LISTS_HINT, find_column, is_list_column, may_hold_lists
 from pdanon.itemsets.mapping import apply_mapping
@@ -47,10 +50,10 @@ class TxanonAccessor:
 
 
 def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as a method: same name, signature without the frame, same docstring."""
+    """The function as a method: same name, signature without the frame or series, same docstring."""
 
     @wraps(function)
-    def method(self: TxanonAccessor, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return function(self._obj, *args, **kwargs)
 
     return method
@@ -64,6 +67,8 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     apply_mapping,
     refine,
     anonymize,
+    to_long,
+    to_onehot,
 )
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
@@ -362,6 +367,9 @@ class ItemsetAccessor:
 
     def _rebuilt(self, itemsets: Itemsets) -> pd.Series[Any]:
         return pd.Series(itemsets.to_pandas(), index=self._obj.index, name=self._obj.name)
+
+
+setattr(ItemsetAccessor, to_text.__name__, _forwarding(to_text))
 
 
 def _listed(items: Iterable[Any]) -> list[Any]:

@@ -1,0 +1,202 @@
+"""One-hot tables, with a column for each item: surveys with boxes to tick, and what is computed with."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.itemsets import parallel
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column, label_position, quasi_labels
+from pdanon.itemsets.lists import object_items, offsets_of
+from pdanon.itemsets.values import check_frame, check_text
+
+__all__ = ["from_onehot", "to_onehot"]
+
+_MOST_NAMED = 5  # columns in a message
+_TEXTS = {"true": 1.0, "false": 0.0, "": 0.0}
+
+
+def from_onehot(
+    frame: pd.DataFrame,
+    *,
+    columns: Sequence[Hashable] | None = None,
+    prefix: str | None = None,
+    name: Hashable = "items",
+) -> pd.DataFrame:
+    """Make a list column of a table that has a column for each item.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person. In the column of an item, a person has it where the value is true, 1 or a larger
+        count, and has it not where it is false, 0 or missing; as numbers, booleans or text. Sparse columns
+        are fine. It is not modified.
+    columns : sequence of hashable, optional
+        Which columns are items. By default those with the prefix, or all.
+    prefix : str, optional
+        Text that all columns of items begin with, which is no part of the item's name.
+    name : hashable
+        What the list column is called.
+
+    Returns
+    -------
+    DataFrame
+        The other columns, and the lists; index and attrs as in the frame.
+
+    Raises
+    ------
+    ColumnError
+        If a column does not exist or is there twice, none has the prefix, another one is called like the
+        list column, or values are not what they may be.
+    ItemsetDtypeError
+        If labels of the columns are of several types.
+    ParameterError
+        If both ``columns`` and ``prefix`` are given, or an item had no name.
+
+    See Also
+    --------
+    to_onehot : The inverse.
+    from_long, from_text : Other forms.
+
+    Notes
+    -----
+    Cost: the rows times the columns; memory for the rows of one column, and the items.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> ticked = pd.DataFrame({"sex": ["f", "m"], "has_tea": [1, 0], "has_rice": [True, True]})
+    >>> pdanon.from_onehot(ticked, prefix="has_")
+      sex           items
+    0   f  ['rice' 'tea']
+    1   m        ['rice']
+    """
+    positions = _positions(check_frame(frame), columns, prefix)
+    labels = [frame.columns[position] for position in positions]
+    if prefix is not None:
+        labels = [label[len(prefix) :] for label in labels]
+    if "" in labels:
+        raise ParameterError("an item has no name", where="prefix", hint="choose a shorter prefix")
+    others = [position for position in range(frame.shape[1]) if position not in set(positions)]
+    result = frame.iloc[:, others].copy()
+    if name in result.columns:
+        hint = "give the list column another name: name=..."
+        raise ColumnError(f"there is a column {name!r} already", where="name", hint=hint)
+    result[name] = _lists(frame, positions, labels).to_pandas()
+    return result
+
+
+def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: str = "") -> pd.DataFrame:
+    """Write a column for each item: whether the row holds it.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Any frame with a list column, such as a release. It is not modified.
+    column : hashable, optional
+        The list column. By default the only one.
+    prefix : str
+        Text before the item in the label of its column.
+
+    Returns
+    -------
+    DataFrame
+        The other columns, and in place of the list column a sparse one of booleans for each item, in the
+        order of the items; index as in the frame.
+
+    Raises
+    ------
+    ColumnError
+        If there is not exactly one list column, or a column is called like an item already.
+    ItemsetDtypeError
+        If the column does not hold lists of items.
+
+    See Also
+    --------
+    from_onehot : The inverse.
+
+    Notes
+    -----
+    A missing row looks as an empty one, and an item that a row repeats as one that is there once.
+
+    Memory: 5 bytes an occurrence, and pandas' own for each column.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"sex": ["f", "m"], "items": [["rice", "tea"], ["rice"]]})
+    >>> pdanon.to_onehot(df, prefix="has_")
+      sex  has_rice  has_tea
+    0   f      True     True
+    1   m      True    False
+    """
+    from scipy.sparse import csc_array
+
+    check_text(prefix, "prefix")
+    position = find_column(frame, column)
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    labels = [prefix + text for text in itemsets.texts()]
+    others = [place for place in range(frame.shape[1]) if place != position]
+    if taken := set(labels).intersection(frame.columns[others]):
+        hint = "give a prefix, such as prefix='has_'"
+        raise ColumnError(
+            "columns are called like items", where="prefix", got=f"{len(taken)} columns", hint=hint
+        )
+    starts, rows, _ = parallel.transpose(itemsets.codes, itemsets.offsets, itemsets.n_items)
+    held = csc_array((np.ones(len(rows), np.bool_), rows, starts), shape=(len(frame), itemsets.n_items))
+    make: Any = pd.DataFrame.sparse  # of which pandas-stubs know nothing
+    onehot = make.from_spmatrix(held, index=frame.index, columns=labels)
+    return pd.concat([frame.iloc[:, others], onehot], axis=1)
+
+
+def _positions(frame: pd.DataFrame, columns: Any, prefix: str | None) -> list[int]:
+    """Which columns are items."""
+    if columns is not None and prefix is not None:
+        raise ParameterError("columns of items are named or have a prefix, not both", where="columns, prefix")
+    if columns is not None:
+        return [label_position(frame, label) for label in quasi_labels(columns, "columns")]
+    if prefix is None:
+        return list(range(frame.shape[1]))
+    check_text(prefix, "prefix")
+    found = [
+        i for i, label in enumerate(frame.columns) if isinstance(label, str) and label.startswith(prefix)
+    ]
+    if not found:
+        raise ColumnError("no column begins with the prefix", where="prefix", got=f"columns {list(frame)}")
+    return found
+
+
+def _lists(frame: pd.DataFrame, positions: list[int], labels: list[Any]) -> Itemsets:
+    """The items of each row, of which some columns say whether it has them."""
+    has = [_has(frame.iloc[:, position]) for position in positions]
+    unknown = [frame.columns[position] for position, each in zip(positions, has, strict=True) if each is None]
+    if unknown:
+        raise ColumnError(
+            "columns hold other values than 0, 1, true, false and counts",
+            where=", ".join(map(repr, unknown[:_MOST_NAMED])),
+            got=f"{len(unknown)} of {len(positions)} columns",
+            hint="name the columns that are items: columns=[...] or prefix='...'",
+        )
+    rows = [np.flatnonzero(each) for each in has if each is not None]
+    columns = np.concatenate([np.empty(0, np.int64), *rows]).astype(np.int32)
+    offsets = offsets_of(np.array([len(each) for each in rows]))
+    starts, items, _ = parallel.transpose(columns, offsets, len(frame))
+    nulls = np.zeros(len(frame), np.bool_)
+    same = np.arange(len(labels))
+    return Itemsets(items, starts, object_items(labels), nulls).recode(same, object_items(labels))
+
+
+def _has(column: pd.Series[Any]) -> NDArray[np.bool_] | None:
+    """Which rows have the item of a column; None if other values are in it."""
+    values = column.astype(object).where(column.notna(), 0)
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        values = values.map(lambda value: _TEXTS.get(str(value).strip().lower(), value))
+    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
+    counts = np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))
+    return numbers > 0 if counts.all() else None
