@@ -60,6 +60,7 @@ from pdanon.evaluation.metrics.answers import Answers
 from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.queries import Workload
 from pdanon.evaluation.metrics.risk import risk
+from pdanon.evaluation.profile import Profile, profile
 from pdanon.guarantees import (
     Coherence,
     KAnonymity,
@@ -111,6 +112,7 @@ __all__ = [
     "PdanonError",
     "Policy",
     "PrivacyConstraints",
+    "Profile",
     "PublicK",
     "Transaction",
     "TransactionalK",
@@ -142,6 +144,7 @@ __all__ = [
     "optimal",
     "partition",
     "pcta",
+    "profile",
     "read_csv",
     "read_parquet",
     "refine",

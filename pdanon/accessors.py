@@ -22,6 +22,7 @@ from pdanon.algorithms.registry import watch
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.risk import risk
+from pdanon.evaluation.profile import profile
 from pdanon.guarantees import KmAnonymity, audit
 from pdanon.guarantees.verdict import Audit
 from pdanon.io.long import to_long
@@ -67,6 +68,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     apply_mapping,
     refine,
     anonymize,
+    profile,
     to_long,
     to_onehot,
 )

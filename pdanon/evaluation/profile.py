@@ -1,0 +1,316 @@
+"""A first look at a raw table: what is in it, what identifies, and what to do before it is released."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow.compute as pc
+
+from pdanon.errors import IdentifierWarning
+from pdanon.evaluation.metrics.risk import risk_of
+from pdanon.guarantees.km import KmAnonymity
+from pdanon.guarantees.parameters import check_k
+from pdanon.guarantees.verdict import facts
+from pdanon.itemsets.alike import value_numbers
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.support import MOST_ROWS, SupportIndex
+from pdanon.itemsets.versions import text_column
+from pdanon.recoding.counts import _of_all_rows
+from pdanon.recoding.passing import Passing, passing
+
+__all__ = ["Alert", "Profile", "profile"]
+
+_FEW = 20  # rows; in fewer, any column may differ in each
+_NEARLY_ALL = 95  # percent of the rows
+_MOST_SHOWN = 10  # items
+_BANDS = (1, 2, 5, 10, 100, 1000, 10**4, 10**5, 10**6)  # rows
+
+
+class Alert(NamedTuple):
+    """Something to look at before a release, and what to do about it."""
+
+    what: str
+    hint: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Profile:
+    """What is in a raw table, without the text of a rare item. Made by `profile`.
+
+    Parameters
+    ----------
+    column : hashable
+        Label of the list column.
+    k : int
+        How many rows are enough.
+    counts : pandas.Series
+        ``rows, missing rows, empty rows, items, occurrences, distinct rows``.
+    lengths : pandas.Series
+        Items of a row: ``mean, shortest, median, 90 %, longest``.
+    supports : pandas.DataFrame
+        How many items are in how many rows: ``at_least, at_most, items, occurrences``, from the rarest on;
+        the last is their share of all occurrences.
+    frequent : pandas.DataFrame
+        The items in most rows, up to 10 and none in fewer than ``k``: ``item, rows, share``.
+    risk : pandas.DataFrame
+        As `pdanon.risk` has it: who can be found by so many known items, of all rows and by length.
+    columns : pandas.DataFrame
+        The other columns: ``column, dtype, values, missing, unique, below_k``; rows that are the only ones
+        with their value, and that share it with fewer than ``k``. -1 where values cannot be compared.
+    passing : Passing
+        The same of these columns together, and of the few that explain it; without those that differ in
+        nearly every row, which have to be dropped first.
+    alerts : tuple of Alert
+        What to look at, and what to do: each with ``what`` and ``hint``.
+    """
+
+    column: Hashable
+    k: int
+    counts: pd.Series[int]
+    lengths: pd.Series[float]
+    supports: pd.DataFrame
+    frequent: pd.DataFrame
+    risk: pd.DataFrame
+    columns: pd.DataFrame
+    passing: Passing
+    alerts: tuple[Alert, ...]
+
+    def __repr__(self) -> str:
+        lines = [self._title(), *(f"  {name:<10} {text}" for name, text in self._facts())]
+        lines += [f"  look at    {alert.what}\n             -> {alert.hint}" for alert in self.alerts]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        alerts = [("look at", f"{alert.what}. {alert.hint}") for alert in self.alerts]
+        tables = (self.supports, self.frequent, _of_all_rows(self.risk).reset_index(), self.columns)
+        parts = [facts(self._title(), [*alerts, *self._facts()])]
+        return "\n".join(
+            [*parts, *(each.to_html(index=False, float_format="{:.3g}".format) for each in tables)]
+        )
+
+    def _title(self) -> str:
+        return f"Profile: {self.counts['rows']:,} rows, lists in {self.column!r}"
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        """The lines that say the most: names and texts."""
+        counts, lengths = self.counts, self.lengths
+        yield (
+            "rows",
+            f"{counts['missing rows']:,} missing, {counts['empty rows']:,} empty, "
+            + (f"{counts['distinct rows']:,} distinct"),
+        )
+        yield (
+            "lengths",
+            f"{lengths['mean']:.3g} items on average, {lengths['longest']:.0f} in the longest row",
+        )
+        rare, alone = (self.supports.loc[self.supports["at_most"] < k, "items"].sum() for k in (self.k, 2))
+        yield "items", f"{counts['items']:,} distinct; {rare:,} in fewer than {self.k} rows, {alone:,} in one"
+        for known, row in _of_all_rows(self.risk).iterrows():
+            found = (
+                f"{_percent(row['singled_out'])} of the rows alone, {_percent(row['below_k'])} among fewer"
+            )
+            yield f"{known} known", f"{found} than {self.k}"
+        if len(self.columns):
+            yield "beside", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN)))
+
+
+def profile(frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3) -> Profile:
+    """Look at a raw table before it is anonymized.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person. It is not modified.
+    column : hashable, optional
+        The list column. By default the only one.
+    k : int
+        How many rows are enough to hide in; at least 2.
+    m : int
+        Up to how many known items the risk is counted; at least 1.
+
+    Returns
+    -------
+    Profile
+        Counts, risks, and alerts in words. Shown as text, and as tables in a notebook.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError
+        If there is not exactly one list column, or it does not hold sets of items.
+    ParameterError
+        If k or m is out of range.
+
+    Notes
+    -----
+    No item in fewer than k rows is named. The counts are facts about the original all the same.
+
+    Cost: that of `risk`, and of numbering the values of each column.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> items = [["rice", "tea"], ["rice"], ["rice", "tea"], ["tea", "Tea"]] * 6 + [["salt"]]
+    >>> df = pd.DataFrame({"age": [30, 41] * 12 + [52], "items": items})
+    >>> df.txanon.profile(k=5, m=2)
+    Profile: 25 rows, lists in 'items'
+      rows       0 missing, 0 empty, 4 distinct
+      lengths    1.72 items on average, 2 in the longest row
+      items      4 distinct; 1 in fewer than 5 rows, 1 in one
+      1 known    4 % of the rows alone, 4 % among fewer than 5
+      2 known    4 % of the rows alone, 4 % among fewer than 5
+      beside     age
+      look at    1 of 25 rows (4 %) are the only ones with their age, which passes through unchanged
+                 -> drop what is not needed, use KKm(k=5, m=2, quasi=['age']), or say keep=['age'] of what ...
+      look at    2 items are alike but for capitals and blanks
+                 -> write them alike if they mean the same: else they are different items
+      look at    who knows 2 items finds 4 % of the rows among fewer than 5
+                 -> frame.txanon.anonymize(k=5, m=2)
+    """
+    k = check_k(k)
+    position = find_column(frame, column)
+    itemsets = Itemsets.from_series(frame.iloc[:, position])
+    risks = risk_of(itemsets, k=k, m=m)
+    index = SupportIndex.of(itemsets)
+    others = [place for place in range(frame.shape[1]) if place != position]
+    columns = [_column(frame.iloc[:, place], k) for place in others]
+    identifiers = [each.column for each in columns if _identifies(each, len(frame))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IdentifierWarning)
+        together = passing(frame, [position], KmAnonymity(k, m), identifiers)
+    return Profile(
+        column=frame.columns[position],
+        k=k,
+        counts=_counts(itemsets, index),
+        lengths=_lengths(itemsets),
+        supports=_supports(index, k),
+        frequent=_frequent(itemsets, index, k),
+        risk=risks,
+        columns=pd.DataFrame(columns, columns=_Column._fields),
+        passing=together,
+        alerts=tuple(_alerts(itemsets, columns, together, risks, k)),
+    )
+
+
+# --- What is counted
+
+
+def _counts(itemsets: Itemsets, index: SupportIndex) -> pd.Series[int]:
+    lengths = itemsets.lengths
+    return pd.Series(
+        {
+            "rows": itemsets.n_rows,
+            "missing rows": int(itemsets.nulls.sum()),
+            "empty rows": int(((lengths == 0) & ~itemsets.nulls).sum()),
+            "items": itemsets.n_items,
+            "occurrences": len(itemsets.codes),
+            "distinct rows": len(index.distinct().weights),
+        },
+        name="count",
+    )
+
+
+def _lengths(itemsets: Itemsets) -> pd.Series[float]:
+    lengths = itemsets.lengths[~itemsets.nulls]
+    shown = {"mean": 0.0, "shortest": 0.0, "median": 0.0, "90 %": 0.0, "longest": 0.0}
+    if len(lengths):
+        quantiles = np.quantile(lengths, [0, 0.5, 0.9, 1])
+        shown = dict(zip(shown, [lengths.mean(), *quantiles], strict=True))
+    return pd.Series(shown, name="items of a row", dtype="float64")
+
+
+def _supports(index: SupportIndex, k: int) -> pd.DataFrame:
+    """How many items, and which share of the occurrences, are in so many rows."""
+    edges = np.unique([*_BANDS, k])
+    band = np.searchsorted(edges, index.singles, side="right") - 1
+    items = np.bincount(band, minlength=len(edges))
+    occurrences = np.bincount(band, index.singles, minlength=len(edges)) / max(int(index.singles.sum()), 1)
+    table = {"at_least": edges, "at_most": np.append(edges[1:] - 1, MOST_ROWS), "items": items}
+    return pd.DataFrame({**table, "occurrences": occurrences})[items > 0].reset_index(drop=True)
+
+
+def _frequent(itemsets: Itemsets, index: SupportIndex, k: int) -> pd.DataFrame:
+    order = np.argsort(-index.singles, kind="stable")[:_MOST_SHOWN]
+    order = order[index.singles[order] >= k]
+    rows = index.singles[order]
+    texts = np.array(itemsets.texts(), object)[order]
+    return pd.DataFrame(
+        {"item": text_column(texts), "rows": rows, "share": rows / max(itemsets.n_present, 1)}
+    )
+
+
+class _Column(NamedTuple):
+    """What a column tells by itself."""
+
+    column: Hashable
+    dtype: str
+    values: int = -1
+    missing: int = 0
+    unique: int = -1
+    below_k: int = -1
+
+
+def _column(column: pd.Series[Any], k: int) -> _Column:
+    numbers, missing = value_numbers(column), int(column.isna().sum())
+    if numbers is None:
+        return _Column(column.name, str(column.dtype), missing=missing)
+    _, sizes = np.unique(numbers, return_counts=True)
+    alone, few = int(np.count_nonzero(sizes == 1)), int(sizes[sizes < k].sum())
+    return _Column(column.name, str(column.dtype), len(sizes) - (missing > 0), missing, alone, few)
+
+
+# --- What to do
+
+
+def _alerts(
+    itemsets: Itemsets, columns: Sequence[_Column], together: Passing, risks: pd.DataFrame, k: int
+) -> Iterator[Alert]:
+    named = [*together.telling]
+    if itemsets.n_rows >= _FEW:
+        for each in together.judged:
+            yield Alert(
+                f"column {each!r} differs in nearly every row", "an identifier is dropped before all else"
+            )
+        if said := ". ".join(together.sentences()):
+            protect = f"use KKm(k={k}, m=2, quasi={named}), or say keep={named} of what may be published"
+            yield Alert(said, f"drop what is not needed, {protect}")
+        yield from _repeated(columns, itemsets.n_rows)
+    if many := _alike(itemsets):
+        what = f"{many:,} items are alike but for capitals and blanks"
+        yield Alert(what, "write them alike if they mean the same: else they are different items")
+    for known, share in _of_all_rows(risks)["below_k"].loc[:2].iloc[-1:].items():
+        if share:
+            what = f"who knows {known} items finds {_percent(share)} of the rows among fewer than {k}"
+            yield Alert(what, f"frame.txanon.anonymize(k={k}, m={known})")
+
+
+def _identifies(column: _Column, n_rows: int) -> bool:
+    """Whether a column alone tells nearly every row."""
+    return n_rows >= _FEW and 100 * column.unique >= _NEARLY_ALL * n_rows
+
+
+def _repeated(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:
+    """Columns that may say whose row it is, of persons of whom some have several."""
+    for each in columns:
+        whole = not each.dtype.lower().startswith(("float", "double"))
+        if whole and n_rows // 2 < each.values < n_rows - each.missing:
+            what = f"column {each.column!r} has {each.values:,} values in {n_rows:,} rows"
+            yield Alert(what, "if it says whose row it is, some have several: merge these rows before")
+
+
+def _alike(itemsets: Itemsets) -> int:
+    """How many items another one is like, but for capitals and blanks around it."""
+    texts = itemsets.vocabulary.cast("large_string")
+    _, sizes = np.unique(
+        pc.utf8_lower(pc.utf8_trim_whitespace(texts)).dictionary_encode().indices, return_counts=True
+    )
+    return int(sizes[sizes > 1].sum())
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share if share == 1 else min(100 * share, 99.9):.3g} %"

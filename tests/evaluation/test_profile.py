@@ -1,0 +1,119 @@
+"""A first look: every figure counted again in plain Python, and what it says to do."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pdanon
+from pdanon.errors import ColumnError, ParameterError
+
+rows = st.lists(
+    st.one_of(st.none(), st.lists(st.sampled_from("abcdeF"), max_size=4)), min_size=1, max_size=30
+)
+
+
+@given(rows, st.lists(st.sampled_from("xyz"), min_size=30, max_size=30), st.integers(2, 4))
+def test_figures_are_those_of_a_count_in_plain_python(rows, other, k):
+    frame = pd.DataFrame({"other": other[: len(rows)], "items": pdanon.as_itemsets(rows)})
+    found = pdanon.profile(frame, k=k, m=2)
+    present = [set(row) for row in rows if row is not None]
+    supports = {item: sum(item in row for row in present) for item in set().union(*present)}
+    occurrences = sum(map(len, present))
+    assert found.counts.to_dict() == {
+        "rows": len(rows),
+        "missing rows": len(rows) - len(present),
+        "empty rows": sum(not row for row in present),
+        "items": len(supports),
+        "occurrences": occurrences,
+        "distinct rows": len({frozenset(row or ()) for row in rows}),
+    }
+    assert found.lengths["longest"] == max(map(len, present), default=0)
+    for band in found.supports.itertuples():
+        within = [support for support in supports.values() if band.at_least <= support <= band.at_most]
+        assert (band.items, band.occurrences) == (len(within), pytest.approx(sum(within) / occurrences))
+    assert found.supports["items"].sum() == len(supports)
+    assert dict(zip(found.frequent["item"], found.frequent["rows"], strict=True)) == {
+        item: support for item, support in supports.items() if support >= k
+    }
+    pd.testing.assert_frame_equal(found.risk, frame.txanon.risk(k=k, m=2))
+    alike = frame["other"].map(frame["other"].value_counts())
+    column = found.columns.iloc[0]
+    assert (column["unique"], column["below_k"]) == ((alike == 1).sum(), (alike < k).sum())
+    assert column["values"] == frame["other"].nunique()
+
+
+def test_no_rare_item_is_named_anywhere():
+    items = [["common", f"secret{number}"] for number in range(30)] + [["common", "Secret0 "]]
+    frame = pd.DataFrame({"items": items})
+    found = pdanon.profile(frame, k=5)
+    shown = repr(found) + found._repr_html_() + found.frequent.to_string() + found.supports.to_string()
+    assert "common" in shown
+    assert "secret" not in shown.lower()
+
+
+def alerts(frame, **asked):
+    return {alert.what: alert.hint for alert in pdanon.profile(frame, **asked).alerts}
+
+
+def test_identifiers_come_first_and_hide_nothing():
+    frame = pd.DataFrame({"name": [f"n{i}" for i in range(40)], "zip": [*range(20), *range(20)]})
+    frame["sex"], frame["items"] = ["f", "m"] * 20, [["a"]] * 40
+    said = alerts(frame)
+    assert "dropped" in said["column 'name' differs in nearly every row"]
+    assert any("40 of 40 rows" in what and "zip" in what and "name" not in what for what in said)
+
+
+def test_several_rows_of_a_person_are_suspected():
+    frame = pd.DataFrame({"card": [*range(30), *range(10)], "items": [["a"]] * 40})
+    said = alerts(frame)
+    assert "merge these rows" in said["column 'card' has 30 values in 40 rows"]
+    assert not any("values in" in what for what in alerts(frame.assign(card=frame["card"] + 0.5)))
+
+
+def test_items_that_are_written_in_two_ways_are_counted():
+    assert "3 items are alike but for capitals and blanks" in alerts(
+        pd.DataFrame({"items": [["tea", "Tea", "tea "]]})
+    )
+    assert alerts(pd.DataFrame({"items": [[1], [2], [1], [2]]}), k=2) == {}
+
+
+def test_what_to_do_against_the_risk():
+    frame = pd.DataFrame({"items": [["a", "b"]] * 9 + [["a", "c"]]})
+    said = alerts(frame, k=2)
+    assert said == {
+        "who knows 2 items finds 10 % of the rows among fewer than 2": "frame.txanon.anonymize(k=2, m=2)"
+    }
+
+
+def test_columns_that_cannot_be_compared_say_so():
+    frame = pd.DataFrame({"odd": [{}] * 25, "items": [["a"]] * 25})
+    found = pdanon.profile(frame)
+    assert found.columns["values"].tolist() == [-1]
+    assert any("cannot be compared" in alert.what for alert in found.alerts)
+
+
+def test_an_empty_table_can_be_looked_at():
+    found = pdanon.profile(pd.DataFrame({"items": pdanon.as_itemsets([])}))
+    assert found.counts.sum() == 0
+    assert found.alerts == ()
+    assert re.search("0 distinct", repr(found))
+
+
+def test_what_cannot_be_looked_at():
+    with pytest.raises(ColumnError):
+        pdanon.profile(pd.DataFrame({"a": [1]}))
+    with pytest.raises(ParameterError, match="k must be"):
+        pdanon.profile(pd.DataFrame({"items": [["a"]]}), k=1)
+    with pytest.raises(ParameterError, match="m must be"):
+        pdanon.profile(pd.DataFrame({"items": [["a"]]}), m=0)
+
+
+def test_the_view_of_a_notebook_escapes_labels():
+    frame = pd.DataFrame({"<b>x</b>": np.arange(30), "items": [["<script>"]] * 30})
+    shown = pdanon.profile(frame)._repr_html_()
+    assert "<script>" not in shown
+    assert "<b>x" not in shown
