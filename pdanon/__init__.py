@@ -52,10 +52,12 @@ from pdanon.errors import (
     ItemsetDtypeError,
     ParameterError,
     PdanonError,
+    UselessWarning,
 )
 from pdanon.evaluation import metrics, plotting
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.explain import Explanation
+from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.answers import Answers
 from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.queries import Workload
@@ -116,6 +118,7 @@ __all__ = [
     "PublicK",
     "Transaction",
     "TransactionalK",
+    "UselessWarning",
     "Workload",
     "anonymize",
     "apply_mapping",
@@ -130,6 +133,7 @@ __all__ = [
     "compare",
     "constraints",
     "direct",
+    "fingerprint",
     "from_long",
     "from_onehot",
     "from_text",

@@ -19,7 +19,8 @@ from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import watch
-from pdanon.errors import ColumnError, ParameterError
+from pdanon.errors import ColumnError, ParameterError, PdanonError, did_you_mean
+from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import profile
@@ -29,12 +30,17 @@ from pdanon.io.long import to_long
 from pdanon.io.onehot import to_onehot
 from pdanon.io.text import to_text
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import LISTS_HINT, find_column, is_list_column, may_hold_lists
+from pdanon.itemsets.columns import find_column, is_list_column, may_hold_lists
+from pdanon.itemsets.hints import column_hint
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.values import can_be_written, listed
 
 __all__ = ["ItemsetAccessor", "TxanonAccessor"]
+
+
+class MethodError(PdanonError, AttributeError):
+    """The accessor has no method of that name."""
 
 
 @pd.api.extensions.register_dataframe_accessor("txanon")
@@ -48,6 +54,12 @@ class TxanonAccessor:
         if not any(may_hold_lists(frame.iloc[:, i]) for i in range(frame.shape[1])):
             find_column(frame)
         self._obj = frame
+
+    def __getattr__(self, name: str) -> Any:
+        """Say which method may be meant by a name that none has."""
+        methods = [each for each in vars(TxanonAccessor) if not each.startswith("_")]
+        hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
+        raise MethodError("there is no such method", where="df.txanon", got=repr(name), hint=hint)
 
 
 def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -71,6 +83,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     profile,
     to_long,
     to_onehot,
+    fingerprint,
 )
 for _function in _FUNCTIONS:
     setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
@@ -102,7 +115,8 @@ class ItemsetAccessor:
 
     def __init__(self, series: pd.Series[Any]) -> None:
         if not is_list_column(series):
-            raise ColumnError("the column does not hold lists", got=f"dtype {series.dtype}", hint=LISTS_HINT)
+            got = f"dtype {series.dtype.name}"
+            raise ColumnError("the column does not hold lists", got=got, hint=column_hint(series))
         self._obj = series
 
     @property

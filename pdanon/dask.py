@@ -3,8 +3,7 @@
 Workers count: each partition becomes its distinct transactions, and these are merged group by group. The
 client decides on what is left. Workers recode, when the rows are asked for.
 
-Importing this module registers ``ddf.txanon`` and ``series.itemset`` for Dask, with the methods of the pandas
-accessors for which that is enough.
+Importing it registers ``ddf.txanon`` and ``series.itemset``, with the methods of pandas' that this allows.
 """
 
 from __future__ import annotations
@@ -14,17 +13,20 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, NamedTuple
 
-import dask
-import dask.dataframe as dd
 import pandas as pd
 import pyarrow as pa
-from dask.dataframe.extensions import register_dataframe_accessor, register_series_accessor
+
+from pdanon.errors import ColumnError, ParameterError, needed
+
+with needed("dask"):
+    import dask
+    import dask.dataframe as dd
+    from dask.dataframe import extensions
 
 from pdanon import guarantees
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.registry import watch
-from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.guarantees import KmAnonymity
@@ -33,19 +35,22 @@ from pdanon.itemsets import partitions
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns, is_list_column
+from pdanon.itemsets.dtype import ListDtype
 from pdanon.itemsets.list_columns import ListColumns, Reader
 from pdanon.itemsets.mapping import apply_mapping as applied_mapping
 from pdanon.itemsets.support import supports
 from pdanon.recoding.passing import judged_columns, passing, recorded
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.useless import items_left, warn_if_useless
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
 
+# Dask knows a dtype by its class.
+extensions.make_array_nonempty.register(ListDtype, extensions.make_array_nonempty.dispatch(pd.ArrowDtype))
+
 _FAN_IN = 8  # parts that are merged at once
-_LISTS_HINT = (
-    "Dask turns lists of Python objects into text: make them Arrow lists before, with "
-    "pdanon.as_itemsets(...), or read them with pdanon.read_parquet or dtype_backend='pyarrow'"
-)
+_LISTS_HINT = """Dask turns lists of Python objects into text: make them Arrow lists before, with \
+pdanon.as_itemsets(...), or read them with pdanon.read_parquet or dtype_backend='pyarrow'"""
 
 
 class _Seen(NamedTuple):
@@ -88,16 +93,12 @@ class LazyRelease:
         return iter((self.frame, self.mapping))
 
     def __repr__(self) -> str:
-        partitions = self.frame.npartitions
-        return f"LazyRelease(rows={self.rows}, partitions={partitions}, guarantee={self.guarantee!r})"
+        size = f"rows={self.rows}, partitions={self.frame.npartitions}"
+        return f"LazyRelease({size}, guarantee={self.guarantee!r})"
 
 
 def anonymize(
-    frame: dd.DataFrame,
-    *,
-    algorithm: str = "pcta",
-    column: Hashable | None = None,
-    **parameters: Any,
+    frame: dd.DataFrame, *, algorithm: str = "pcta", column: Hashable | None = None, **parameters: Any
 ) -> LazyRelease:
     """Anonymize a Dask DataFrame; ``ddf.txanon.pcta(k=5, m=2)`` is short for it.
 
@@ -122,18 +123,17 @@ def anonymize(
     ------
     ParameterError
         If the algorithm recodes groups of rows apart, or rows change between two readings.
-    ColumnError
-        If there is no column of Arrow lists.
-    ItemsetDtypeError
-        If a partition holds something else, or items of another type.
+    ColumnError, ItemsetDtypeError
+        If there is no column of Arrow lists, or a partition holds something else or items of another type.
     InfeasibleError, HierarchyError
         As the algorithm.
 
     Warns
     -----
     IdentifierWarning
-        If other columns tell rows apart, as far as ``keep`` does not name them; counted in the first rows, up
-        to 10,000 of them.
+        If other columns that ``keep`` does not name tell rows apart; counted in the first 10,000 rows.
+    UselessWarning
+        If next to nothing is left of the items.
 
     Notes
     -----
@@ -145,8 +145,7 @@ def anonymize(
     that were counted are refused. If rows change later, items that were not counted are refused, but nothing
     is audited again: audit what was written.
 
-    Cost: a worker holds the distinct transactions of some partitions. The client holds those of all, and
-    what the algorithm takes for them.
+    Cost: a worker holds the distinct transactions of some partitions, the client all, and the algorithm.
 
     Examples
     --------
@@ -178,6 +177,7 @@ def anonymize(
     demand_of_rows(result.guarantee, read.published)
     judged = judged_columns(read.others, [], judged)  # now that there are values
     passing(read.others, [], result.guarantee, judged, rows=result.rows)
+    warn_if_useless(items_left(result.mapping, result.rows))
     return result
 
 
@@ -237,8 +237,8 @@ def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
             got=getattr(guarantee, "__name__", type(guarantee).__name__),
             hint=f"one of {', '.join(known)}, with its parameters",
         )
-    labels = _list_columns(frame, column, getattr(guarantee, "private", None))
-    return guarantee.recount(_counted(frame, labels, read=visible))
+    private = getattr(guarantee, "private", None)
+    return guarantee.recount(_counted(frame, _list_columns(frame, column, private), read=visible))
 
 
 def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:
@@ -265,7 +265,7 @@ def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     return risk_of(_counted(frame, _list_columns(frame, column)).itemsets, k=k, m=m)
 
 
-@register_dataframe_accessor("txanon")
+@extensions.register_dataframe_accessor("txanon")
 class TxanonAccessor:
     """Anonymization of the list column of a Dask DataFrame.
 
@@ -308,7 +308,7 @@ def _offer(record: Algorithm) -> None:
     setattr(TxanonAccessor, record.name, _anonymizing(record.function))
 
 
-@register_series_accessor("itemset")
+@extensions.register_series_accessor("itemset")
 class ItemsetAccessor:
     """Questions about a column of sets of a Dask DataFrame.
 
@@ -378,8 +378,8 @@ def _contains(part: pd.Series[Any], itemset: Iterable[Any]) -> Any:
 
 def _check_lists(meta: pd.DataFrame) -> None:
     if not any(is_list_column(meta.iloc[:, number]) for number in range(meta.shape[1])):
-        types = {label: str(dtype) for label, dtype in zip(meta.columns, meta.dtypes, strict=True)}
-        raise ColumnError("there is no column of Arrow lists", got=f"columns {types}", hint=_LISTS_HINT)
+        got = f"columns {meta.dtypes.astype(str).to_dict()}"
+        raise ColumnError("there is no column of Arrow lists", got=got, hint=_LISTS_HINT)
 
 
 def _list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = None) -> list[Hashable]:
@@ -446,5 +446,5 @@ def _look(
 
 def _together(parts: list[_Seen]) -> _Seen:
     fingerprint = sum(part.fingerprint for part in parts) % 2**64
-    others = _first([part.others for part in parts])
-    return _Seen(fingerprint, partitions.merged([part.published for part in parts]), others)
+    published = partitions.merged([part.published for part in parts])
+    return _Seen(fingerprint, published, _first([part.others for part in parts]))

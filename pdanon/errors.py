@@ -11,7 +11,8 @@ The tree::
     ├── InfeasibleError                      no release of this data can have the guarantee
     └── GuaranteeError                       a release failed its own audit and is withheld
 
-and one warning, `IdentifierWarning`: what passes through unchanged may tell who a person is.
+and two warnings: `IdentifierWarning`, what passes through unchanged may tell who a person is, and
+`UselessWarning`, next to nothing is left in a release.
 
 Messages hold counts, positions, column names and parameter values. They never hold the text of an
 item: a log file is not a place for data that is about to be anonymized.
@@ -20,7 +21,12 @@ item: a log file is not a place for data that is about to be anonymized.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from types import FrameType
 from typing import Any, TypeVar
 
 __all__ = [
@@ -33,9 +39,15 @@ __all__ = [
     "ItemsetDtypeError",
     "ParameterError",
     "PdanonError",
+    "ReleaseWarning",
+    "UselessWarning",
     "cause_of",
+    "did_you_mean",
+    "file_hint",
+    "needed",
     "one_line",
     "readable",
+    "warn",
 ]
 
 _Content = TypeVar("_Content")
@@ -116,13 +128,13 @@ class GuaranteeError(PdanonError):
     """A release failed its own audit. It is withheld; this is a defect of pdanon."""
 
 
-class IdentifierWarning(UserWarning):
-    """Columns that pass through unchanged tell rows apart: who knows them may find out whose row it is.
+class ReleaseWarning(UserWarning):
+    """What whoever publishes a release has to know of it: base of the warnings about releases.
 
     Parameters
     ----------
     what : str
-        Which columns, and how many rows share their values with too few others.
+        What was found, in counts. Never item text.
     hint : str, optional
         What to do about it.
 
@@ -138,6 +150,23 @@ class IdentifierWarning(UserWarning):
         super().__init__(message.encode("utf-8", "backslashreplace").decode())
 
 
+class IdentifierWarning(ReleaseWarning):
+    """Columns that pass through unchanged tell rows apart: who knows them may find out whose row it is."""
+
+
+class UselessWarning(ReleaseWarning):
+    """Next to nothing is left in a release: nearly all items became one label, or a column was emptied."""
+
+
+def warn(warning: ReleaseWarning) -> None:
+    """Issue a warning that points to the code that called pdanon."""
+    caller: FrameType | None = sys._getframe(1)
+    levels = 2
+    while caller is not None and caller.f_globals.get("__name__", "").startswith("pdanon."):
+        caller, levels = caller.f_back, levels + 1
+    warnings.warn(warning, stacklevel=levels)
+
+
 # Why a file failed, by the class of the error: its own message may show a line of the file.
 _CAUSES = {
     "EmptyDataError": "it is empty",
@@ -146,6 +175,14 @@ _CAUSES = {
     "UnicodeDecodeError": "it is not UTF-8 text",
     "TOMLDecodeError": "its syntax is wrong",
     "NotImplementedError": "it uses what is not supported",
+}
+
+
+_KINDS = {".parquet": "Parquet", ".csv": "CSV", ".tsv": "CSV", ".xlsx": "a spreadsheet", ".toml": "TOML"}
+_READERS = {
+    "Parquet": "pdanon.read_parquet(path) reads it",
+    "CSV": "pdanon.read_csv(path, column='items', separator='|') reads it",
+    "a spreadsheet": "pd.read_excel(path) reads it, or save it as 'CSV UTF-8'",
 }
 
 
@@ -167,7 +204,59 @@ def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: s
     except Exception as error:  # a parser may raise anything on a damaged file
         problem = cause_of(error)
     # Raised outside the handler: the parser's own message may show a line of the file.
-    raise FormatError(f"the file cannot be read as {kind}", where=os.fspath(path), got=problem)
+    where, hint = os.fspath(path), file_hint(path, kind)
+    raise FormatError(f"the file cannot be read as {kind}", where=where, got=problem, hint=hint)
+
+
+def file_hint(path: str | os.PathLike[str], kind: str) -> str | None:
+    """What to do about a file that cannot be read, as far as its name and the directory tell."""
+    text = os.fspath(path)
+    if os.path.isdir(text):
+        return "it is a directory: name a file; pdanon.stream.anonymize reads directories of Parquet files"
+    if not os.path.exists(text):
+        return _nearest_file(text)
+    suffix = os.path.splitext(text)[1].lower()
+    known = _KINDS.get(suffix)
+    if known is None or known == kind:
+        return "save it as UTF-8, as spreadsheets offer: 'CSV UTF-8'" if kind == "CSV" else None
+    return f"by its name it is {known}: {_READERS[known]}" if known in _READERS else None
+
+
+def did_you_mean(name: object, known: Iterable[str]) -> str | None:
+    """A hint that has the nearest of the names that are known, if one is near; capitals do not matter."""
+    folded = {each.casefold(): each for each in known}
+    nearest = get_close_matches(name.casefold(), folded, 1) if isinstance(name, str) else []
+    return f"did you mean {folded[nearest[0]]!r}?" if nearest else None
+
+
+def _nearest_file(path: str) -> str | None:
+    """The file beside it that may be meant; nothing for what is not on this machine."""
+    directory, name = os.path.split(path)
+    try:
+        beside = sorted(os.listdir(directory or "."))
+    except (OSError, ValueError):
+        return None if "://" in path else f"there is no directory {directory!r} here"
+    alike = get_close_matches(_stem(name), map(_stem, beside), len(beside) or 1)  # whatever they end in
+    nearest = get_close_matches(name, [each for each in beside if _stem(each) in alike], 1, 0)
+    if nearest:
+        return f"did you mean {nearest[0]!r}?"
+    return None if os.path.isabs(path) else f"a relative path begins at {os.getcwd()!r}"
+
+
+def _stem(name: str) -> str:
+    return name.partition(".")[0]
+
+
+@contextmanager
+def needed(package: str) -> Iterator[None]:
+    """Import what a part of pdanon needs that is installed as an extra, or say how."""
+    try:
+        yield
+        return
+    except ModuleNotFoundError as error:
+        lacking = error.name
+    hint = f"pip install 'pdanon[{package}]'"
+    raise ImportError(f"pdanon.{package} needs the package {lacking}\n  hint:  {hint}")
 
 
 def one_line(error: PdanonError) -> str:

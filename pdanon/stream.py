@@ -35,6 +35,7 @@ from pdanon.itemsets.mapping import relabelled, relabelled_by_groups
 from pdanon.itemsets.threads import ahead
 from pdanon.itemsets.values import check_path
 from pdanon.recoding.passing import judged_columns, judged_labels, passing, recorded
+from pdanon.recoding.useless import items_left, warn_if_useless
 
 __all__ = ["Streamed", "anonymize"]
 
@@ -127,6 +128,8 @@ def anonymize(
     IdentifierWarning
         If other columns tell rows apart, as far as ``keep`` does not name them; counted in the first rows, up
         to 10,000 of them.
+    UselessWarning
+        If next to nothing is left of the items.
 
     Notes
     -----
@@ -189,6 +192,7 @@ def anonymize(
             first = _first_rows(tree, positions)
             judged = judged_columns(first, [], judged)  # now that there are values
             passing(first, [], result.guarantee, judged, rows=result.rows)
+            warn_if_useless(items_left(result.mapping, result.rows))
         write_mapping = partial(_write_mapping, result.mapping, kept)
         with _appearing(released, write_mapping) as draft, _unchanged(tree, stamps):
             _recode(tree, draft, positions, recoder)

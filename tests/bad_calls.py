@@ -72,7 +72,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "mapping": lambda: released().mapping,
     "with_mapping.mapping": lambda: pd.DataFrame({"group": [0], "item": [FLU], "generalized": [FLU]}),
     "guarantee": lambda: pdanon.KmAnonymity(2, 2),
-    "anonymize.guarantee": lambda: pdanon.KmAnonymity(2, 2),
+    "anonymize.k": lambda: 2,
     "k": lambda: 2,
     "m": lambda: 2,
     "l": lambda: 2,
@@ -136,6 +136,14 @@ GOOD: dict[str, Callable[[], Any]] = {
     "stream.anonymize.mapping": lambda: "written.csv",
     "generalize.mapping": lambda: {RICE: "food", SALT: "food"},
     "frontier.risk": lambda: "risk",
+    "from_long.frame": lambda: pd.DataFrame(
+        {"id": [1, 1, 2], "age": [30, 30, 41], "item": [RICE, TEA, RICE]}
+    ),
+    "from_long.by": lambda: "id",
+    "from_long.item": lambda: "item",
+    "from_onehot.frame": lambda: pd.DataFrame({RICE: [1, 0], TEA: [1, 1]}),
+    "from_text.series": lambda: pd.Series([f"{RICE};{TEA}", RICE]),
+    "sep": lambda: ";",
     "make_baskets.rows": lambda: 20,
     "make_baskets.items": lambda: 30,
     "make_baskets.patterns": lambda: 5,
@@ -177,11 +185,23 @@ INSTANCES: dict[str, Callable[[], Any]] = {
 # What takes as long as it is asked to, or starts as many processes: numbers of these are fine.
 LONG = {"time_limit", "n_jobs"}
 # Classes that pdanon makes and the user does not, or whose constructor says that it checks nothing.
-NAMES = {"quasi", "keep", "columns", "column", "hierarchies", "options", "configurations", "vary", "measures"}
+NAMES = {
+    "by",
+    "item",
+    "quasi",
+    "keep",
+    "columns",
+    "column",
+    "hierarchies",
+    "options",
+    "configurations",
+    "vary",
+    "measures",
+}
 POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive"}
 MADE = {
     *("Anonymized", "Answers", "Attack", "Audit", "Explanation", "Hierarchy", "LazyRelease", "Plots"),
-    *("Streamed", "Workload"),
+    *("Profile", "Streamed", "Workload"),
 }
 
 
@@ -229,7 +249,8 @@ def target(name: str, function: Callable[..., Any], instance: Callable[[], Any] 
             parameters += ["k", "m"]
             continue
         parameters.append(parameter.name)
-        if parameter.default is parameter.empty or parameter.name in ALSO:
+        needed = parameter.default is parameter.empty or parameter.name in ALSO
+        if needed or f"{name.rpartition('.')[2]}.{parameter.name}" in GOOD:
             base[parameter.name] = good(name, parameter.name)
     called = function if instance is None else lambda **given: function(instance(), **given)
     return Target(name, called, base, tuple(parameters))

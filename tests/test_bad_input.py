@@ -221,7 +221,7 @@ def test_a_column_of_missing_rows_is_one_of_lists_if_it_is_named(rows):
         frame.txanon.anonymize(pdanon.KmAnonymity(2, 2), "items").frame,
     ):
         assert released["items"].tolist() == [pd.NA] * len(rows)
-        assert str(released["items"].dtype).startswith("list")
+        assert released["items"].dtype.name.startswith("list")
     assert frame.txanon.audit(pdanon.KmAnonymity(2), "items").holds
     with pytest.raises(pdanon.ColumnError, match="no list-valued column"):
         frame.txanon.pcta(k=2, m=2)

@@ -40,7 +40,7 @@ PANELS = {
 def measured(df: pd.DataFrame, **asked: Any) -> dict[str, Any]:
     years = DATA / "hierarchies" / "informs2005_DOBYY_hierarchy.csv"
     quasi = ["DOBMM", "DOBYY", "RACEX", "EDUCYEAR", "income"]
-    asked = {"k": 25, "m": 2, "delta": 0.65, "random_state": 0} | asked
+    asked = {"k": 25, "m": 2, "delta": 0.65, "random_state": 0, "refine": False} | asked
     start = time.perf_counter()
     result = pdanon.rum_bound(df, quasi=quasi, hierarchies={"DOBYY": years}, **asked)
     taken = time.perf_counter() - start

@@ -12,15 +12,19 @@ import numpy as np
 from cython.cimports.pdanon._kernels.arrays import Code, Number
 from numpy.typing import NDArray
 
-__all__ = ["assign", "clump"]
+__all__ = ["Clumps", "assign", "clump"]
 
 Array = NDArray[Any]
 
 
 @cython.final
 @cython.cclass
-class _Clumps:
-    """Rows, and the groups that some of them are in."""
+class Clumps:
+    """Rows, and the groups that some of them are in; those equal the seed of theirs.
+
+    The distortion of a group, times ``scale``, is ``scale * length - size * saved``, where ``saved`` is
+    the sum of count times weight over the nodes.
+    """
 
     scale: cython.longlong
     weight: Number[::1]
@@ -30,7 +34,10 @@ class _Clumps:
     lengths: Number[::1]
     group_of: cython.longlong[::1]
     seeds: Number[::1]
-    ends: cython.longlong[::1]  # of the counts of each group
+    near: cython.Py_ssize_t  # the first group that began with the row in hand, or one after it
+    filling: cython.bint  # whether some group has fewer than k rows
+    n_open: cython.longlong  # groups that may be examined; -1 before the first row
+    ends = cython.declare(cython.longlong[::1], visibility="readonly")  # of the counts of each group
     size: cython.longlong[::1]  # rows of each group
     length: cython.longlong[::1]  # items that these have
     saved: cython.longlong[::1]  # sum of count times weight over the nodes of each group
@@ -56,6 +63,7 @@ class _Clumps:
         size = np.bincount(group_of[group_of >= 0], minlength=len(seeds))
         self.size, self.length = size, size * lengths[seeds]  # the rows of a group so far are equal
         self.saved, self.have = np.zeros(len(seeds), np.int64), np.zeros(len(weight), np.int64)
+        self.near, self.filling, self.n_open = 0, False, -1
         self.open_after = np.arange(len(seeds) + 1)
         self.after, self.before = np.empty((2, len(group_of) + 1), np.int64)
 
@@ -65,69 +73,57 @@ def clump(
     r: cython.longlong,
     ahead: cython.longlong,
     increase: cython.bint,
-    scale: int,
-    weight: Array,
-    starts: Array,
-    nodes: Array,
-    counts: Array,
-    lengths: Array,
-    group_of: Array,
-    seeds: Array,
-) -> NDArray[np.int64]:
-    """Put each row that is in no group (-1) into one; where the counts of each group then end.
-
-    The distortion of a group, times ``scale``, is ``scale * length - size * saved``, where ``saved`` is
-    the sum of count times weight over the nodes. Those rows that are in a group already equal its seed.
-    """
-    clumps = _Clumps(scale, weight, starts, nodes, counts, lengths, group_of, seeds)
-    with cython.nogil:
-        _place_all(k, r, ahead, increase, clumps)
-    return np.asarray(clumps.ends)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _place_all(
-    k: cython.longlong, r: cython.longlong, ahead: cython.longlong, increase: cython.bint, clumps: _Clumps
-) -> cython.void:
+    limit: cython.longlong,
+    clumps: Clumps,
+) -> int:
+    """Put rows that are in no group (-1) into one, up to a number of rows; return how many were."""
     n_rows: cython.Py_ssize_t = clumps.group_of.shape[0]
-    n_groups: cython.Py_ssize_t = clumps.seeds.shape[0]
     group: cython.Py_ssize_t
     row: cython.Py_ssize_t
-    near: cython.Py_ssize_t = 0
-    _count_saved(clumps)
-    _list_unplaced(clumps)
-    n_open: cython.longlong = _open_small(k, clumps)
-    filling: cython.bint = n_open > 0
-    if not filling:
-        n_open = _open_all(clumps)
-    row = clumps.after[n_rows]
-    while row < n_rows:
-        while near < n_groups and clumps.seeds[near] < row:  # the turns come in ascending order
-            near += 1
-        _scatter(row, clumps)
-        group = _nearest(near, min(r, n_open), increase, clumps.lengths[row], clumps)
-        _clear(row, clumps)
-        if filling and ahead > 0:
-            row = _best_row(row, ahead, group, clumps)
-        _insert(row, group, clumps)
-        clumps.group_of[row] = group
-        clumps.after[clumps.before[row]] = clumps.after[row]
-        clumps.before[clumps.after[row]] = clumps.before[row]
-        if filling and clumps.size[group] == k:
-            clumps.open_after[group] = group + 1
-            n_open -= 1
-            if n_open == 0:
-                filling = False
-                n_open = _open_all(clumps)
+    done: cython.longlong = 0
+    with cython.nogil:
+        if clumps.n_open < 0:
+            _begin(k, clumps)
         row = clumps.after[n_rows]
+        while row < n_rows and done < limit:
+            while clumps.near < clumps.seeds.shape[0] and clumps.seeds[clumps.near] < row:
+                clumps.near += 1  # the turns come in ascending order
+            _scatter(row, clumps)
+            group = _nearest(clumps.near, min(r, clumps.n_open), increase, clumps.lengths[row], clumps)
+            _clear(row, clumps)
+            if clumps.filling and ahead > 0:
+                row = _best_row(row, ahead, group, clumps)
+            _insert(row, group, clumps)
+            clumps.group_of[row] = group
+            clumps.after[clumps.before[row]] = clumps.after[row]
+            clumps.before[clumps.after[row]] = clumps.before[row]
+            if clumps.filling and clumps.size[group] == k:
+                clumps.open_after[group] = group + 1
+                clumps.n_open -= 1
+                if clumps.n_open == 0:
+                    clumps.filling = False
+                    clumps.n_open = _open_all(clumps)
+            done += 1
+            row = clumps.after[n_rows]
+    return done
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _count_saved(clumps: _Clumps) -> cython.void:
+def _begin(k: cython.longlong, clumps: Clumps) -> cython.void:
+    _count_saved(clumps)
+    _list_unplaced(clumps)
+    clumps.n_open = _open_small(k, clumps)
+    clumps.filling = clumps.n_open > 0
+    if not clumps.filling:
+        clumps.n_open = _open_all(clumps)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _count_saved(clumps: Clumps) -> cython.void:
     for group in range(clumps.seeds.shape[0]):
         for place in range(clumps.starts[clumps.seeds[group]], clumps.ends[group]):
             clumps.saved[group] += clumps.counts[place] * clumps.weight[clumps.nodes[place]]
@@ -136,7 +132,7 @@ def _count_saved(clumps: _Clumps) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _open_small(k: cython.longlong, clumps: _Clumps) -> cython.longlong:
+def _open_small(k: cython.longlong, clumps: Clumps) -> cython.longlong:
     """Let the groups that have fewer than k rows be examined; return how many there are."""
     n_open: cython.longlong = 0
     group: cython.Py_ssize_t
@@ -151,7 +147,7 @@ def _open_small(k: cython.longlong, clumps: _Clumps) -> cython.longlong:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _open_all(clumps: _Clumps) -> cython.longlong:
+def _open_all(clumps: Clumps) -> cython.longlong:
     """Let all groups be examined; return how many there are."""
     for group in range(clumps.open_after.shape[0]):
         clumps.open_after[group] = group
@@ -161,7 +157,7 @@ def _open_all(clumps: _Clumps) -> cython.longlong:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _list_unplaced(clumps: _Clumps) -> cython.void:
+def _list_unplaced(clumps: Clumps) -> cython.void:
     """Link the rows without a group."""
     n_rows: cython.Py_ssize_t = clumps.group_of.shape[0]
     last: cython.Py_ssize_t = n_rows
@@ -177,7 +173,7 @@ def _list_unplaced(clumps: _Clumps) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _scatter(row: cython.Py_ssize_t, clumps: _Clumps) -> cython.void:
+def _scatter(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
     for place in range(clumps.starts[row], clumps.starts[row + 1]):
         clumps.have[clumps.nodes[place]] = clumps.counts[place]
 
@@ -185,7 +181,7 @@ def _scatter(row: cython.Py_ssize_t, clumps: _Clumps) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _clear(row: cython.Py_ssize_t, clumps: _Clumps) -> cython.void:
+def _clear(row: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
     for place in range(clumps.starts[row], clumps.starts[row + 1]):
         clumps.have[clumps.nodes[place]] = 0
 
@@ -193,7 +189,7 @@ def _clear(row: cython.Py_ssize_t, clumps: _Clumps) -> cython.void:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _find(group: cython.Py_ssize_t, clumps: _Clumps) -> cython.Py_ssize_t:
+def _find(group: cython.Py_ssize_t, clumps: Clumps) -> cython.Py_ssize_t:
     """The first group from there on that may be examined; paths are halved on the way."""
     while clumps.open_after[group] != group:
         clumps.open_after[group] = clumps.open_after[clumps.open_after[group]]
@@ -204,7 +200,7 @@ def _find(group: cython.Py_ssize_t, clumps: _Clumps) -> cython.Py_ssize_t:
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _common(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: _Clumps) -> cython.longlong:
+def _common(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: Clumps) -> cython.longlong:
     """What is saved by the nodes that both sides have."""
     total: cython.longlong = 0
     for place in range(start, end):
@@ -222,7 +218,7 @@ def _nearest(
     examined: cython.longlong,
     increase: cython.bint,
     added: cython.longlong,
-    clumps: _Clumps,
+    clumps: Clumps,
 ) -> cython.Py_ssize_t:
     """Of the groups from a place on, in a ring, the one that a row distorts least; then: the first."""
     best: cython.Py_ssize_t = -1
@@ -247,7 +243,7 @@ def _nearest(
 @cython.nogil
 @cython.exceptval(check=False)
 def _best_row(
-    row: cython.Py_ssize_t, ahead: cython.longlong, group: cython.Py_ssize_t, clumps: _Clumps
+    row: cython.Py_ssize_t, ahead: cython.longlong, group: cython.Py_ssize_t, clumps: Clumps
 ) -> cython.Py_ssize_t:
     """Of a row and the next ones without a group, the one that distorts the group least; then: the first."""
     first: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
@@ -272,7 +268,7 @@ def _best_row(
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _insert(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: _Clumps) -> cython.void:
+def _insert(row: cython.Py_ssize_t, group: cython.Py_ssize_t, clumps: Clumps) -> cython.void:
     """Put a row into a group, which keeps what it has in common with it."""
     start: cython.Py_ssize_t = clumps.starts[clumps.seeds[group]]
     end: cython.Py_ssize_t = start

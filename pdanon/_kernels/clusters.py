@@ -6,20 +6,11 @@ Rows are fewer than 2**31 and weights below 2**16, so that a loss without its po
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.arrays import Code, Number
+from cython.cimports.pdanon._kernels.arrays import Code
 from cython.cimports.pdanon._kernels.counting import Rows
 from numpy.typing import NDArray
 
-__all__ = [
-    "Bitmaps",
-    "RarePartners",
-    "State",
-    "drop",
-    "itemset_supports",
-    "merge",
-    "satisfy_itemsets",
-    "satisfy_pairs",
-]
+__all__ = ["State", "drop", "merge", "together"]
 
 
 @cython.final
@@ -35,8 +26,8 @@ class State:
         How many members each item stands for; 0: it is in no cluster.
     support, weight : ndarray of int64, shape (items,)
         Rows that hold each item, and its importance.
-    co : ndarray of int32, shape (items, items)
-        Rows that hold both of two items; 0 on the diagonal. It is changed.
+    lines : int
+        For how many clusters supports with all others are kept at a time; at least 2.
     block : ndarray of int32, shape (items,)
         Only clusters of items of one block are merged.
     spare : int
@@ -50,7 +41,7 @@ class State:
         size: NDArray[np.int64],
         support: NDArray[np.int64],
         weight: NDArray[np.int64],
-        co: NDArray[np.int32],
+        lines: cython.Py_ssize_t,
         block: NDArray[np.int32],
         spare: int,
     ) -> None:
@@ -61,23 +52,96 @@ class State:
         self.after = np.full(n, -1, np.int32)
         self.tail = np.arange(n, dtype=np.int32)
         self.size, self.support, self.weight = size.copy(), support.copy(), weight.copy()
-        self.co = co
+        self.co = np.empty((lines, n), np.int32)  # memory that is not used is not taken
+        self.line, self.holder = np.full(n, -1, np.int32), np.empty(lines, np.int32)
+        self.n_lines = 0
+        lengths = np.diff(rows.offsets)
+        self.walk = _sums_of(lengths[rows.tids], rows.starts)
         self.active = np.append(used, np.zeros(n - len(used), np.int32))
         self.n_active = len(used)
         self.block = block
         self.spare, self.refused = spare, -1
-        self.image = np.empty(n, np.int32)
-        self.stamp = np.zeros(n, np.uint8)
+        self.image, self.touched = np.empty(n, np.int32), np.empty(n, np.int32)
+        self.counts = np.zeros(n, np.int32)
+        self.stamp, self.stamps = np.zeros(n, np.int64), 0
         self.row_stamp = np.zeros(len(rows.weights), np.uint8)
 
     def strike(self, a: cython.int) -> cython.void:
         """Strike a label from those in use."""
         n: cython.int = 0
+        if self.line[a] >= 0:
+            self.holder[self.line[a]] = -1
+            self.line[a] = -1
         for i in range(self.n_active):
             if self.active[i] != a:
                 self.active[n] = self.active[i]
                 n += 1
         self.n_active = n
+
+
+def _sums_of(values: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sums of consecutive values, by where they start."""
+    return np.diff(np.concatenate(([0], np.cumsum(values)))[starts])
+
+
+def counted(a: cython.int, counts: cython.int[::1], state: State, rows: Rows) -> cython.int:
+    """Add up in how many rows each other cluster is with a; write which, and return how many there are."""
+    n: cython.int = 0
+    member: cython.int = a
+    while member >= 0:
+        for slot in range(rows.starts[member], rows.starts[member + 1]):
+            row: cython.Py_ssize_t = rows.tids[slot]
+            if state.row_stamp[row]:
+                continue
+            state.row_stamp[row] = 1
+            state.stamps += 1
+            weight: cython.int = cython.cast(cython.int, rows.weights[row])
+            for position in range(rows.offsets[row], rows.offsets[row + 1]):
+                other = state.label[rows.codes[position]]
+                if other >= 0 and other != a and state.stamp[other] != state.stamps:
+                    state.stamp[other] = state.stamps
+                    if counts[other] == 0:
+                        state.touched[n] = other
+                        n += 1
+                    counts[other] += weight
+        member = state.after[member]
+    _mark_rows(a, 0, state, rows)
+    return n
+
+
+def line_of(a: cython.int, kept: cython.int, state: State) -> cython.int:
+    """The line of ``co`` that a cluster has; it is counted if it has none.
+
+    If there is no room, the line that is counted again most quickly makes it, but not that of ``kept``.
+    """
+    i: cython.int
+    found: cython.int = state.line[a]
+    if found >= 0:
+        return found
+    if state.n_lines < state.holder.shape[0]:
+        found = state.n_lines
+        state.n_lines += 1
+    else:
+        for i in range(state.n_lines):
+            holder = state.holder[i]
+            if holder < 0:
+                found = i
+                break
+            if holder != kept and (found < 0 or state.walk[holder] < state.walk[state.holder[found]]):
+                found = i
+        if state.holder[found] >= 0:
+            state.line[state.holder[found]] = -1
+    state.line[a], state.holder[found] = found, a
+    state.co[found, :] = 0
+    counted(a, state.co[found], state, state.rows)
+    return found
+
+
+def together(a: cython.int, b: cython.int, state: State) -> cython.int:
+    """Rows that hold two clusters."""
+    if state.line[a] < 0 and state.line[b] >= 0:
+        return state.co[state.line[b], a]
+    return state.co[line_of(a, -1, state), b]
 
 
 def _compare_loss(
@@ -119,24 +183,25 @@ def _cheapest_merge(begin: cython.int, end: cython.int, state: State) -> tuple[c
     order: cython.longlong
     for place in range(begin, end):
         x = state.image[place]
+        line = line_of(x, -1, state)
         for i in range(state.n_active):
             y = state.active[i]
             if y == x or state.block[y] != state.block[x]:
                 continue
-            together: cython.longlong = state.size[x] + state.size[y]
-            rows: cython.longlong = state.support[x] + state.support[y] - state.co[x, y]
+            size: cython.longlong = state.size[x] + state.size[y]
+            rows: cython.longlong = state.support[x] + state.support[y] - state.co[line, y]
             rows *= max(state.weight[x], state.weight[y])
             if best_x >= 0:
-                order = _compare_loss(together, rows, best_size, best_rows)
+                order = _compare_loss(size, rows, best_size, best_rows)
                 if order == 0:
-                    order = together - best_size
+                    order = size - best_size
                 if order == 0:
                     order = min(x, y) - min(best_x, best_y)
                 if order == 0:
                     order = max(x, y) - max(best_x, best_y)
                 if order >= 0:
                     continue
-            best_x, best_y, best_size, best_rows = x, y, together, rows
+            best_x, best_y, best_size, best_rows = x, y, size, rows
     return min(best_x, best_y), max(best_x, best_y)
 
 
@@ -147,12 +212,14 @@ def merge(a: cython.int, b: cython.int, state: State) -> None:
 
 def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
     """Merge cluster b into a (a < b), correcting co-supports on the rows that hold both."""
-    both: cython.longlong = state.co[a, b]
+    own: cython.Py_ssize_t = line_of(a, b, state)
+    gone: cython.Py_ssize_t = line_of(b, a, state)
+    both: cython.longlong = state.co[own, b]
     _mark_rows(a, 1, state, state.rows)
     _discount(a, b, state, state.rows)  # before what b has is added: no sum is more than the number of rows
     _mark_rows(a, 0, state, state.rows)
     for i in range(state.n_active):
-        state.co[a, state.active[i]] += state.co[b, state.active[i]]
+        state.co[own, state.active[i]] += state.co[gone, state.active[i]]
     member: cython.int = b
     while member >= 0:
         state.label[member] = a
@@ -162,9 +229,12 @@ def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
     state.size[a] += state.size[b]
     state.support[a] += state.support[b] - both
     state.weight[a] = max(state.weight[a], state.weight[b])
+    state.walk[a] += state.walk[b]
     state.strike(b)
     for i in range(state.n_active):
-        state.co[state.active[i], a] = state.co[a, state.active[i]]
+        other = state.active[i]
+        if state.line[other] >= 0:
+            state.co[state.line[other], a] = state.co[own, other]
 
 
 def _mark_rows(a: cython.int, mark: cython.uchar, state: State, rows: Rows) -> cython.void:
@@ -179,22 +249,20 @@ def _mark_rows(a: cython.int, mark: cython.uchar, state: State, rows: Rows) -> c
 def _discount(a: cython.int, b: cython.int, state: State, rows: Rows) -> cython.void:
     """Take the rows that are marked and hold b off what a has with each cluster that they hold."""
     member: cython.int = b
+    line: cython.Py_ssize_t = state.line[a]
     while member >= 0:
         for slot in range(rows.starts[member], rows.starts[member + 1]):
             row: cython.Py_ssize_t = rows.tids[slot]
             if state.row_stamp[row] != 1:
                 continue
             state.row_stamp[row] = 2
+            state.stamps += 1
             weight: cython.int = cython.cast(cython.int, rows.weights[row])
             for position in range(rows.offsets[row], rows.offsets[row + 1]):
                 other = state.label[rows.codes[position]]
-                if other >= 0 and state.stamp[other] == 0:
-                    state.stamp[other] = 1
-                    state.co[a, other] -= weight
-            for position in range(rows.offsets[row], rows.offsets[row + 1]):
-                other = state.label[rows.codes[position]]
-                if other >= 0:
-                    state.stamp[other] = 0
+                if other >= 0 and state.stamp[other] != state.stamps:
+                    state.stamp[other] = state.stamps
+                    state.co[line, other] -= weight
         member = state.after[member]
 
 
@@ -221,7 +289,7 @@ def _least_supported(n: cython.int, state: State) -> cython.int:
     return best
 
 
-def _coarsen(n: cython.int, least_first: cython.bint, state: State) -> tuple[cython.int, cython.int]:
+def coarsen(n: cython.int, least_first: cython.bint, state: State) -> tuple[cython.int, cython.int]:
     """Make an image of n clusters coarser by one merge; where no block allows one, suppress the least.
 
     With ``least_first`` only the least cluster is merged with others. Returns a, b if b was merged into a;
@@ -241,202 +309,14 @@ def _coarsen(n: cython.int, least_first: cython.bint, state: State) -> tuple[cyt
     return a, a
 
 
-def _image(items: Code[::1], start: cython.longlong, stop: cython.longlong, state: State) -> cython.int:
+def image_of(items: Code[::1], start: cython.longlong, stop: cython.longlong, state: State) -> cython.int:
     """Write the distinct clusters of an itemset; return their number. Suppressed items have none."""
     n: cython.int = 0
+    state.stamps += 1
     for i in range(start, stop):
         cluster = state.label[items[i]]
-        if cluster >= 0 and state.stamp[cluster] == 0:
-            state.stamp[cluster] = 1
+        if cluster >= 0 and state.stamp[cluster] != state.stamps:
+            state.stamp[cluster] = state.stamps
             state.image[n] = cluster
             n += 1
-    for i in range(n):
-        state.stamp[state.image[i]] = 0
     return n
-
-
-@cython.final
-@cython.cclass
-class RarePartners:
-    """For each cluster that with which it is rarest: most often together of all rare pairs.
-
-    Parameters
-    ----------
-    k : int
-        A support in (0, k) is rare.
-    n_items : int
-        Number of items.
-    """
-
-    def __init__(self, k: cython.longlong, n_items: cython.Py_ssize_t) -> None:
-        self.k = k
-        self.partner = np.full(n_items, -2, np.int32)
-        self.support = np.zeros(n_items, np.int32)
-
-    def look_up(self, a: cython.int, state: State) -> cython.void:
-        """Look for the partner of a cluster."""
-        self.support[a], self.partner[a] = 0, -1
-        for i in range(state.n_active):
-            r = state.active[i]
-            if r != a and self.support[a] < state.co[a, r] < self.k:
-                self.support[a], self.partner[a] = state.co[a, r], r
-
-    def refresh(self, a: cython.int, b: cython.int, state: State) -> cython.void:
-        """Renew what is known after b was merged into a, or a, which then is b, was suppressed."""
-        is_merged: cython.bint = state.label[a] >= 0
-        for i in range(state.n_active):
-            r = state.active[i]
-            if self.partner[r] == a or self.partner[r] == b:
-                self.partner[r] = -2
-            elif is_merged and self.partner[r] != -2 and 0 < state.co[r, a] < self.k:
-                support = state.co[r, a]
-                if support > self.support[r] or (support == self.support[r] and a < self.partner[r]):
-                    self.support[r], self.partner[r] = support, a
-        self.partner[a] = -2
-
-
-def satisfy_pairs(
-    pairs: cython.bint, least_first: cython.bint, limit: cython.longlong, rare: RarePartners, state: State
-) -> int:
-    """Merge and suppress until no cluster, and with ``pairs`` no pair of clusters, has a support in (0, k).
-
-    The largest such support comes first; then a cluster before a pair, then the order of labels. At most
-    about ``limit`` steps are made, so that the caller can report progress; their number is returned.
-    """
-    itemset: cython.int[::1] = np.empty(2, np.int32)
-    steps: cython.longlong = 0
-    with cython.nogil:
-        while steps < limit and state.refused < 0:
-            itemset[0], itemset[1] = _largest_rare(pairs, state, rare)
-            if itemset[0] < 0:
-                break
-            steps += _satisfy_pair(itemset, least_first, state, rare)
-    return steps
-
-
-def _largest_rare(pairs: cython.bint, state: State, rare: RarePartners) -> tuple[cython.int, cython.int]:
-    """The cluster, twice, or the pair of clusters with the largest support in (0, k), or (-1, -1)."""
-    a: cython.int
-    first: cython.int = -1
-    second: cython.int = -1
-    most: cython.longlong = 0
-    for i in range(state.n_active):
-        a = state.active[i]
-        if most < state.support[a] < rare.k:
-            first, second, most = a, a, state.support[a]
-    if pairs:
-        for i in range(state.n_active):
-            a = state.active[i]
-            if rare.partner[a] == -2:
-                rare.look_up(a, state)
-            if rare.support[a] > most:
-                first, second, most = a, rare.partner[a], rare.support[a]
-    return first, second
-
-
-def _satisfy_pair(
-    itemset: Code[::1], least_first: cython.bint, state: State, rare: RarePartners
-) -> cython.longlong:
-    """Merge and suppress until two clusters, or one, are not rare; return the number of steps."""
-    support: cython.longlong
-    steps: cython.longlong = 0
-    n: cython.int = _image(itemset, 0, 2, state)
-    while n > 0:
-        support = state.support[state.image[0]] if n == 1 else state.co[state.image[0], state.image[1]]
-        if support >= rare.k:
-            break
-        a, b = _coarsen(n, least_first, state)
-        if a < 0:
-            break
-        steps += 1
-        rare.refresh(a, b, state)
-        n = _image(itemset, 0, 2, state)
-    return steps
-
-
-@cython.final
-@cython.cclass
-class Bitmaps:
-    """For each item, or cluster, the rows that hold it, one bit a row."""
-
-    def __init__(
-        self, codes: Code[::1], offsets: Number[::1], weights: Number[::1], n_items: cython.Py_ssize_t
-    ) -> None:
-        one: cython.ulonglong = 1
-        row: cython.Py_ssize_t
-        self.bits = np.zeros((n_items, (len(offsets) + 62) // 64), np.uint64)
-        self.weights = weights
-        for row in range(offsets.shape[0] - 1):
-            for position in range(offsets[row], offsets[row + 1]):
-                self.bits[codes[position], row >> 6] |= one << (row & 63)
-
-    def unite(self, a: cython.int, b: cython.int) -> cython.void:
-        """Add the rows of b to those of a."""
-        for i in range(self.bits.shape[1]):
-            self.bits[a, i] |= self.bits[b, i]
-
-    def support(self, n: cython.int, enough: cython.longlong, state: State) -> cython.longlong:
-        """Transactions that hold all clusters of an image of n; counting stops when there are enough."""
-        word: cython.ulonglong
-        row: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        total: cython.longlong = 0
-        for i in range(self.bits.shape[1] if n > 0 else 0):
-            word = self.bits[state.image[0], i]
-            for place in range(1, n):
-                word &= self.bits[state.image[place], i]
-            row = 64 * i
-            while word:
-                if word & 1:
-                    total += self.weights[row]
-                word >>= 1
-                row += 1
-            if total >= enough:
-                break
-        return total
-
-
-def itemset_supports(
-    sets: Code[::1], set_offsets: Number[::1], enough: cython.longlong, bitmaps: Bitmaps, state: State
-) -> NDArray[np.int64]:
-    """Support of the image of each itemset, or any number that is enough."""
-    n: cython.int
-    result = np.empty(len(set_offsets) - 1, np.int64)
-    supports: cython.longlong[::1] = result
-    i: cython.Py_ssize_t
-    with cython.nogil:
-        for i in range(supports.shape[0]):
-            n = _image(sets, set_offsets[i], set_offsets[i + 1], state)
-            supports[i] = bitmaps.support(n, enough, state)
-    return result
-
-
-def satisfy_itemsets(
-    k: cython.longlong,
-    least_first: cython.bint,
-    limit: cython.longlong,
-    sets: Code[::1],
-    set_offsets: Number[::1],
-    begin: cython.Py_ssize_t,
-    bitmaps: Bitmaps,
-    state: State,
-) -> tuple[int, int]:
-    """Merge and suppress until the image of no given itemset, one after the other, has a support in (0, k).
-
-    ``bitmaps`` are those of the clusters, and are kept current. At most about ``limit`` steps are made, from
-    the itemset ``begin`` on. Returns their number, and the itemset to begin with next.
-    """
-    n: cython.int
-    steps: cython.longlong = 0
-    with cython.nogil:
-        while begin < set_offsets.shape[0] - 1 and steps < limit and state.refused < 0:
-            n = _image(sets, set_offsets[begin], set_offsets[begin + 1], state)
-            while 0 < bitmaps.support(n, k, state) < k:
-                a, b = _coarsen(n, least_first, state)
-                if a < 0:
-                    break
-                bitmaps.unite(a, b)
-                steps += 1
-                n = _image(sets, set_offsets[begin], set_offsets[begin + 1], state)
-            begin += 1
-    return steps, begin

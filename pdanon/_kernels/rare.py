@@ -81,6 +81,9 @@ def rare_itemsets(
     pair_items: Code[::1],
     original: Code[::1],
     exposed: cython.int[::1],
+    least: cython.longlong,
+    largest: cython.longlong,
+    counts: cython.longlong[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Itemsets of size 3..m that occur with support below k, as CSR and their supports.
 
@@ -90,13 +93,15 @@ def rare_itemsets(
     that can extend it (``pair_items``, ascending for each item), and counts all pairs of those in one dense
     matrix; its children are the prefixes one item longer. Only cliques of ``pair_items`` are visited: with
     the pairs of support >= k, ``minimal`` itemsets come out; with all pairs that occur, all rare ones.
-    With ``listing`` they are written in ``original`` codes, ascending. Without, ``exposed[row]`` (0: none so
-    far) receives the size of the smallest rare itemset that the row holds, and items and nodes that cannot
+    With ``listing`` those with a support of ``least`` to ``largest`` are written in ``original`` codes,
+    ascending; or only counted by support, if there is room for ``counts``. Without, ``exposed[row]`` (0: none
+    so far) receives the size of the smallest rare itemset that the row holds, and items and nodes that cannot
     expose a row by a smaller one than is known are skipped; rows that hold a rare item or pair must be
     exposed already.
     """
     nodes = _room_for_nodes(m - 2, rows, pair_starts, begin, end)
     search = _Search(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed, nodes)
+    search.least, search.largest, search.counts = least, largest, counts
     with cython.nogil:
         search.run(begin, end)
     found = np.asarray(search.found)[: search.size]
@@ -118,6 +123,9 @@ class _Search:
     pair_items: Code[::1]
     original: Code[::1]
     exposed: cython.int[::1]
+    least: cython.longlong
+    largest: cython.longlong
+    counts: cython.longlong[::1]
     nodes: Nodes
     cursor: cython.longlong[::1]  # which child of each node is next
     prefix: cython.int[::1]
@@ -327,8 +335,11 @@ class _Search:
                 if j >= 0:
                     count = self.nodes.counts[depth, i * d + j]
                     self.prefix[length - 1] = self.pair_items[slot]
-                    if 0 < count < self.k and self._is_asked(length):
-                        self._note(length, count)
+                    if self.least <= count <= self.largest and self._is_asked(length):
+                        if self.counts.shape[0]:
+                            self.counts[count] += 1
+                        else:
+                            self._note(length, count)
         for i in range(d):
             self.local[self.nodes.names[depth, i]] = -1
         return 0

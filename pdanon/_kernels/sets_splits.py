@@ -17,10 +17,10 @@ PASSES = cython.declare(cython.int, 6)
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _may_part(c: cython.longlong, state: State) -> cython.bint:
-    """Whether the parts of a cluster could have enough rows beside the others; most cannot."""
+def _apart(c: cython.longlong, state: State) -> cython.bint:
+    """Whether the parts of a cluster could have enough rows, if hardly any hold both; most cannot."""
     together: cython.longlong
-    if state.size[c] < 2 or (state.largest and state.support[c] < 2 * state.k):
+    if state.largest and state.support[c] < 2 * state.k:
         return False
     for d in range(state.top if state.largest >= 2 else 0):
         together = state.co[c, d]
@@ -63,13 +63,14 @@ def _part(
 def _split(
     c: cython.longlong,
     order: Number[::1],
+    any_rows: cython.bint,
     state: State,
     rows: Rows,
     space: Space,
 ) -> cython.bint:
     """Part a cluster in two, if that is safe and a gain; whether it was."""
     new, top = first_empty(state), state.top
-    if new < 0 or state.tried[c] or not _may_part(c, state):
+    if new < 0 or state.size[c] < 2 or state.tried[c] or not (any_rows or _apart(c, state)):
         return False
     n: cython.longlong = 0
     scale: cython.longlong = state.size[c]
@@ -94,13 +95,17 @@ def _split(
 def split_each(
     clusters: Number[::1],
     order: Number[::1],
+    any_rows: cython.bint,
     state: State,
     rows: Rows,
     space: Space,
 ) -> int:
-    """Part some clusters, one after the other, where that is safe and a gain; return how many."""
+    """Part some clusters, one after the other, where that is safe and a gain; return how many.
+
+    With ``any_rows`` those too whose parts have to share rows, of which there are too few for each.
+    """
     done: cython.longlong = 0
     with cython.nogil:
         for i in range(clusters.shape[0]):
-            done += _split(clusters[i], order, state, rows, space)
+            done += _split(clusters[i], order, any_rows, state, rows, space)
     return done

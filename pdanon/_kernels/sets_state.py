@@ -272,22 +272,22 @@ def relocate(labels: Number[::1], state: State, rows: Rows, space: Space) -> Non
     wake(state)
 
 
-def count(state: State, rows: Rows, space: Space) -> None:
-    """Count all supports from nothing; labels, sizes and what clusters hold are there."""
+def count(begin: cython.longlong, end: cython.longlong, state: State, rows: Rows, space: Space) -> None:
+    """Count the supports of some rows, to begin with; labels, sizes and what clusters hold are there."""
+    row: cython.longlong
     with cython.nogil:
-        _count_all(state, rows, space)
+        for row in range(begin, end):
+            n = clusters_beside(-1, row, state, rows, space)
+            # Each cluster counts with those before it, so that every pair and every triple counts once.
+            for i in range(n):
+                _count(space.near[i], rows.weights[row], i, state, space)
+                if state.largest == 0:
+                    _flip(space.near[i], row, state)
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _count_all(state: State, rows: Rows, space: Space) -> cython.void:
-    for row in range(rows.weights.shape[0]):
-        n = clusters_beside(-1, row, state, rows, space)
-        # Each cluster counts with those before it, so that every pair and every triple counts once.
-        for i in range(n):
-            _count(space.near[i], rows.weights[row], i, state, space)
-            if state.largest == 0:
-                _flip(space.near[i], row, state)
-    for constraint in range(state.met.shape[0]):
-        _recount(constraint, state, rows)
+def count_constraints(state: State, rows: Rows) -> None:
+    """Count the supports of all constraints, when those of rows are counted."""
+    constraint: cython.longlong
+    with cython.nogil:
+        for constraint in range(state.met.shape[0]):
+            _recount(constraint, state, rows)

@@ -1,6 +1,7 @@
 """Algorithms: what decides what becomes of items, of quasi-identifiers, and of both."""
 
 __all__ = [
+    "calling",
     "choice",
     "engines",
     "items",

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
+from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Way
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.errors import IdentifierWarning, InfeasibleError, ParameterError, one_line
+from pdanon.errors import IdentifierWarning, InfeasibleError, ParameterError, UselessWarning, one_line
 from pdanon.guarantees import (
     Coherence,
     KAnonymity,
@@ -29,7 +31,7 @@ from pdanon.guarantees import (
     TransactionalK,
     check_guarantee,
 )
-from pdanon.guarantees.parameters import check_seconds, lasting
+from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_seconds, lasting
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
@@ -38,6 +40,7 @@ from pdanon.itemsets.values import check_known
 from pdanon.itemsets.versions import text_column
 from pdanon.recoding.counts import is_kept
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.useless import warn_if_useless
 
 __all__ = ["anonymize"]
 
@@ -71,9 +74,16 @@ def _mean(*names: str) -> Callable[[Anonymized], float]:
     return lambda result: float(sum(result.loss[name] for name in names) / len(names))
 
 
-_OF_ITEMS = {"ncp": partial(_of_items, base=0), "lm": partial(_of_items, base=1)}
+def _named(*names: str) -> dict[str, Callable[[Anonymized], float]]:
+    """Losses that a result has, by their names in lower case."""
+    return {name.lower(): _mean(name) for name in names}
+
+
+_READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # of items, and shown of each try
+_OF_ITEMS = {"ncp": partial(_of_items, base=0), "lm": partial(_of_items, base=1)} | _named(*_READABLE, "UL")
 _SUPPRESSED = {"ncp": _mean("S/N"), "lm": _mean("S/N")}  # every suppressed occurrence costs 1 by both
-_OF_BOTH = {"ncp": _mean("NCP", "NCP_relational")}
+_SUPPRESSED |= _named(*_READABLE, "UL", "S/N")
+_OF_BOTH = {"ncp": _mean("NCP", "NCP_relational")} | _named(*_READABLE, "NCP_relational")
 
 # What is counted as loss, by the name of a loss.
 LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
@@ -82,8 +92,8 @@ LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     LmDiversity: _OF_ITEMS,
     Coherence: _SUPPRESSED,
     PublicK: _SUPPRESSED,
-    TransactionalK: {"ncp": _mean("NCP"), "lm": _mean("LM")},
-    KAnonymity: {"ncp": _mean("NCP_relational")},
+    TransactionalK: _named(*_READABLE, "NCP", "LM", "GGD", "UL"),
+    KAnonymity: {"ncp": _mean("NCP_relational")} | _named("NCP_relational"),
     KKm: _OF_BOTH,
     KLm: _OF_BOTH,
 }
@@ -93,11 +103,10 @@ _REFINED = (
     Way(KmAnonymity, 110, needs="hierarchy"),
     Way(PrivacyConstraints, 40),
     Way(TransactionalK, 30, needs="hierarchy"),
-    Way(KKm, 60),
 )
 
 
-# What never loses least has no way: vpa, lra, suppress_public, tfirst, and the global algorithms for
+# What would hardly be chosen has no way: vpa, lra, suppress_public, tfirst, and the global algorithms for
 # quasi-identifiers; nor has tum_bound, which merges as rum_bound does and ends elsewhere.
 def steps(model: type) -> list[Step]:
     """The ways to a guarantee, the cheapest first, as the records of the algorithms have them."""
@@ -109,11 +118,14 @@ def steps(model: type) -> list[Step]:
 # --- The public function
 
 
+@called_by_name
 def anonymize(
     frame: pd.DataFrame,
-    guarantee: Guarantee,
+    guarantee: Guarantee | None = None,
     column: Hashable | None = None,
     *,
+    k: int | None = None,
+    m: int | None = DEFAULT_M,
     hierarchy: HierarchyLike | None = None,
     utility: Any = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
@@ -121,6 +133,7 @@ def anonymize(
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
     keep: Sequence[Hashable] = (),
+    progress: bool = False,
 ) -> Anonymized:
     """Anonymize so that a guarantee holds, by whichever algorithm loses least.
 
@@ -128,10 +141,13 @@ def anonymize(
     ----------
     frame : pandas.DataFrame
         One row a person. It is not modified.
-    guarantee : Guarantee
-        What must hold, such as ``pdanon.KmAnonymity(k=5, m=2)``.
+    guarantee : Guarantee, optional
+        What must hold, such as ``pdanon.KKm(k=5, m=2, quasi=["age"])``.
     column : hashable, optional
         The list column. By default the only one.
+    k, m : int, optional
+        Short for ``pdanon.KmAnonymity(k, m)``: whoever knows up to m items of a row finds at least k rows
+        that match; ``m=None``: all items.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
         The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
         over the items in order. Algorithms that publish its nodes are then tried as well.
@@ -139,8 +155,9 @@ def anonymize(
         Blocks of items, as for `upcta`. Only items of one block are then published as one.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
-    loss : {"ncp", "lm"}
-        What is to be least; see the notes.
+    loss : str
+        What is to be least: ``"ncp"``, ``"lm"``, or what a result of this guarantee has in ``loss``, by its
+        name in lower case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. See the notes.
     time_limit : float
         Seconds, above 0, after which no further algorithm is started, and one that runs is stopped.
     random_state : int, Generator or None
@@ -148,13 +165,16 @@ def anonymize(
         quasi-identifiers.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
+    progress : bool
+        Show a progress bar: the algorithms that were tried, or left out.
 
     Returns
     -------
     Anonymized
         The release that loses least; of equal ones, that of the first algorithm. ``tried`` has a row for
-        each algorithm: ``algorithm, loss, seconds`` and ``reason``, which says why there is no loss, or that
-        `refine` was ended.
+        each algorithm: ``algorithm, loss``, where there are items what can be read without a formula
+        (``occurrences, stands_for, singles, pairs, suppressed``), ``seconds`` and ``reason``, which says why
+        there is no loss, that next to nothing is left, or that `refine` was ended.
 
     Raises
     ------
@@ -184,19 +204,23 @@ def anonymize(
     - ``TransactionalK``: `partition` and `clump`, then `refine`; needs a hierarchy.
     - ``KAnonymity``: `mondrian`, `cluster` and `k_member`.
     - ``KKm``, ``KLm``: `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1,
-      0.25 and 0.5; for ``KKm`` of one list column then `refine`. The items become sets; those of ``KLm``
-      become nodes, and it needs a hierarchy.
+      0.25 and 0.5. The items become sets, which are refined; for ``KLm`` with a hierarchy the known ones
+      become nodes as well.
 
     Sets and nodes are compared by one quantity: what a label stands for is counted in items that occur, so
     ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. An item that is kept
     costs 0; else NCP is that number over the number of all items, LM the same with 1 less in both; a
     suppressed item costs 1. For coherence and public items it is ``S/N``, for quasi-identifiers
     ``NCP_relational``, for ``KKm`` and ``KLm`` its mean with ``NCP``; these four have no "lm" of their own.
+    `refine` lowers NCP where it cannot lower what is asked for, and counts only if that has become less, too.
+
+    A release of which next to nothing is left, as `UselessWarning` has it, comes back only if there is no
+    other one.
 
     Time: an algorithm that runs is stopped at the limit, where it reports progress; the first one too, so
     there may be no release. `optimal` gets half of what is left, with ``suppress=True`` no more than 5
-    seconds, and ends with what it has. `clump` and `coherence`, which report no progress, are not started if
-    an estimate from the first one exceeds what is left. `refine` ends at the limit with what it has, and
+    seconds, and ends with what it has. `coherence`, which reports no progress, is not started if an estimate
+    from the first one exceeds what is left. `refine` ends at the limit with what it has, and
     never goes on to merge at random: call it for that. Nothing waits for the limit.
 
     The outcome depends on the speed of the machine only where the limit is reached, and then ``tried`` says
@@ -208,7 +232,7 @@ def anonymize(
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
-    >>> result = df.txanon.anonymize(pdanon.KmAnonymity(k=2, m=2))
+    >>> result = df.txanon.anonymize(k=2, m=2)
     >>> result.guarantee
     KmAnonymity(k=2, m=2)
     >>> result.tried[["algorithm", "loss", "reason"]].round(3).head(4)
@@ -219,21 +243,36 @@ def anonymize(
     3  pcta, refined  0.381            NaN
     """
     began = perf_counter()
-    check_guarantee(guarantee)
+    guarantee = _asked_for(guarantee, k, m)
     end = began + check_seconds(time_limit, "time_limit")
     given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies}
     given = {name: value for name, value in given.items() if value is not None}
     ways = _steps(guarantee, given)
     losses = LOSSES[type(guarantee)]
     measure = losses[check_known(loss, losses, "loss of this guarantee", where="loss")]
+    lowered = loss if loss == "lm" else "ncp"
     if utility is not None:
         given["utility"] = partition(utility)
     asked = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
     asked |= given | {"random_state": random_state, "keep": lasting(keep)}
-    trials = _Trials(frame, column, asked, loss, measure, end, time_limit)
-    for step in ways:
-        trials.add(step)
+    trials = _Trials(frame, column, asked, lowered, measure, end, time_limit)
+    with progress_bar(progress, "anonymize", "algorithms") as report:
+        for step in ways:
+            trials.add(step)
+            report(1)
     return trials.outcome()
+
+
+def _asked_for(guarantee: Any, k: int | None, m: int | None) -> Guarantee:
+    """The guarantee that is given, or that of k and m."""
+    numbers = k is not None or not isinstance(m, Unsaid)
+    if numbers == (guarantee is not None):
+        problem = "what must hold is said twice" if numbers else "nothing says what must hold"
+        hint = "give k and m, such as k=5, m=2, or a guarantee, such as pdanon.KKm(5, 2, quasi=['age'])"
+        raise ParameterError(problem, where="guarantee, k and m", hint=hint)
+    guarantee = KmAnonymity(k, m) if numbers else guarantee  # type: ignore[arg-type]
+    check_guarantee(guarantee)
+    return guarantee
 
 
 def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
@@ -268,7 +307,10 @@ def _uses(step: Step, parameter: str) -> bool:
 def _transaction(known: Mapping[str, Any]) -> Transaction:
     """What is done to the items, by the algorithm that a way names."""
     parts = {each.name: known[each.name] for each in fields(Transaction) if each.name in known}
-    return Transaction(known.get("transaction", Transaction.algorithm), **parts)
+    name = known.get("transaction", Transaction.algorithm)
+    if ALGORITHMS[name].nodes is None:
+        parts.pop("hierarchy", None)
+    return Transaction(name, **parts)
 
 
 # --- Trials
@@ -281,12 +323,12 @@ class _Trials:
     frame: pd.DataFrame
     column: Hashable | None
     asked: Mapping[str, Any]
-    loss: str
+    loss: str  # which refinement is to lower
     measure: Callable[[Anonymized], float]
     end: float  # a value of perf_counter()
     limit: float  # seconds
     best: Anonymized | None = None
-    least: float = np.inf
+    least: tuple[bool, float] = (True, np.inf)  # whether it is useless, and its loss
     first: float | None = None  # seconds of the first algorithm
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
@@ -307,9 +349,12 @@ class _Trials:
                 result = self._run(step, left)
                 if step.algorithm == "refine" and time_is_up():
                     row["reason"] = "no time left: ended with what it had"
-            row["loss"] = loss = self.measure(result)
-            if loss < self.least:
-                self.best, self.least = result, loss
+            row |= {name: float(result.loss[name]) for name in _READABLE if name in result.loss}
+            row["loss"] = self.measure(result)
+            if result.useless:
+                row["reason"] = result.useless
+            if self.best is None or (bool(result.useless), row["loss"]) < self.least:
+                self.best, self.least = result, (bool(result.useless), row["loss"])
         except InfeasibleError as error:
             row["reason"] = one_line(error)
             self.failures.append(error)
@@ -343,12 +388,11 @@ class _Trials:
             return "there is no release to refine"
         if self.best.trace is not None:
             return "it is refined"
-        if self.asked.get("columns") is not None:
-            return "has several list columns"
         return None
 
     def _run(self, step: Step, left: float) -> Anonymized:
         with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UselessWarning)  # of what may not come back
             if self.first is not None:  # the first has said it
                 warnings.simplefilter("ignore", IdentifierWarning)
             if step.algorithm == "refine":
@@ -383,7 +427,10 @@ class _Trials:
                 hint=f"{ran[0]['algorithm']}: {ran[0]['reason']}",
                 partial=next((each.partial for each in self.failures if each.partial is not None), None),
             )
-        makers = {"algorithm": text_column, "loss": _figures, "seconds": _figures, "reason": text_column}
+        warn_if_useless(self.best.useless)
+        readable = [name for name in _READABLE if name in self.best.loss]
+        figures = dict.fromkeys(["loss", *readable, "seconds"], _figures)
+        makers = {"algorithm": text_column, **figures, "reason": text_column}
         columns = {name: make([row.get(name) for row in self.rows]) for name, make in makers.items()}
         return replace(self.best, tried=pd.DataFrame(columns))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -34,7 +35,9 @@ def progress_bar(show: bool, label: str, unit: str) -> Iterator[Report]:
         yield lambda done: check_time()
         return
     try:
-        from tqdm.auto import tqdm
+        with warnings.catch_warnings():  # a notebook without ipywidgets has plain bars, and no red lines
+            warnings.simplefilter("ignore")
+            from tqdm.auto import tqdm
     except ImportError:
         raise ParameterError(
             "progress=True needs the package tqdm", hint="pip install 'pdanon[progress]'"

@@ -37,8 +37,10 @@ from pdanon.errors import (
     InfeasibleError,
     ParameterError,
     PdanonError,
+    ReleaseWarning,
     cause_of,
 )
+from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.report.page import write_page
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
@@ -50,11 +52,12 @@ from pdanon.io.tables import (
     read_columns,
     read_table,
     read_weights,
+    suffix_hint,
     write_plain,
     write_table,
     write_whole,
 )
-from pdanon.recoding.counts import changed_items, losses
+from pdanon.recoding.counts import what_was_lost
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["main"]
@@ -136,17 +139,18 @@ def _report(message: str, code: int) -> int:
 
 @contextmanager
 def _warned(hint: str) -> Iterator[None]:
-    """Say on stderr what may identify, as errors are said, with what can be done about it here."""
+    """Say on stderr what warns of a release, as errors are said, with what can be done about it here."""
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
-        if isinstance(message, IdentifierWarning):
-            _report(f"warning: {message.what}\n  hint:  {hint}", 0)
+        if isinstance(message, ReleaseWarning):
+            remedy = hint if isinstance(message, IdentifierWarning) else _IF_USELESS
+            _report(f"warning: {message.what}\n  hint:  {remedy}", 0)
         else:
             usual(message, *where, **more)
 
     with warnings.catch_warnings():
         usual = warnings.showwarning
-        warnings.simplefilter("always", IdentifierWarning)
+        warnings.simplefilter("always", ReleaseWarning)
         warnings.showwarning = show
         yield
 
@@ -156,6 +160,10 @@ def _warned(hint: str) -> Iterator[None]:
 _TO_KEEP = (
     "leave them out of the table, protect them by a policy that names them as quasi, or say --keep and their "
     "names if they may be published as they are"
+)
+_IF_USELESS = (
+    "name no algorithm, so that all are tried, or choose a smaller k or m; for items also sets instead of a "
+    "hierarchy (pcta), or a hierarchy with more levels; for other columns fewer of them as quasi"
 )
 _ROLES = (
     "name them in [columns] as quasi, for an algorithm that protects them, as drop, or, if they may be "
@@ -190,19 +198,13 @@ def _anonymize(arguments: argparse.Namespace) -> int:
 
 
 def _least_lossy(
-    frame: pd.DataFrame,
-    column: str | None,
-    *,
-    k: int,
-    m: int | None = DEFAULT_M,
-    constraints: Any = None,
-    **options: Any,
+    frame: pd.DataFrame, column: str | None, *, k: int, constraints: Any = None, **options: Any
 ) -> Anonymized:
-    """What `pdanon.anonymize` finds for the guarantee that is asked for."""
-    if constraints is not None:
-        check_unsaid(m)
-    guarantee = KmAnonymity(k, m) if constraints is None else PrivacyConstraints(constraints, k)
-    return choice.anonymize(frame, guarantee, column, **options)
+    """What `pdanon.anonymize` finds for what is asked."""
+    if constraints is None:
+        return choice.anonymize(frame, None, column, k=k, **options)
+    check_unsaid(options.pop("m", DEFAULT_M))
+    return choice.anonymize(frame, PrivacyConstraints(constraints, k), column, **options)
 
 
 def _anonymize_files(arguments: argparse.Namespace) -> int:
@@ -217,9 +219,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> int:
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **asked)
     print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
     print(f"  guarantee  {result.guarantee!r}, audited")
-    counted = ", counted in each group" if result.mapping["group"].any() else ""
-    print(f"  items      {changed_items(result.mapping)}{counted}")
-    print(f"  loss       {losses(result.loss)}")
+    for name, text in what_was_lost(result.mapping, result.loss):
+        print(f"  {name:<10} {text}")
     print(f"  written    {arguments.target}, {len(result.paths)} files")
     if arguments.mapping:
         print(f"  mapping    {arguments.mapping}")
@@ -239,6 +240,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     print(f"  guarantee  {guarantee!r}")
     print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
     print(f"  at risk    {audit.rows_at_risk} rows")
+    print(f"  SHA-256    {fingerprint(frame)}")
     if arguments.threats:
         with _stage("listing threats"):
             write_table(audit.threats, arguments.threats, "itemset", arguments.separator)
@@ -262,9 +264,10 @@ def _run(arguments: argparse.Namespace) -> int:
         where = f"{arguments.policy}, [outputs]"
         raise ParameterError("the policy names no release", where=where, hint='release = "released.parquet"')
     with _stage(f"running {arguments.policy}"), _warned(_ROLES):
-        result = policy.run()
+        original = policy.read()
+        result = policy.run(original)
     with _stage("writing"):
-        policy.write(result)
+        policy.write(result, original)
     print(result)
     for name in ("release", "mapping", "loss", "report"):
         if name in policy.outputs:
@@ -331,7 +334,7 @@ def _check_tables(arguments: argparse.Namespace) -> None:
     """Check that what is read and written are single tables, as it is without --stream."""
     for name, path in (("IN", arguments.source), ("OUT", arguments.target)):
         if not is_table(path):
-            hint = "with --stream, Parquet files in directories are read and written"
+            hint = suffix_hint(path) or "with --stream, Parquet files in directories are read and written"
             raise ParameterError(f"'{path}' must end in .parquet or .csv", where=name, hint=hint)
     arguments.source = Path(arguments.source)
 

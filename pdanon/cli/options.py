@@ -9,12 +9,14 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
 from pdanon.algorithms.record import OF_LISTS
 from pdanon.algorithms.registry import algorithm, functions, parameters_of
-from pdanon.errors import ParameterError
+from pdanon.errors import ParameterError, did_you_mean
+from pdanon.io.tables import suffix_hint
 from pdanon.recoding.result import Anonymized
 
 __all__ = [
@@ -36,6 +38,8 @@ __all__ = [
     "table_file",
 ]
 
+
+_HINT = "\n  hint:  "
 
 # --- What each may be
 
@@ -60,7 +64,9 @@ def is_table(text: str | Path) -> bool:
 def table_file(text: str) -> Path:
     """A table to read."""
     if not is_table(text):
-        raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv")
+        hint = suffix_hint(text)
+        more = f"{_HINT}{hint}" if hint else ""
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .parquet or .csv{more}")
     return Path(text)
 
 
@@ -68,8 +74,10 @@ def new(text: str) -> Path:
     """A file or a directory to write."""
     path = Path(text)
     if path.is_dir() or not path.parent.is_dir():
-        problem = "is a directory" if path.is_dir() else "is in a directory that does not exist"
-        raise argparse.ArgumentTypeError(f"{text!r} {problem}")
+        problem, hint = "is in a directory that does not exist", f"make {str(path.parent)!r} first"
+        if path.is_dir():
+            problem, hint = "is a directory", "name a file in it"
+        raise argparse.ArgumentTypeError(f"{text!r} {problem}{_HINT}{hint}")
     return path
 
 
@@ -129,7 +137,11 @@ WAYS: dict[str, dict[str, Any]] = {
     },
     "parts": {"type": int, "metavar": "N", "help": "in how many parts the work is done"},
     "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "which item to suppress next"},
-    "loss": {"choices": ("support", "unit"), "help": "what suppressing an item costs"},
+    "loss": {
+        "metavar": "NAME",
+        "help": "without --algorithm: what is to be least, such as ncp, occurrences, singles or pairs "
+        "(default: ncp); of coherence: what suppressing an item costs, support or unit",
+    },
     "r": {"type": int, "help": "how many groups are examined for each row"},
     "score": {"choices": ["increase", "total"], "help": "which distortion of a group is to be least"},
     "lookahead": {
@@ -164,7 +176,7 @@ def of_guarantee(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that were given, if they say what must hold and not how."""
     given = _given(arguments)
     for option in given:
-        if option not in ("k", "m", "constraints", "hierarchy", "time_limit", "keep"):
+        if option not in ("k", "m", "constraints", "hierarchy", "loss", "time_limit", "keep"):
             raise ParameterError(f"{flag(option)} needs --algorithm", hint=_having(option))
     if "k" not in given:
         raise ParameterError("-k is needed", hint="such as -k 5 -m 2; or name an --algorithm")
@@ -220,6 +232,24 @@ def described(name: str, function: Callable[..., Anonymized]) -> str:
 class Parser(argparse.ArgumentParser):
     """A parser that reports wrong usage as the library reports wrong parameters."""
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuse here what nobody knows, where the options are known that it may have meant."""
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, in place of a page of usage."""
-        self.exit(2, f"pdanon: error: {message}\n  hint:  {self.prog} --help\n")
+        hint = "" if _HINT in message else f"{_HINT}{self._meant(message) or f'{self.prog} --help'}"
+        self.exit(2, f"pdanon: error: {message}{hint}\n")
+
+    def _meant(self, message: str) -> str | None:
+        """The nearest of what is known, for an option or a name that is not."""
+        _, choice, name = message.partition("invalid choice: '")
+        if choice:
+            chosen = [list(action.choices) for action in self._actions if action.choices is not None]
+            return did_you_mean(name.partition("'")[0], [str(each) for each in chain.from_iterable(chosen)])
+        _, _, unknown = message.partition("unrecognized arguments: ")
+        options = [word for word in unknown.split() if word.startswith("--")]
+        return did_you_mean(options[0].partition("=")[0], self._option_string_actions) if options else None

@@ -29,6 +29,7 @@ from pdanon.io.tables import (
     read_columns,
     read_table,
     read_weights,
+    suffix_hint,
     write_plain,
     write_table,
     write_whole,
@@ -140,8 +141,13 @@ class Policy:
         source = Path(check_path(file, "file"))
         return cls(**read_toml(source), source=source)
 
-    def run(self) -> Anonymized:
+    def run(self, frame: pd.DataFrame | None = None) -> Anonymized:
         """Read the table and anonymize it; nothing is written.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame, optional
+            What `read` returned, if it was read already.
 
         Returns
         -------
@@ -158,7 +164,8 @@ class Policy:
         function = algorithm(self.algorithm)
         options = self._read_all(self._roles.joined(self.algorithm, self.parameters))
         place = {"column": self.items} if self._of_lists() else {}
-        return function(self.read(), **place, **options)
+        frame = self.read() if frame is None else check_frame(frame)
+        return function(frame, **place, **options)
 
     def compare(self, *, progress: bool = False) -> pd.DataFrame:
         """Run what the policy compares, as `pdanon.compare`; nothing is written but the file of ``resume``.
@@ -205,13 +212,15 @@ class Policy:
             raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
         return self._roles.published(frame, self._place("columns"), lists=self._of_lists())
 
-    def write(self, result: Anonymized) -> None:
+    def write(self, result: Anonymized, original: pd.DataFrame | None = None) -> None:
         """Write what the policy says of a result: all of it or nothing, and the release last.
 
         Parameters
         ----------
         result : Anonymized
             What `run` returned.
+        original : pandas.DataFrame, optional
+            What `read` returned: the report shows the risk before as well, and its fingerprint.
         """
         check_kind(result, Anonymized, "result", "a result, such as run() returns")
         loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
@@ -219,7 +228,7 @@ class Policy:
         writers: dict[str, Callable[[Path], object]] = {
             "loss": partial(write_plain, loss),
             "mapping": partial(write_plain, result.mapping),
-            "report": partial(write_page, result),
+            "report": partial(write_page, result, original=original),
             "release": release,
         }
         write_whole({self.outputs[name]: write for name, write in writers.items() if name in self.outputs})
@@ -288,7 +297,7 @@ class Policy:
             allowed = (".html",) if name == "report" else (".parquet", ".csv")
             if file.suffix.lower() not in allowed:
                 problem = f"{name} must end in {' or '.join(allowed)}"
-                raise ParameterError(problem, where=self._place(), got=str(file))
+                raise ParameterError(problem, where=self._place(), got=str(file), hint=suffix_hint(file))
         for file in self.outputs.values():
             if file.is_dir() or not file.parent.is_dir():
                 problem = "is a directory" if file.is_dir() else "is in a directory that does not exist"

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pdanon.errors import FormatError, ParameterError, cause_of
+from pdanon.errors import FormatError, ParameterError, cause_of, file_hint
 from pdanon.itemsets.values import check_kind, check_known
 
 __all__ = ["NESTED", "OUTPUTS", "check_comparison", "each_changed", "read_toml"]
@@ -61,7 +61,8 @@ def _load(source: Path) -> dict[str, Any]:
         place = re.search(r"at line \d+, column \d+", str(error))
         problem = f"{cause_of(error)}{f' {place[0]}' if place else ''}"
     if tables is None:  # raised outside the handler: the parser's own message may show an item
-        raise FormatError("the file cannot be read as TOML", where=str(source), got=problem)
+        hint = file_hint(source, "TOML")
+        raise FormatError("the file cannot be read as TOML", where=str(source), got=problem, hint=hint)
     _check_keys(tables, "", source)
     if "input" not in tables:
         raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')

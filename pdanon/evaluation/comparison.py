@@ -20,8 +20,8 @@ from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.registry import algorithm, of_lists
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
-from pdanon.errors import FormatError, IdentifierWarning, ParameterError, PdanonError, one_line
-from pdanon.evaluation.fingerprint import fingerprint
+from pdanon.errors import FormatError, ParameterError, PdanonError, ReleaseWarning, one_line
+from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.tasks import Task, list_tasks
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.columns import find_column
@@ -50,6 +50,7 @@ def compare(
     vary: Mapping[str, Iterable[Any] | Mapping[str, Any]] | None = None,
     workload: Any = None,
     measures: Mapping[str, Measure] | Iterable[str] | None = None,
+    loss: str | None = None,
     n_jobs: int = 1,
     resume: str | os.PathLike[str] | None = None,
     column: Hashable | None = None,
@@ -72,6 +73,9 @@ def compare(
     measures : mapping or list of str, optional
         Functions of the frame and the result that return a number, by name; or the names of the losses that
         are to be shown. By default all losses.
+    loss : str, optional
+        The loss by which rows are sorted, the least first; those without a result last. By default rows are
+        in the order asked.
     n_jobs : int
         How many processes work at the same time.
     resume : path, optional
@@ -84,9 +88,10 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row a configuration, in the order asked: ``algorithm``, ``label``, one column for each parameter,
+        One row a configuration: ``algorithm``, ``label``, one column for each parameter,
         ``seconds``, ``memory`` (bytes), the losses, ``ARE`` with a workload, the measures, ``holds`` (the
-        verdict of one more audit of the released frame) and ``reason``: why a configuration has no result.
+        verdict of one more audit of the released frame) and ``reason``: why a configuration has no result, or
+        that next to nothing is left in it, as `UselessWarning` says.
 
     Raises
     ------
@@ -141,6 +146,8 @@ def compare(
     if any(of_lists(algorithm(task.algorithm)) for task in tasks):
         find_column(frame, column)
     losses, extra = _measures(measures, tasks)
+    if loss is not None:
+        check_known(loss, LOSSES if losses is None else losses, "loss of this table", where="loss")
     if workload is not None and not callable(getattr(workload, "are", None)):
         hint = "give a pdanon.Workload, or an object with a method are(frame, result)"
         raise ParameterError("this is no workload", where="workload", got=type(workload).__name__, hint=hint)
@@ -157,7 +164,8 @@ def compare(
                 kept[keys[number]] = row
                 _write_rows(resume, kept)
             report(1)
-    return _table(tasks, [rows[key] for key in keys], losses, workload is not None, extra)
+    table = _table(tasks, [rows[key] for key in keys], losses, workload is not None, extra)
+    return table if loss is None else _by_loss(table, loss)
 
 
 # --- What is asked
@@ -194,11 +202,11 @@ class _Comparison:
 
     def keys(self) -> list[str]:
         """By what the row of each task is known."""
-        common = fingerprint(
+        common = content_hash(
             version("pdanon"), self.frame, repr(self.column), self.workload, sorted(self.extra)
         )
         return [
-            fingerprint(common, task.algorithm, {key: _content(task.parameters[key]) for key in task.shown})
+            content_hash(common, task.algorithm, {key: _content(task.parameters[key]) for key in task.shown})
             for task in self.tasks
         ]
 
@@ -207,7 +215,7 @@ class _Comparison:
         row: Row = {}
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", IdentifierWarning)  # nothing is released here
+                warnings.simplefilter("ignore", ReleaseWarning)  # nothing is released here
                 self._fill(row, self.tasks[number])
         except PdanonError as error:
             row["reason"] = one_line(error)
@@ -227,6 +235,8 @@ class _Comparison:
         with _metered(row):
             result = function(self.frame, **place, **task.parameters)
         row.update(result.loss)
+        if result.useless:
+            row["reason"] = result.useless
         row["holds"] = bool(result.guarantee.audit(result.frame, self.column).holds)
         if self.workload is not None:
             answers = self.workload.are(self.frame, result)
@@ -335,6 +345,12 @@ def _table(
         table[name] = pd.array([row.get(name) for row in rows], dtype=kind)
     table["reason"] = text_column([row.get("reason") for row in rows])
     return table
+
+
+def _by_loss(table: pd.DataFrame, loss: str) -> pd.DataFrame:
+    if loss not in table:  # no result has it
+        return table
+    return table.sort_values(loss, kind="stable", ignore_index=True)
 
 
 def _tidy(values: list[Any]) -> pd.api.extensions.ExtensionArray:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import algorithm, parameters_of
-from pdanon.errors import IdentifierWarning, ItemsetDtypeError, ParameterError
+from pdanon.errors import ItemsetDtypeError, ParameterError, ReleaseWarning
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.parameters import constraint_table
@@ -26,6 +26,7 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
 from pdanon.itemsets.versions import numbers_of
+from pdanon.recoding.counts import percent
 from pdanon.recoding.original import labels_of, recoded_column
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized
@@ -95,9 +96,8 @@ class Explanation:
             return "at no k of 2 and more"
         if self.loss_then is None:
             return f"at k={self.k}: nothing that holds it is rare"
-        name = self.loss_then.index[0]
-        then, now = self.loss_then[name], self.loss[name]
-        return f"up to k={self.k_alone}, where the release loses {name} {then:.4g}, now {now:.4g}"
+        then, now = (percent(each["occurrences"]) for each in (self.loss_then, self.loss))
+        return f"up to k={self.k_alone}, where {then} of the occurrences change, now {now}"
 
 
 def _rarest(threats: pd.DataFrame) -> str:
@@ -281,7 +281,7 @@ def _loss_at(k: int, original: pd.DataFrame, position: int, result: Anonymized) 
         del asked["refine"]
     given = {name: asked[name] for name in parameters_of(function) if name in asked}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", IdentifierWarning)  # nothing is released here
+        warnings.simplefilter("ignore", ReleaseWarning)  # nothing is released here
         made = function(original, original.columns[position], **given)
         if refined:
             how = {name: asked[f"refine_{name}"] for name in ("loss", "time_limit", "random_state")}

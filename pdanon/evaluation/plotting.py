@@ -6,7 +6,7 @@ without colours: by hatches, line styles and labels at the data.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.evaluation.fitting import bars_across, key_above, names_beside, say, size_across, size_down
 from pdanon.evaluation.metrics.risk import exposure
 from pdanon.itemsets.values import check_count, check_frame, check_text
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
@@ -26,24 +27,26 @@ if TYPE_CHECKING:
 
 __all__ = ["Plots", "comparison", "frontier"]
 
-SHARES = ("NCP", "LM", "GGD", "suppressed", "S/N", "NCP_relational")  # losses that are shares of a whole
+# Losses that are shares of a whole.
+SHARES = ("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows")
 
 _UNITS = {
     "k": "k (rows)",
     "m": "m (known items)",
-    "NCP": "NCP (0 to 1)",
-    "LM": "LM (0 to 1)",
-    "NCP_relational": "NCP of quasi-identifiers (0 to 1)",
-    "suppressed": "suppressed (share of occurrences)",
-    "UL": "utility loss UL (log2)",
+    "occurrences": "occurrences changed",
+    "suppressed": "occurrences suppressed",
+    "suppressed_rows": "rows suppressed",
+    "NCP_relational": "NCP of quasi-identifiers",
+    "stands_for": "items that a changed label stands for (median)",
+    "singles": "error of the count of an item (average, relative)",
+    "pairs": "error of the count of a pair (average, relative)",
+    "UL": "utility loss UL (bits)",
     "seconds": "time (s)",
     "singled_out": "rows singled out (share)",
     "below_k": "rows below k (share)",
 }
 _LINES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-_MOST_BARS = 16
-_LONGEST_LABEL = 42
 
 
 class Plots:
@@ -75,7 +78,7 @@ class Plots:
         return "Plots: loss(), risk(original), sizes(), mapping()"
 
     def loss(self, ax: Axes | None = None) -> Axes:
-        """Draw the measures of loss that are shares, in percent. UL, which has another unit, is left out.
+        """Draw the measures of loss that are shares, in percent of 100. Others, as UL in bits, are left out.
 
         Parameters
         ----------
@@ -96,9 +99,11 @@ class Plots:
             raise ParameterError("no measure of loss is a share", got=list(self._result.loss.index))
         ax = _axes(ax)
         percents = 100 * shares.to_numpy()
-        _horizontal(ax, list(shares.index), percents, [f"{value:.3g} %" for value in percents])
-        ax.set_xlabel("information lost (%)")
-        ax.set_title("Information loss")
+        names = list(shares.index)
+        _horizontal(ax, names, percents, [f"{value:.3g} %" for value in percents])
+        ax.set_xlim(0, _room(np.array([100.0])))
+        ax.set_xticks(range(0, 101, 20))
+        say(ax, x="information lost (%)", title="Information loss", beside=names)
         return ax
 
     def risk(
@@ -132,8 +137,12 @@ class Plots:
         ParameterError
             If the original does not have the rows of the release, or k is unknown.
         """
-        k = k if k is not None else getattr(self._result.guarantee, "k", None)
-        return draw_risk(exposure(self._result, original, column, k=k, m=m), k, ax)
+        guarantee = self._result.guarantee
+        asked = getattr(guarantee, "k", None)
+        k = asked if k is None else k
+        promised = getattr(guarantee, "m", None) if k == asked else None
+        tables = exposure(self._result, original, column, k=k, m=m)
+        return draw_risk(tables, k, ax, promised=promised)
 
     def sizes(self, ax: Axes | None = None) -> Axes:
         """Draw how many items each published label stands for, or how many rows each class has.
@@ -159,11 +168,14 @@ class Plots:
             sizes = label_sizes(self._result.mapping).to_numpy(np.int64)
             what, of, title = "published labels", "items that a label stands for", "What labels stand for"
         ax = _axes(ax)
-        names, counts = binned(sizes)
+        names, counts = bars_across(ax, sizes)
+        texts = [f"{count:,}" for count in counts]
+        size = size_across(ax, [*names, *texts], len(names))
         bars = ax.bar(np.arange(len(names)), counts, color="C0")
-        ax.bar_label(bars, [f"{count:,}" for count in counts], padding=2)
-        ax.set_xticks(np.arange(len(names)), names)
-        ax.set(xlabel=of, ylabel=f"{what} (number)", title=title, ylim=(0, _room(counts)))
+        ax.bar_label(bars, texts, padding=2, fontsize=size)
+        ax.set_xticks(np.arange(len(names)), names, fontsize=size)
+        ax.set_ylim(0, _room(counts))
+        say(ax, x=of, y=f"{what} (number)", title=title)
         _whole_numbers(ax.yaxis)
         _plain(ax)
         return ax
@@ -186,32 +198,45 @@ class Plots:
         sizes = label_sizes(mapping[~is_kept(mapping)])
         shown = sizes.head(check_count(most, "most", least=1))
         ax = _axes(ax)
-        _horizontal(ax, [_short(label) for label in shown.index], shown.to_numpy(), map(str, shown))
-        ax.set_xlabel("items that the label stands for (number)")
+        names = names_beside(ax, shown.index)
+        _horizontal(ax, names, shown.to_numpy(), [*map(str, shown)])
         _whole_numbers(ax.xaxis)
         some = f"the {len(shown)} largest of {len(sizes)}" if len(shown) < len(sizes) else f"all {len(sizes)}"
-        ax.set_title(f"Generalized items, {some}" if len(sizes) else "No item is generalized")
+        title = f"Generalized items, {some}" if len(sizes) else "No item is generalized"
+        say(ax, x="items that it stands for", title=title, beside=names)
         return ax
 
 
-def draw_risk(tables: dict[str, pd.DataFrame], k: int | None, ax: Axes | None = None) -> Axes:
-    """Draw the risk before and after, as `pdanon.evaluation.metrics.risk.exposure` gives it."""
+def draw_risk(
+    tables: dict[str, pd.DataFrame], k: int | None, ax: Axes | None = None, *, promised: int | None = None
+) -> Axes:
+    """Draw the risk before and after, as `pdanon.evaluation.metrics.risk.exposure` gives it.
+
+    If the guarantee speaks of so many known items only, those beyond are parted by a line, and named.
+    """
     ax = _axes(ax)
+    known = next(iter(tables.values()))["known"].to_numpy()
     width = 0.8 / len(tables)
     styles = {"before": ("none", "///"), "after": ("C0", "")}
     for number, (name, table) in enumerate(tables.items()):
         fill, hatch = styles[name]
         percents = 100 * table["below_k"].to_numpy(np.float64)
-        places = table["known"].to_numpy() + (number - (len(tables) - 1) / 2) * width
+        places = known + (number - (len(tables) - 1) / 2) * width
+        texts = [f"{value:.3g}" for value in percents]
         bars = ax.bar(places, percents, width, facecolor=fill, edgecolor="C0", hatch=hatch, label=name)
-        ax.bar_label(bars, [f"{value:.3g}" for value in percents], padding=2)
-    ax.set_xticks(next(iter(tables.values()))["known"])
-    ax.set(xlabel="items that an attacker knows (up to)", ylabel=f"rows matched by fewer than {k} (%)")
-    ax.set_title("Risk before and after" if len(tables) > 1 else "Risk of the release")
-    ax.set_ylim(0, _room(100 * pd.concat(tables)["below_k"].to_numpy(np.float64)))
+        size = size_across(ax, texts, len(known) * len(tables) + 1)
+        ax.bar_label(bars, texts, padding=2, fontsize=size)
+    beyond = known[known > (known.max() if promised is None else promised)]
+    ax.set_xticks(known, [f"{number}\n(beyond)" if number in beyond else f"{number}" for number in known])
+    if len(beyond):
+        ax.axvline(beyond[0] - 0.5, color="0.6", linewidth=1, linestyle=":")
+    title = "Risk before and after" if len(tables) > 1 else "Risk of the release"
+    say(ax, x="items that an attacker knows (up to)", y=f"rows matched by fewer than {k} (%)", title=title)
+    room = _room(100 * pd.concat(tables)["below_k"].to_numpy(np.float64))
     _plain(ax)
     if len(tables) > 1:
-        ax.legend(frameon=False, loc="upper left")
+        room *= key_above(ax, size)
+    ax.set_ylim(0, room)
     return ax
 
 
@@ -247,7 +272,7 @@ def comparison(
     >>> table = pd.DataFrame({"algorithm": ["pcta", "pcta"], "k": [2, 5], "NCP": [0.01, 0.03]})
     >>> ax = comparison(table)
     >>> ax.get_xlabel(), ax.get_ylabel()
-    ('k (rows)', 'NCP (0 to 1)')
+    ('k (rows)', 'NCP (share, axis to 0.034)')
     """
     _check_columns(table, [by, x, y], numbers=[x, y])
     drawn = table[table[y].notna()]
@@ -262,7 +287,10 @@ def comparison(
         style, marker = _LINES[number % len(_LINES)], _MARKERS[number % len(_MARKERS)]
         ax.plot(line[x], line[y], linestyle=style, marker=marker, markersize=5, label=str(name))
         ends.append((float(line[x].iloc[-1]), float(line[y].iloc[-1]), str(name)))
-    ax.set(xlabel=_UNITS.get(x, x), ylabel=_UNITS.get(y, y))
+    ends_at = _from_nothing(y, drawn[y], ax.set_ylim)
+    ax.set(xlabel=_UNITS.get(x, x), ylabel=_UNITS.get(y, y) + ends_at)
+    if pd.api.types.is_integer_dtype(drawn[x]):
+        _whole_numbers(ax.xaxis)
     _plain(ax)
     _label_ends(ax, ends)
     return ax
@@ -315,23 +343,12 @@ def frontier(
         text = f"{point[by]}, k={point['k']}" if "k" in drawn else str(point[by])
         place = (point[loss], point[risk])
         ax.annotate(text, place, xytext=(6, 4), textcoords="offset points", fontsize=8, parse_math=False)
-    ax.set(xlabel=_UNITS.get(loss, loss), ylabel=_UNITS.get(risk, risk))
+    ax.margins(x=0.15, y=0.1)
+    ends_at = _from_nothing(loss, drawn[loss], ax.set_xlim)
+    ax.set(xlabel=_UNITS.get(loss, loss) + ends_at, ylabel=_UNITS.get(risk, risk))
     ax.legend(frameon=False, loc="upper right")
     _plain(ax)
-    ax.margins(x=0.15, y=0.1)
     return ax
-
-
-def binned(sizes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """Count sizes: one by one if few differ, else 1, 2, 3 to 4, 5 to 8 and so on."""
-    exact, counts = np.unique(sizes.astype(np.int64), return_counts=True)
-    if len(exact) <= _MOST_BARS:
-        return [f"{size:,}" for size in exact], counts
-    doublings = np.array([(int(size) - 1).bit_length() for size in exact])
-    lowest, highest = doublings.min(), doublings.max()
-    totals = np.bincount(doublings - lowest, weights=counts).astype(np.int64)
-    ends = [(2**place // 2 + 1 if place else 1, 2**place) for place in range(lowest, highest + 1)]
-    return [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in ends], totals
 
 
 def _axes(ax: Axes | None) -> Axes:
@@ -350,9 +367,10 @@ def _axes(ax: Axes | None) -> Axes:
 def _horizontal(ax: Axes, names: Sequence[str], values: NDArray[Any], texts: Iterable[str]) -> None:
     """Horizontal bars with the names at their left and the values at their right, the first at the top."""
     places = np.arange(len(names))
+    size = size_down(ax, max(len(names), 3))
     bars = ax.barh(places, values, 0.6, color="C0")
-    ax.bar_label(bars, list(texts), padding=3)
-    ax.set_yticks(places, names, parse_math=False)
+    ax.bar_label(bars, list(texts), padding=3, fontsize=size)
+    ax.set_yticks(places, names, parse_math=False, fontsize=size)
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(len(names), 3) - 0.5, -0.5)
     ax.set_xlim(0, _room(values))
@@ -362,6 +380,18 @@ def _horizontal(ax: Axes, names: Sequence[str], values: NDArray[Any], texts: Ite
 def _room(values: NDArray[Any]) -> float:
     """End of an axis that leaves room for the numbers at the bars."""
     return 1.18 * float(values.max(initial=0)) or 1.0
+
+
+def _from_nothing(name: str, values: pd.Series[float], set_ends: Callable[[float, float], object]) -> str:
+    """Begin the axis of a share or an error at 0, and say where that of a share ends, if not at 1."""
+    most = float(values.max()) if len(values) else 1.0
+    if name in ("singles", "pairs"):
+        set_ends(0, 1.15 * most or 1.0)
+    if name not in SHARES:
+        return ""
+    top = float(f"{min(1.15 * most, 1.0):.2g}") or 1.0
+    set_ends(0, top if most < 1 else 1.02)  # so that a line at the top is whole
+    return " (0 to 1)" if top == 1 else f" (share, axis to {top:g})"
 
 
 def _plain(ax: Axes) -> None:
@@ -390,11 +420,6 @@ def _label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]]) -> None:
             parse_math=False,
             arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "0.6"},
         )
-
-
-def _short(label: str) -> str:
-    line = "".join(character if character.isprintable() else " " for character in label)
-    return line if len(line) <= _LONGEST_LABEL else line[: _LONGEST_LABEL - 1] + "…"
 
 
 def _check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence[str]) -> None:

@@ -258,10 +258,10 @@ class _Column(NamedTuple):
 def _column(column: pd.Series[Any], k: int) -> _Column:
     numbers, missing = value_numbers(column), int(column.isna().sum())
     if numbers is None:
-        return _Column(column.name, str(column.dtype), missing=missing)
+        return _Column(column.name, column.dtype.name, missing=missing)
     _, sizes = np.unique(numbers, return_counts=True)
     alone, few = int(np.count_nonzero(sizes == 1)), int(sizes[sizes < k].sum())
-    return _Column(column.name, str(column.dtype), len(sizes) - (missing > 0), missing, alone, few)
+    return _Column(column.name, column.dtype.name, len(sizes) - (missing > 0), missing, alone, few)
 
 
 # --- What to do

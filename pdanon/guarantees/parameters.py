@@ -49,7 +49,7 @@ _LONGEST_TIME = 10**9  # seconds: more is no limit
 
 def check_k(k: Any) -> int:
     """Check a number of indistinguishable rows: an integer of at least 2."""
-    hint = "k is the least number of rows that an attacker's knowledge must match"
+    hint = "k is the least number of rows that an attacker's knowledge must match, such as k=5"
     if not is_integer(k) or k < 2:
         raise ParameterError("k must be an integer of at least 2", got=shown(k), hint=hint)
     if int(k) >= MOST_ROWS:
@@ -62,7 +62,7 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
     if m is None and unbounded:
         return None
     if not is_integer(m) or m < 1:
-        hint = "m is the largest number of items that an attacker knows" + (
+        hint = "m is the largest number of items that an attacker knows, such as m=2" + (
             "; None stands for all items of a row" if unbounded else ""
         )
         raise ParameterError("m must be an integer of at least 1", got=shown(m), hint=hint)

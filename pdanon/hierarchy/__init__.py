@@ -1,10 +1,11 @@
 """Hierarchy: item taxonomies and value generalization hierarchies.
 
 ``sources`` reads what people have; ``tree`` is what the algorithms work on, with what ``arrays`` says of each
-node; ``drawing`` shows its upper part.
+node; ``forms`` says what leaves are compared as; ``drawing`` shows its upper part.
 """
 
 from pdanon.hierarchy.arrays import Nodes
+from pdanon.hierarchy.forms import Form
 from pdanon.hierarchy.tree import Hierarchy, HierarchyLike, Missing
 
-__all__ = ["Hierarchy", "HierarchyLike", "Missing", "Nodes"]
+__all__ = ["Form", "Hierarchy", "HierarchyLike", "Missing", "Nodes"]

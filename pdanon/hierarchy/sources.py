@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of
+from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of, file_hint
 from pdanon.hierarchy.arrays import Nodes
 from pdanon.io.files import replacing
 from pdanon.itemsets.codes import Itemsets
@@ -175,7 +175,9 @@ def _tree(links: Iterable[_Link], place: str) -> Tree:
     root = tops[0] if len(tops) == 1 and tops[0] in inner else (_ROOT, False)
     parent.update((top, root) for top in tops if top != root)
     order = _preorder(seen, parent, root)
-    _refuse("a node is on a cycle, or below one", [seen[key] for key in seen if key not in order], place)
+    hint = "the way up from each node must end at the root: look for two that are above each other"
+    circling = [seen[key] for key in seen if key not in order]
+    _refuse("a node is on a cycle, or below one", circling, place, hint)
     names = tuple(str(name) for name, _ in order)
     unwritable = [seen[key] for key, name in zip(order, names, strict=True) if not can_be_written(name)]
     _refuse("a name holds half of a surrogate pair", unwritable, place)
@@ -240,7 +242,9 @@ def _dict_links(tree: Mapping[Any, Any]) -> Iterator[_Link]:
             yield from ((entry, (leaf, True), category) for leaf in _texts(content))
         seen.add(name)
     _refuse("a category is named twice", repeated, "entry")
-    hint = "a dict goes down from the root: {'food': {'fruit': ['apples']}}; parents are named in a DataFrame"
+    hint = "a dict goes down from the root, {'food': {'fruit': ['apples', 'pears']}}"
+    if barren and all(isinstance(content, str) for content in tree.values()):
+        hint += ", and not up; parents by child: pd.DataFrame(tree.items(), columns=['child', 'parent'])"
     _refuse("a category holds neither a dict of categories nor a list of leaves", barren, "entry", hint)
 
 
@@ -256,13 +260,14 @@ def _read(path: Path, sep: str) -> list[tuple[int, list[str]]]:
             rows = csv.reader(file, delimiter=sep, strict=True)
             return [(rows.line_num, row) for row in rows if row and not (len(row) == 1 and row[0].isspace())]
     except OSError as error:
-        problem = f"the hierarchy cannot be read: {cause_of(error)}"
+        problem, hint = f"the hierarchy cannot be read: {cause_of(error)}", file_hint(path, "CSV")
     except UnicodeDecodeError:
-        problem = "the file is not UTF-8"
+        problem, hint = "the file is not UTF-8", file_hint(path, "CSV")
     except csv.Error:
         problem = f"a quoted field is not closed where it should be, at or before line {rows.line_num}"
+        hint = None
     # Raised outside the handler: the decoder's own error would carry the text along as the context.
-    raise FormatError(problem, where=str(path))
+    raise FormatError(problem, where=str(path), hint=hint)
 
 
 def _cells(column: pd.Series[Any]) -> list[str | None]:

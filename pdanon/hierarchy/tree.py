@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from pdanon.errors import HierarchyError, ParameterError
 from pdanon.hierarchy import arrays, drawing, sources
 from pdanon.hierarchy.arrays import Nodes
-from pdanon.itemsets.values import check_known, listed
+from pdanon.hierarchy.forms import TEXT, Form
+from pdanon.itemsets.values import check_kind, check_known, listed
 from pdanon.itemsets.versions import text_column
 
 __all__ = ["Hierarchy", "HierarchyLike", "Missing"]
@@ -360,13 +361,15 @@ class Hierarchy:
         arrays.check_node(node, self.n_nodes)
         return arrays.path_up(self.parent, node)
 
-    def cover(self, texts: Sequence[str]) -> tuple[Hierarchy, Nodes]:
+    def cover(self, texts: Sequence[str], form: Form = TEXT) -> tuple[Hierarchy, Nodes]:
         """Find the leaf of each item, and treat items that have none as `missing` says.
 
         Parameters
         ----------
         texts : sequence of str
             Texts of the items. The name of a category is not an item.
+        form : Form
+            What items and leaves are compared as: their texts, or what these say.
 
         Returns
         -------
@@ -379,24 +382,25 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            If items are missing, and ``missing="error"``.
+            If items are missing, and ``missing="error"``; if leaves of different parents are one item.
         """
         texts = listed(texts, "texts")
         if not all(isinstance(text, str) for text in texts):
             raise ParameterError("the items are given by their texts", where="texts")
-        leaf_of = self._leaf_of
-        nodes = np.array([leaf_of.get(text, -1) for text in texts], np.int32)
+        check_kind(form, Form, "form", "a Form of pdanon.hierarchy")
+        leaf_of = self._leaf_of if form is TEXT else form.leaves(self.names, self.parent, self.is_leaf)
+        nodes = np.array([leaf_of.get(form.key(text), -1) for text in texts], np.int32)
         lacking = np.flatnonzero(nodes < 0)
         if len(lacking) == 0:
             return self, nodes
         if self.missing == "error":
             hint = 'add them to the hierarchy, or put them below its root: missing="root"'
-            got = f"{len(lacking)} of {len(texts)} items are not leaves"
+            got = f"{len(lacking)} of {len(texts)} items are not leaves; they were looked for as {form.looks}"
             raise HierarchyError("the hierarchy does not cover the items", got=got, hint=hint)
         new = tuple(dict.fromkeys(texts[i] for i in lacking.tolist()))
         below_root = np.zeros(len(new), np.int32)
         extended = replace(self, names=self.names + new, parent=np.append(self.parent, below_root))
-        return extended.cover(texts)
+        return extended.cover(texts, form)
 
     def to_frame(self) -> pd.DataFrame:
         """Tabulate the ARX rows.
@@ -438,8 +442,8 @@ class Hierarchy:
         return drawing.outline(self.names, self.leaves, self.children)
 
     @cached_property
-    def _leaf_of(self) -> dict[str, int]:
-        return {self.names[node]: node for node in np.flatnonzero(self.is_leaf).tolist()}
+    def _leaf_of(self) -> dict[Hashable, int]:
+        return TEXT.leaves(self.names, self.parent, self.is_leaf)
 
     @cached_property
     def _children(self) -> tuple[NDArray[np.int64], Nodes]:

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.errors import ColumnError, FormatError, ParameterError, readable
+from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean, readable
 from pdanon.io.files import replacing
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
@@ -90,7 +90,7 @@ def read_csv(
             warnings.simplefilter("error", pd.errors.ParserWarning)
             header = pd.read_csv(path, nrows=0, **options)
             options["skip_blank_lines"] = header.shape[1] > 1
-            _check_header(header, column, path)
+            _check_header(header, column, path, separator)
             return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
 
     frame, text = readable(read, path, "CSV")
@@ -216,12 +216,18 @@ def _write_csv(frame: pd.DataFrame, path: Path, field_separator: str) -> None:
         frame.to_csv(path, quoting=csv.QUOTE_NONNUMERIC, **options)
 
 
-def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str]) -> None:
-    """Check that a CSV file has a column, without a word of a first line that may be one of the data."""
-    if column not in header.columns:
-        hint = "the first line of the file must name its columns"
-        got = f"{header.shape[1]} columns"
-        raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
+def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str], separator: str) -> None:
+    """Check that a CSV file has a column, with no more of a first line, which may be data, than its like."""
+    labels = [str(label) for label in header.columns]
+    if column in labels:
+        return
+    others = [mark for mark in ";\t|," if mark != separator and len(labels) == 1 and mark in labels[0]]
+    hint = did_you_mean(column, labels) or "the first line of the file must name its columns"
+    if others:
+        read = f"pdanon.read_csv(..., field_separator={others[0]!r}) reads it"
+        hint = f"are its fields separated by {others[0]!r}? {read}; pdanon.to_parquet writes it for commands"
+    got = "1 column" if len(labels) == 1 else f"{len(labels)} columns"
+    raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
 
 
 def _check_separators(separator: str, field_separator: str) -> None:

@@ -79,9 +79,11 @@ def make_baskets(
     >>> from pdanon.io.datasets import make_baskets
     >>> baskets = make_baskets(1000, 50, random_state=0)
     >>> baskets.dtypes
-    store                             str
-    items    list<item: string>[pyarrow]
+    store       str
+    items    object
     dtype: object
+    >>> baskets["items"].dtype
+    list<item: string>[pyarrow]
     >>> baskets.equals(make_baskets(1000, 50, random_state=0))
     True
     """

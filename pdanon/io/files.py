@@ -20,7 +20,10 @@ class WriteError(FormatError, OSError):
 
     def __init__(self, path: str | os.PathLike[str], error: OSError) -> None:
         where = os.fspath(path)
-        FormatError.__init__(self, "the file cannot be written", where=where, got=cause_of(error))
+        absent = not os.path.isdir(os.path.dirname(os.path.abspath(where)))
+        hint = "make the directory first" if absent else None
+        hint = "it is a directory: name a file in it" if os.path.isdir(where) else hint
+        FormatError.__init__(self, "the file cannot be written", where=where, got=cause_of(error), hint=hint)
         self.errno = error.errno
 
 

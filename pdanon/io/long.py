@@ -24,7 +24,7 @@ from pdanon.itemsets.columns import (
     same_label,
 )
 from pdanon.itemsets.lists import object_items
-from pdanon.itemsets.values import check_frame, check_known
+from pdanon.itemsets.values import check_frame, check_known, check_text
 from pdanon.itemsets.versions import arrow_values
 
 __all__ = ["from_long", "to_long"]
@@ -114,7 +114,7 @@ def from_long(
     return pd.concat([*(pd.Series(values, name=label) for label, values in columns.items()), sets], axis=1)
 
 
-def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: Hashable = "row") -> pd.DataFrame:
+def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "row") -> pd.DataFrame:
     """Write a line for each item of each row.
 
     Parameters
@@ -123,7 +123,7 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: Hashable
         Any frame with a list column, such as a release. It is not modified.
     column : hashable, optional
         The list column. By default the only one.
-    by : hashable
+    by : str
         What the column that numbers the rows is called.
 
     Returns
@@ -158,7 +158,7 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: Hashable
     2    1   m  <NA>
     """
     position = find_column(frame, column)
-    if any(same_label(label, by) for label in frame.columns):
+    if check_text(by, "by") in frame.columns:
         hint = "give the column of row numbers another name: by=..."
         raise ColumnError(f"there is a column {by!r} already", where="by", hint=hint)
     bags = Bags.as_seen(frame.iloc[:, position])
@@ -170,9 +170,7 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: Hashable
     long = frame.take(lines).reset_index(drop=True)
     long.isetitem(position, pd.array(items, dtype=pd.ArrowDtype(items.type)))
     order = [place for place in range(frame.shape[1]) if place != position]
-    long = long.iloc[:, [*order, position]]
-    long.insert(0, by, lines)
-    return long
+    return pd.concat([pd.Series(lines, name=by), long.iloc[:, [*order, position]]], axis=1)
 
 
 def _places(frame: pd.DataFrame, by: Any) -> list[int]:

@@ -27,7 +27,7 @@ def from_onehot(
     *,
     columns: Sequence[Hashable] | None = None,
     prefix: str | None = None,
-    name: Hashable = "items",
+    name: str = "items",
 ) -> pd.DataFrame:
     """Make a list column of a table that has a column for each item.
 
@@ -41,7 +41,7 @@ def from_onehot(
         Which columns are items. By default those with the prefix, or all.
     prefix : str, optional
         Text that all columns of items begin with, which is no part of the item's name.
-    name : hashable
+    name : str
         What the list column is called.
 
     Returns
@@ -85,7 +85,7 @@ def from_onehot(
         raise ParameterError("an item has no name", where="prefix", hint="choose a shorter prefix")
     others = [position for position in range(frame.shape[1]) if position not in set(positions)]
     result = frame.iloc[:, others].copy()
-    if name in result.columns:
+    if check_text(name, "name") in result.columns:
         hint = "give the list column another name: name=..."
         raise ColumnError(f"there is a column {name!r} already", where="name", hint=hint)
     result[name] = _lists(frame, positions, labels).to_pandas()
@@ -168,7 +168,7 @@ def _positions(frame: pd.DataFrame, columns: Any, prefix: str | None) -> list[in
         i for i, label in enumerate(frame.columns) if isinstance(label, str) and label.startswith(prefix)
     ]
     if not found:
-        raise ColumnError("no column begins with the prefix", where="prefix", got=f"columns {list(frame)}")
+        raise ColumnError("no column begins with the prefix", where="prefix", got=f"{frame.shape[1]} columns")
     return found
 
 
@@ -194,9 +194,20 @@ def _lists(frame: pd.DataFrame, positions: list[int], labels: list[Any]) -> Item
 
 def _has(column: pd.Series[Any]) -> NDArray[np.bool_] | None:
     """Which rows have the item of a column; None if other values are in it."""
+    if pd.api.types.is_complex_dtype(column.dtype):
+        return None
     values = column.astype(object).where(column.notna(), 0)
     if not pd.api.types.is_numeric_dtype(column.dtype):
-        values = values.map(lambda value: _TEXTS.get(str(value).strip().lower(), value))
-    numbers = pd.to_numeric(values, errors="coerce").to_numpy(np.float64)
-    counts = np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))
-    return numbers > 0 if counts.all() else None
+        values = values.map(_number)
+    counts = values.to_numpy(np.float64)
+    fit = np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))
+    return counts > 0 if fit.all() else None
+
+
+def _number(value: Any) -> float:
+    """What a value says, as text; NaN if it is neither a number nor true or false."""
+    text = str(value).strip().lower()
+    try:
+        return _TEXTS[text] if text in _TEXTS else float(text)
+    except ValueError:
+        return float("nan")

@@ -1,8 +1,8 @@
 """Files: Parquet and CSV with a list column, read faithfully and written whole or not at all.
 
-Parquet written by pandas with an Arrow list column cannot be read back by pandas' defaults, and read with
-its Arrow backend it loses the other columns' dtypes. The pair here writes files that every reader of pandas
-accepts, and reads lists as lists and everything else as it was.
+Parquet written by pandas with an Arrow list column of its own dtype cannot be read back by pandas' defaults,
+and read with its Arrow backend it loses the other columns' dtypes. The pair here writes files that every
+reader of pandas accepts, and reads lists as lists and everything else as it was.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pdanon.errors import ColumnError, FormatError, readable
+from pdanon.errors import ColumnError, FormatError, did_you_mean, readable
 from pdanon.io.files import check_name, replacing
 from pdanon.io.rowgroups import open_parquet, read_row_group
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import is_list_column, is_list_type
+from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.dtype import ListDtype, is_list_type
 from pdanon.itemsets.values import check_frame, check_path, check_text, listed
 
 __all__ = ["list_dtype", "read_parquet", "readable", "to_parquet"]
@@ -41,8 +42,9 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     Returns
     -------
     DataFrame
-        List columns have dtype ``ArrowDtype``, of whatever list type the file holds; the other columns,
-        the index and ``attrs`` are what ``pandas.read_parquet`` makes of them by default.
+        List columns have dtype ``ArrowDtype``, of whatever list type the file holds, under the name
+        ``object``, so that ``DataFrame.to_parquet`` can write them; the other columns, the index and
+        ``attrs`` are what ``pandas.read_parquet`` makes of them by default.
 
     Raises
     ------
@@ -64,10 +66,8 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     path = pathlib.Path(directory) / "baskets.parquet"
     ...     pdanon.to_parquet(frame, path)
-    ...     pdanon.read_parquet(path).dtypes
-    items    list<element: string>[pyarrow]
-    store                               str
-    dtype: object
+    ...     pdanon.read_parquet(path)["items"].dtype
+    list<element: string>[pyarrow]
     """
     path = check_path(path)
     wanted = None if columns is None else [check_text(name, "columns") for name in listed(columns, "columns")]
@@ -80,6 +80,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
                 raise ColumnError(
                     f"the file {os.fspath(path)!r} lacks columns {sorted(absent)}",
                     got=f"columns {schema.names}",
+                    hint=did_you_mean(min(absent), schema.names),
                 )
             chosen = None if wanted is None else [*wanted, *_index_columns(schema, wanted)]
             groups = range(file.num_row_groups)
@@ -157,9 +158,9 @@ def _index_columns(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
     return [name for name in noted if isinstance(name, str) and name in schema.names and name not in columns]
 
 
-def list_dtype(kind: pa.DataType) -> pd.ArrowDtype | None:
+def list_dtype(kind: pa.DataType) -> ListDtype | None:
     """The pandas dtype of an Arrow list type; None for other types."""
-    return pd.ArrowDtype(kind) if is_list_type(kind) else None
+    return ListDtype(kind) if is_list_type(kind) else None
 
 
 def _to_table(frame: pd.DataFrame) -> pa.Table:

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from pdanon.errors import FormatError, readable
-from pdanon.itemsets.columns import is_list_type
+from pdanon.itemsets.dtype import is_list_type
 
 __all__ = ["leaves_by_column", "open_parquet", "read_row_group"]
 

@@ -23,6 +23,7 @@ __all__ = [
     "read_columns",
     "read_table",
     "read_weights",
+    "suffix_hint",
     "write_plain",
     "write_table",
     "write_whole",
@@ -32,6 +33,20 @@ __all__ = [
 def is_csv(path: Path) -> bool:
     """Tell whether a file is CSV, by its suffix; else it is Parquet."""
     return path.suffix.lower() == ".csv"
+
+
+def suffix_hint(path: str | os.PathLike[str]) -> str | None:
+    """How a file that is neither Parquet nor CSV, by its name, becomes one of them."""
+    suffix = Path(path).suffix.lower()
+    if os.path.isdir(path):
+        return "it is a directory: name a file; --stream reads directories of Parquet files"
+    if suffix in (".gz", ".bz2", ".xz", ".zst", ".zip"):
+        return "it is compressed: unpack it first, as with gunzip"
+    if suffix in (".tsv", ".tab", ".txt", ".dat"):
+        return "pdanon.read_csv(..., field_separator='\\t') reads tabs between fields; then pdanon.to_parquet"
+    if suffix in (".xlsx", ".xls", ".ods"):
+        return "save the sheet as 'CSV UTF-8'"
+    return None
 
 
 def check_distinct(paths: Iterable[Path], what: str) -> None:

@@ -25,7 +25,8 @@ from pdanon.io.listing import Listing, entry_of, is_local, levels, resolve
 from pdanon.io.parquet import list_dtype
 from pdanon.io.rowgroups import leaves_by_column, open_parquet, read_row_group
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_columns, is_list_type
+from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.dtype import is_list_type
 
 __all__ = ["ParquetTree", "is_text", "writing"]
 
@@ -267,4 +268,6 @@ def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dic
         if kind is not None:
             items = "unicode" if is_text(kind) else str(kind)
             described |= {"pandas_type": f"list[{items}]", "numpy_type": "object", "metadata": None}
+        elif str(described.get("pandas_type")).startswith("list"):  # pandas may have noted its own name
+            described["numpy_type"] = "object"
     return {b"pandas": json.dumps(kept).encode()}

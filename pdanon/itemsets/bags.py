@@ -55,7 +55,7 @@ class Bags:
         codes, offsets, values, nulls = encode(arrow_lists(series))
         encoded = values.dictionary_encode()
         codes, values = compact(to_numpy(encoded.indices)[codes], encoded.dictionary)
-        if pd.api.types.is_object_dtype(series.dtype) and any(isinstance(row, Set) for row in series.array):
+        if series.dtype == object and any(isinstance(row, Set) for row in series.array):
             unordered = np.array([isinstance(row, Set) for row in series.array], np.bool_)
             order = np.where(np.repeat(unordered, np.diff(offsets)), codes, np.arange(len(codes)))
             codes = codes[np.lexsort((order, np.repeat(np.arange(len(nulls)), np.diff(offsets))))]

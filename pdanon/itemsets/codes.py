@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets import parallel
+from pdanon.itemsets.dtype import ListArray
 from pdanon.itemsets.lists import (
     Codes,
     Offsets,
@@ -225,7 +226,8 @@ class Itemsets:
         Parameters
         ----------
         dictionary : bool
-            Whether items are codes into a dictionary, as long texts that are there often should be.
+            Whether items are codes into a dictionary, as long texts that are there often should be. Texts
+            that would take more than 1 GiB row after row always are.
 
         Returns
         -------
@@ -233,20 +235,18 @@ class Itemsets:
             One list a row with items in vocabulary order. No byte of it comes from the array that was
             encoded except the vocabulary's own entries.
         """
-        if dictionary:
+        if dictionary or _is_too_long(self.vocabulary, self.codes):
             items = pa.DictionaryArray.from_arrays(pa.array(self.codes), self.vocabulary)
         else:
-            items = _wide_enough(self.vocabulary, self.codes).take(pa.array(self.codes))
+            items = self.vocabulary.take(pa.array(self.codes))
         mask = pa.array(self.nulls) if self.nulls.any() else None
         if len(self.codes) <= _OFFSET_LIMIT:
             return pa.ListArray.from_arrays(self.offsets.astype(np.int32), items, mask=mask)
         return pa.LargeListArray.from_arrays(self.offsets, items, mask=mask)
 
-    def to_pandas(self) -> pd.api.extensions.ExtensionArray:
+    def to_pandas(self) -> ListArray:
         """Build the column as a pandas array of Arrow list dtype."""
-        lists = self.to_arrow()
-        column: pd.api.extensions.ExtensionArray = pd.array(lists, dtype=pd.ArrowDtype(lists.type))
-        return column
+        return ListArray(self.to_arrow())
 
     def __repr__(self) -> str:
         return f"Itemsets(rows={self.n_rows}, items={self.n_items}, occurrences={len(self.codes)})"
@@ -327,15 +327,15 @@ def beside(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
     return itemsets, np.repeat(np.arange(len(columns), dtype=np.int32), counts)
 
 
-def _wide_enough(vocabulary: pa.Array, codes: Codes) -> pa.Array:
+def _is_too_long(vocabulary: pa.Array, codes: Codes) -> bool:
     # Labels of generalized items are long: their text, row after row, may exceed a string array.
     if not pa.types.is_string(vocabulary.type):
-        return vocabulary
+        return False
     lengths = to_numpy(pc.binary_length(vocabulary)).astype(np.int64)
-    if len(codes) * int(lengths.max(initial=0)) <= _OFFSET_LIMIT:
-        return vocabulary
-    too_long = np.bincount(codes, minlength=len(vocabulary)) @ lengths > _OFFSET_LIMIT
-    return vocabulary.cast(pa.large_string()) if too_long else vocabulary
+    most = _OFFSET_LIMIT // 2  # building a string array takes twice its size
+    if len(codes) * int(lengths.max(initial=0)) <= most:
+        return False
+    return bool(np.bincount(codes, minlength=len(vocabulary)) @ lengths > most)
 
 
 def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes, Offsets]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -11,45 +10,31 @@ import pandas as pd
 import pyarrow as pa
 from pandas.api.types import is_hashable
 
-from pdanon.errors import ColumnError, ParameterError
-from pdanon.itemsets.values import check_frame, listed
-from pdanon.itemsets.versions import own_copy
+from pdanon.errors import ColumnError, ParameterError, did_you_mean
+from pdanon.itemsets.dtype import ListArray, is_list_type
+from pdanon.itemsets.hints import columns_shown, lists_hint
+from pdanon.itemsets.values import check_frame, is_number, listed
+from pdanon.itemsets.versions import arrow_values, own_copy
 
 __all__ = [
-    "LISTS_HINT",
     "ROW_TYPES",
     "column_labels",
     "find_column",
     "find_columns",
     "find_quasi",
     "is_list_column",
-    "is_list_type",
     "is_missing",
     "label_position",
     "list_column",
     "may_hold_lists",
     "names_column",
     "quasi_labels",
+    "release_copy",
     "same_label",
     "with_column",
 ]
 
 ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
-LISTS_HINT = (
-    "a row is a list, tuple, set or array of items; text is never parsed: split it first, as in "
-    "pdanon.as_itemsets(frame['items'].str.split(','))"
-)
-
-
-def is_list_type(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type is one of the list types."""
-    return bool(
-        pa.types.is_list(kind)
-        or pa.types.is_large_list(kind)
-        or pa.types.is_fixed_size_list(kind)
-        or pa.types.is_list_view(kind)
-        or pa.types.is_large_list_view(kind)
-    )
 
 
 def is_list_column(series: pd.Series[Any]) -> bool:
@@ -98,8 +83,11 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
         return label_position(frame, column)
     positions = [i for i in range(frame.shape[1]) if is_list_column(frame.iloc[:, i])]
     if not positions:
-        types = {label: str(dtype) for label, dtype in zip(frame.columns, frame.dtypes, strict=True)}
-        raise ColumnError("the frame has no list-valued column", got=f"columns {types}", hint=LISTS_HINT)
+        raise ColumnError(
+            "the frame has no list-valued column",
+            got=columns_shown(frame, types=True),
+            hint=lists_hint(frame),
+        )
     if len(positions) > 1:
         labels = [frame.columns[i] for i in positions]
         raise ColumnError(
@@ -125,9 +113,10 @@ def label_position(frame: pd.DataFrame, column: Hashable) -> int:
     if len(positions) != 1:
         problem = "is there more than once" if positions else "does not exist"
         texts = [label for label in labels if isinstance(label, str)]
-        nearest = get_close_matches(column, texts, 1) if isinstance(column, str) and not positions else []
-        hint = f"did you mean {nearest[0]!r}?" if nearest else None
-        raise ColumnError(f"column {column!r} {problem}", got=f"columns {labels}", hint=hint)
+        hint = None if positions else did_you_mean(column, texts)
+        if is_number(column) and not positions:
+            hint = "a column is named by its label; other parameters are given by name, such as k=..."
+        raise ColumnError(f"column {column!r} {problem}", got=columns_shown(frame), hint=hint)
     return positions[0]
 
 
@@ -140,8 +129,17 @@ def same_label(label: Any, column: Any) -> bool:
 
 def with_column(frame: pd.DataFrame, position: int, column: pd.api.extensions.ExtensionArray) -> pd.DataFrame:
     """A copy of a frame with one column replaced; index, other columns and attrs as they were."""
-    copy = own_copy(frame)
+    copy = release_copy(frame)
     copy.isetitem(position, column)
+    return copy
+
+
+def release_copy(frame: pd.DataFrame) -> pd.DataFrame:
+    """A copy of a frame that no later change of it reaches, and whose lists pandas can write."""
+    copy = own_copy(frame)
+    for position, dtype in enumerate(frame.dtypes):
+        if type(dtype) is pd.ArrowDtype and is_list_type(dtype.pyarrow_dtype):
+            copy.isetitem(position, ListArray(arrow_values(copy.iloc[:, position])))
     return copy
 
 
@@ -209,14 +207,13 @@ def find_columns(frame: pd.DataFrame, column: Hashable | None = None, private: A
 
 
 def _two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable) -> tuple[int, int]:
-    if not isinstance(frame, pd.DataFrame):
-        raise ParameterError("the first argument must be a pandas DataFrame", got=type(frame).__name__)
+    check_frame(frame)
     positions = [i for i, label in enumerate(frame.columns) if label == private]
     if len(positions) != 1:  # the name is not shown: it may be an item
         raise ParameterError(
             "private names a column that " + ("is there more than once" if positions else "does not exist"),
             where="private",
-            got=f"columns {list(frame.columns)}",
+            got=columns_shown(frame),
             hint="a single name is that of a list column; private items are given as a list: private=[...]",
         )
     others = [i for i in range(frame.shape[1]) if i != positions[0]]

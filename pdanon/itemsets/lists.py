@@ -14,7 +14,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError
-from pdanon.itemsets.columns import LISTS_HINT, ROW_TYPES, is_list_type, is_missing, may_hold_lists
+from pdanon.itemsets.columns import ROW_TYPES, is_missing, may_hold_lists
+from pdanon.itemsets.dtype import is_list_type
+from pdanon.itemsets.hints import column_hint, row_hint
 from pdanon.itemsets.versions import arrow_values
 
 __all__ = [
@@ -49,10 +51,13 @@ def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
     if isinstance(series.dtype, pd.ArrowDtype) and is_list_type(series.dtype.pyarrow_dtype):
         return arrow_values(series)
     if pd.api.types.is_object_dtype(series.dtype):
-        return object_lists(series.array)
+        first = next((row for row in series.array if not is_missing(row)), None)
+        if not isinstance(first, str):  # as pandas 2 holds text
+            return object_lists(series.array)
     if may_hold_lists(series):
         return object_lists([None] * len(series))
-    raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype}", hint=LISTS_HINT)
+    hint = column_hint(series)
+    raise ItemsetDtypeError("the column does not hold lists", got=f"dtype {series.dtype.name}", hint=hint)
 
 
 def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array, NDArray[np.bool_]]:
@@ -85,7 +90,7 @@ def object_lists(rows: Iterable[Any]) -> pa.Array:
                 "a row is not a list, tuple, set or one-dimensional array",
                 where=f"row {number}",
                 got=type(row).__name__,
-                hint=LISTS_HINT,
+                hint=row_hint(row),
             )
     lengths = np.array([0 if row is None else len(row) for row in lists], np.int64)
     items = object_items(list(chain.from_iterable(row for row in lists if row is not None)))

@@ -143,7 +143,7 @@ def apply_mapping(
         raise ParameterError(
             "the frame holds items that the mapping lacks",
             got=f"{int(unknown.sum())} items in {rows} rows",
-            hint="unseen='suppress' removes them",
+            hint="unseen='suppress' removes them; or is it the mapping of another column?",
         )
     suppresses = unseen == "suppress" or labels.null_count > 0
     return with_column(

@@ -6,7 +6,7 @@ models of the package are statements about supports, and this is the only place 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ __all__ = [
     "SupportIndex",
     "check_feasible",
     "check_rows",
+    "sizes_beyond_pairs",
     "threats_beyond_pairs",
 ]
 
@@ -307,13 +308,15 @@ class SupportIndex:
 
         order, ranked = self._ranked
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
+        nothing = np.empty(0, np.int64)
 
         def part(begin: int, end: int) -> ItemsetTable:
             if listing:  # an audit goes on: what is done when the time is over has to be checked
                 check_time()
             asked = k, m, minimal, listing, begin, end
             # Threads may write to one place of `exposed`, but then the same number.
-            return ItemsetTable(*rare.rare_itemsets(*asked, ranked.rows, *cliques, order, exposed))
+            found = rare.rare_itemsets(*asked, ranked.rows, *cliques, order, exposed, 1, k - 1, nothing)
+            return ItemsetTable(*found)
 
         return share(part, many_parts(ranked.transpose[0], 51))
 
@@ -339,13 +342,16 @@ def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None
     ItemsetTable
         Minimal rare itemsets, or rare rows.
     """
-    if m is not None and m <= 2:
-        return
-    longest = rows().longest
-    sizes = [None] if m is None or m >= longest else range(3, m + 1)
-    for size in sizes:
+    for size in sizes_beyond_pairs(rows().longest, m):
         while len(threats := _threats(rows(), k, size)):
             yield threats
+
+
+def sizes_beyond_pairs(longest: int, m: int | None) -> Sequence[int | None]:
+    """Sizes to look at, one after the other, in rows of a length; None stands for all items of a row."""
+    if m is not None and m <= 2:
+        return ()
+    return (None,) if m is None or m >= longest else range(3, m + 1)
 
 
 def _threats(rows: SupportIndex, k: int, size: int | None) -> ItemsetTable:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import ParameterError
+from pdanon.errors import ParameterError, did_you_mean
+from pdanon.itemsets.hints import frame_hint
 
 __all__ = [
     "can_be_written",
@@ -69,7 +69,7 @@ def is_number(value: Any) -> bool:
 
 def check_frame(frame: Any, name: str = "the first argument") -> pd.DataFrame:
     """Check that an argument is a frame of pandas."""
-    return check_kind(frame, pd.DataFrame, name, "a pandas DataFrame")
+    return check_kind(frame, pd.DataFrame, name, "a pandas DataFrame", frame_hint(frame))
 
 
 def check_kind(value: Any, kind: type[_Kind], name: str, what: str, hint: str | None = None) -> _Kind:
@@ -160,8 +160,7 @@ def check_known(name: Any, known: Collection[str], what: str, *, where: str | No
     """Check a name: it is one of those that are known, or the hint has the nearest of them."""
     if isinstance(name, str) and name in known:
         return name
-    nearest = get_close_matches(name, known, 1) if isinstance(name, str) else []
-    hint = f"did you mean {nearest[0]!r}?" if nearest else f"known: {', '.join(known) or 'none'}"
+    hint = did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
     raise ParameterError(f"there is no such {what}", where=where, got=quoted(name), hint=hint)
 
 

@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-__all__ = ["changed_items", "changes", "class_sizes", "is_kept", "label_sizes", "losses"]
+__all__ = [
+    "changes",
+    "class_sizes",
+    "is_kept",
+    "is_nearly_all",
+    "label_sizes",
+    "losses",
+    "percent",
+    "what_was_lost",
+]
+
+_NEARLY_ALL = 95  # percent
+_SAID = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # in lines of their own
 
 
-def changed_items(mapping: pd.DataFrame) -> str:
-    """How many items are not published as they are."""
-    changed = len(mapping) - int(is_kept(mapping).sum())
-    return f"{changed} of {len(mapping)} generalized or suppressed"
+def what_was_lost(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[str, str]]:
+    """The lines that say what a release of items has lost, and the measures behind them: names and texts."""
+    if "occurrences" in loss:
+        total = int(mapping["support"].sum())
+        gone = percent(loss["suppressed"])
+        yield "changed", f"{percent(loss['occurrences'])} of {total:,} occurrences, {gone} suppressed"
+        yield "labels", _labels(mapping, loss)
+        errors = f"{percent(loss['singles'])} in an item's count, {percent(loss['pairs'])} in a pair's"
+        yield "error", f"{errors} (expected from the labels, on average)"
+    yield "details", losses(loss[[name for name in loss.index if name not in _SAID]])
+
+
+def _labels(mapping: pd.DataFrame, loss: pd.Series[float]) -> str:
+    """How many labels there were and are, and what a typical one of the others stands for."""
+    columns = mapping.groupby("column", sort=False) if "column" in mapping else [(None, mapping)]
+    counts = [(part["item"].nunique(), part["generalized"].nunique()) for _, part in columns]
+    before, after = (sum(each) for each in zip(*counts, strict=True))
+    text = f"{before:,} before, {after:,} after"
+    if loss["occurrences"] > loss["suppressed"]:
+        text += f"; a changed one stands for {_number(int(loss['stands_for']), 'item')} (median)"
+    return text
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """A share as text; "100 %" is all, and "0 %" is nothing."""
+    return f"{100 * share if share >= 1 else min(100 * share, 99.9):.3g} %"
+
+
+def is_nearly_all(part: Any, whole: Any) -> Any:
+    """Whether integers are at least 95 % of others."""
+    return 100 * part >= _NEARLY_ALL * whole
 
 
 def losses(loss: pd.Series[float]) -> str:

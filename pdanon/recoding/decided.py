@@ -65,8 +65,9 @@ class Decided:
 
         Of ``parameters`` an algorithm gives those that are not recorded as they were asked.
         """
-        mapping = mapping_table(columns.itemsets, recoding)
-        loss = information_loss(columns.itemsets, recoding)
+        changes = recoding.changes(columns.itemsets)
+        mapping = mapping_table(columns.itemsets, recoding, changes)
+        loss = information_loss(columns.itemsets, recoding, changes)
         prepared = replace(columns, itemsets=recoding.prepared(columns.itemsets))
         known = guarantee.with_mapping(mapping)
         return cls(prepared, recoding, known, mapping, loss, parameters or {}, trace, problem)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import combinations
 from math import prod
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, IdentifierWarning
+from pdanon.errors import ColumnError, IdentifierWarning, warn
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.alike import Numbers, value_numbers
 from pdanon.itemsets.columns import column_labels, is_list_column, same_label
@@ -192,7 +189,7 @@ def passing(
         subset_below_k=least.below_k,
     )
     if len(frame) >= _FEW and (found.below_k or incomparable):
-        warnings.warn(_warning(found, guarantee, frame, rows), stacklevel=_levels_within())
+        warn(_warning(found, guarantee, frame, rows))
     return found
 
 
@@ -374,12 +371,3 @@ def _named(labels: Sequence[Hashable]) -> str:
         for label in labels
     ]
     return " and ".join([*filter(None, [", ".join(plain[:-1])]), *plain[-1:]])
-
-
-def _levels_within() -> int:
-    """How many calls the caller is away from code that is not of this package, which warnings point to."""
-    caller: FrameType | None = sys._getframe(1)
-    levels = 1
-    while caller is not None and caller.f_globals.get("__name__", "").startswith("pdanon."):
-        caller, levels = caller.f_back, levels + 1
-    return levels

@@ -210,7 +210,7 @@ def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.in
     return pc.coalesce(texts.take(alone), labels).cast(pa.string())
 
 
-def mapping_table(itemsets: Itemsets, recoding: Recoding) -> pd.DataFrame:
+def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | None = None) -> pd.DataFrame:
     """The table that says what each item became.
 
     Parameters
@@ -219,6 +219,8 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding) -> pd.DataFrame:
         The original column.
     recoding : Recoding
         What became of its items.
+    changes : Changes, optional
+        The same by group and item, if that is known.
 
     Returns
     -------
@@ -226,7 +228,7 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding) -> pd.DataFrame:
         Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` (NA where suppressed) and
         ``support``, the rows of the group in which the item became that; by group, then by item.
     """
-    changes = recoding.changes(itemsets)
+    changes = recoding.changes(itemsets) if changes is None else changes
     labels = recoding.labels.cast(pa.string())
     labels = labels.take(pa.array(changes.targets, mask=changes.targets < 0))
     return pd.DataFrame(

@@ -12,6 +12,7 @@ from pdanon.itemsets.columns import with_column
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.passing import passing, recorded
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.useless import items_left, warn_if_useless
 
 __all__ = ["demand", "release"]
 
@@ -49,6 +50,7 @@ def release(
         decided.problem.partial = result
         raise decided.problem
     demand(audit)
+    warn_if_useless(result.useless)
     return result
 
 
@@ -73,6 +75,7 @@ def _written(
         decided.loss,
         {**decided.parameters, **recorded(judged)},
         passing(frame, [position], decided.guarantee, judged, private=hidden),
+        items_left(decided.mapping, len(frame)),
         audit.holds,
         decided.trace,
     )

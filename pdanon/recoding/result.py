@@ -11,7 +11,7 @@ import pandas as pd
 
 from pdanon.guarantees.verdict import Guarantee, facts
 from pdanon.itemsets.columns import is_list_column
-from pdanon.recoding.counts import changed_items, class_sizes, losses
+from pdanon.recoding.counts import class_sizes, what_was_lost
 from pdanon.recoding.passing import Passing
 
 __all__ = ["Anonymized", "add_views", "headline", "recoded_lists"]
@@ -43,14 +43,17 @@ class Anonymized:
         What was asked.
     passing : Passing
         What is released as it was, and how many rows it tells apart.
+    useless : str
+        Of what next to nothing is left, as the `UselessWarning` said; empty if something is left.
     holds : bool
         Whether the audit found the guarantee to hold. False only in the `partial` of an `InfeasibleError`,
         which is not to be released.
     trace : pandas.DataFrame or None
         Refined releases: the loss over time, ``seconds, loss``.
     tried : pandas.DataFrame or None
-        Releases of `pdanon.anonymize`: what was tried, ``algorithm, loss, seconds, reason``. The reason says
-        why there is no loss, or that refinement was ended.
+        Releases of `pdanon.anonymize`: what was tried, ``algorithm, loss``, of items what can be read without
+        a formula, ``seconds, reason``. The reason says why there is no loss, that next to nothing is left, or
+        that refinement was ended.
     """
 
     frame: pd.DataFrame
@@ -61,6 +64,7 @@ class Anonymized:
     loss: pd.Series[float]
     parameters: dict[str, Any]
     passing: Passing = field(default_factory=Passing)
+    useless: str = ""
     holds: bool = True
     trace: pd.DataFrame | None = None
     tried: pd.DataFrame | None = None
@@ -82,8 +86,9 @@ class Anonymized:
         """Write a page that shows the release to others.
 
         One HTML file that needs no network: what was asked, the guarantee and how it was checked, the risk,
-        what was lost, what became of the items, and the columns that passed through. Its pictures need
-        matplotlib; without it the page has tables only.
+        what was lost, what became of the items, the columns that passed through, and which tables the page is
+        about: the time, versions and fingerprints. Its pictures need matplotlib; without it the page has
+        tables only.
 
         Parameters
         ----------
@@ -97,14 +102,17 @@ class Anonymized:
         FormatError
             If the file cannot be written.
         ParameterError
-            If the original does not have the rows of the release.
+            If the original does not have the rows of the release, or ``SOURCE_DATE_EPOCH`` is no time.
 
         Notes
         -----
         The page holds counts, the names of the columns and up to 100 labels that are published; no row of the
         data, and no item that was removed, unless the label of a set names it. The counts, such as how many
-        items were suppressed and the risk before, are facts about the original: publish the page if they may
-        be known.
+        items were suppressed and the risk before, and the fingerprint of the original are facts about it:
+        publish the page if they may be known.
+
+        The risk is counted for m + 1 known items as well, which takes as long as an audit of that. The same
+        release gives the same bytes if the environment variable ``SOURCE_DATE_EPOCH`` fixes the time.
 
         Examples
         --------
@@ -183,10 +191,9 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
     if result.classes is not None:
         sizes = class_sizes(result.classes)
         yield "classes", f"{len(sizes)}" + (f", the smallest of {sizes.min()} rows" if len(sizes) else "")
-    if result.classes is None or len(result.mapping):
-        counted = "" if result.groups is None else ", counted in each group"
-        yield "items", changed_items(result.mapping) + counted
-    yield "loss", losses(result.loss)
+    yield from what_was_lost(result.mapping, result.loss)
+    if result.useless:
+        yield "useless", result.useless
 
 
 def recoded_lists(result: Anonymized) -> list[Hashable]:

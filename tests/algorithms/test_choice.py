@@ -61,6 +61,7 @@ ASKED = {
     "kkm": (KKm(3, 2, QUASI), {"random_state": 1}),
     "kkm, columns": (KKm(3, 2, QUASI, ["items"]), {"random_state": 1}),
     "klm": (KLm(2, 2, 1, QUASI, ["f"]), {"hierarchy": TREE, "random_state": 1}),
+    "klm by sets": (KLm(2, 2, 1, QUASI, ["f"]), {"random_state": 1}),
 }
 
 
@@ -107,13 +108,28 @@ def test_the_guarantee_holds(name):
         each: getattr(result.guarantee, each) for each in ("k", "m", "l") if hasattr(guarantee, each)
     } == {each: getattr(guarantee, each) for each in ("k", "m", "l") if hasattr(guarantee, each)}
     tried = result.tried
-    assert [*tried] == ["algorithm", "loss", "seconds", "reason"]
+    readable = ["occurrences", "stands_for", "singles", "pairs", "suppressed"]
+    readable = readable if "occurrences" in result.loss else []
+    assert [*tried] == ["algorithm", "loss", *readable, "seconds", "reason"]
     assert (tried["loss"].isna() == tried["reason"].notna()).all()
+    assert all(result.loss[each] in tried[each].tolist() for each in readable)
+    assert all(type(measure(result)) is float for measure in LOSSES[type(guarantee)].values())
     assert len(tried) == len(steps(type(guarantee)))
     best = tried.loc[tried["loss"].idxmin(), "algorithm"]
     refined = best.endswith("refined")
     assert result.parameters["algorithm"] == best.split(",")[0]
     assert (result.trace is not None) == refined
+
+
+@pytest.mark.parametrize("name", ["occurrences", "stands_for", "singles", "pairs", "suppressed", "UL"])
+def test_any_loss_may_be_the_one_that_is_least(name):
+    frame = pdanon.datasets.make_baskets(300, 30, random_state=2)
+    result = pdanon.anonymize(frame, KmAnonymity(4, 2), hierarchy=5, loss=name.lower())
+    tried = result.tried["loss"]
+    assert result.loss[name] == tried.min()
+    assert tried.nunique() > 1 or name == "suppressed"
+    if name != "UL":
+        assert (tried.dropna() == result.tried[name].dropna()).all()
 
 
 @given(
@@ -246,13 +262,13 @@ class Strange:
         (LmDiversity(2, 2, ["f"]), {"hierarchy": TREE}, "no algorithm gives LmDiversity without k"),
         (LmDiversity(2, 2, ["f"], 2), {}, "LmDiversity needs a hierarchy"),
         (TransactionalK(2), {}, "TransactionalK needs a hierarchy"),
-        (KLm(2, 2, 1, QUASI, ["f"]), {}, "KLm needs a hierarchy"),
         (KKm(2, 2, QUASI), {"hierarchy": TREE}, "no algorithm for KKm uses hierarchy"),
         (PublicK(2, ["a"]), {"hierarchy": TREE}, "no algorithm for PublicK uses hierarchy"),
         (PrivacyConstraints([["a"]], 2), {"hierarchy": TREE}, "no algorithm for PrivacyConstraints uses"),
         (TransactionalK(2), {"hierarchy": TREE, "utility": BLOCKS}, "uses utility"),
         (KmAnonymity(2, 2), {"hierarchies": {"age": 2}}, "no algorithm for KmAnonymity uses hierarchies"),
-        (KmAnonymity(2, 2), {"loss": "ul"}, "there is no such loss of this guarantee"),
+        (KmAnonymity(2, 2), {"loss": "pair"}, "did you mean 'pairs'?"),
+        (KmAnonymity(2, 2), {"loss": "NCP"}, "did you mean 'ncp'?"),
         (KmAnonymity(2, 2), {"loss": None}, "there is no such loss of this guarantee"),
         (KAnonymity(2, QUASI), {"loss": "lm"}, "there is no such loss of this guarantee"),
         (KmAnonymity(2, 2), {"time_limit": 0}, "time_limit must be a number of seconds above 0"),
@@ -445,3 +461,26 @@ def test_real_baskets(data):
     assert result.holds
     others = [each(frame, k=5).loss["NCP"] for each in (pdanon.pcta, pdanon.coat)]
     assert result.loss["NCP"] < min(others)
+
+
+def test_k_and_m_are_short_for_their_guarantee():
+    short, long = pdanon.anonymize(FRAME, k=2, m=1), pdanon.anonymize(FRAME, KmAnonymity(2, 1))
+    assert short.guarantee == KmAnonymity(2, 1)
+    pd.testing.assert_frame_equal(short.frame, long.frame)
+    assert FRAME.txanon.anonymize(k=2).guarantee == KmAnonymity(2, 2)
+    assert FRAME.txanon.anonymize(k=2, m=None).guarantee == KmAnonymity(2, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "match"),
+    [
+        ({}, "nothing says what must hold"),
+        ({"guarantee": KmAnonymity(2, 2), "k": 2}, "said twice"),
+        ({"guarantee": KmAnonymity(2, 2), "m": 2}, "said twice"),
+        ({"m": 2}, "k must be"),
+        ({"k": "2"}, "k must be"),
+    ],
+)
+def test_what_must_hold_is_said_once(asked, match):
+    with pytest.raises(ParameterError, match=match):
+        pdanon.anonymize(FRAME, **asked)

@@ -15,6 +15,7 @@ TOPICS = {
     "coherence": "Coherence",
     "groups": "Partition and Clump",
     "measures": "Queries and the attack",
+    "limits": "Many items, and long rows",
     "rt": "Quasi-identifiers and items together",
     "stream": "Larger than memory",
 }

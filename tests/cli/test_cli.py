@@ -63,9 +63,13 @@ def test_release_and_mapping_are_those_of_the_library(run):
     assert out.splitlines() == [
         "Anonymized: 4 rows, pcta",
         "  guarantee  KmAnonymity(k=2, m=2), audited",
-        "  items      2 of 3 generalized or suppressed",
+        "  changed    57.1 % of 7 occurrences, 0 % suppressed",
+        "  labels     3 before, 2 after; a changed one stands for 2 items (median)",
+        # Of 3 with rice and 1 with salt 1.5 are expected each; of 2 with rice and tea 1, of 1 with salt 3/4.
+        f"  error      {200 / 7:.3g} % in an item's count, {125 / 3:.3g} % in a pair's "
+        "(expected from the labels, on average)",
         # Of 7 occurrences 4 stand for 2 of 3 items: NCP 8/21. Loss (3 * 3 + 1 * 3) / (7 * 4): UL log2(3/7).
-        f"  loss       NCP {8 / 21:.4g}, UL {np.log2(3 / 7):.4g}, suppressed 0",
+        f"  details    NCP {8 / 21:.4g}, UL {np.log2(3 / 7):.4g}",
         "  written    out.parquet",
         "  mapping    map.parquet",
     ]
@@ -95,7 +99,8 @@ def test_mapping_is_written_only_when_asked(run):
     assert b"generalized" not in Path("out.parquet").read_bytes()
 
 
-def test_report_shows_the_risk_before_and_after(run):
+def test_report_shows_the_risk_before_and_after(run, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     code, out, err = run("anonymize", "in.parquet", "out.parquet", *KM, "--report", "report.html")
     assert (code, err) == (0, "")
     assert out.splitlines()[-1] == "  report     report.html"

@@ -29,7 +29,8 @@ def here(tmp_path, monkeypatch):
 def tried(out):
     """The first word of each line of the table."""
     lines = out.partition("Anonymized:")[0].splitlines()
-    assert lines[0].split() == ["algorithm", "loss", "seconds", "reason"]
+    readable = ["occurrences", "stands_for", "singles", "pairs", "suppressed"]
+    assert lines[0].split() == ["algorithm", "loss", *readable, "seconds", "reason"]
     return [line.split()[0].rstrip(",") for line in lines[1:]]
 
 
@@ -42,6 +43,18 @@ def test_what_was_tried_is_printed_and_the_best_is_written(run):
     assert f"Anonymized: 4 rows, {best.parameters['algorithm']}" in out
     assert rows_of(read_parquet("out.parquet")) == rows_of(best.frame)
     assert read_parquet("mapping.parquet")["support"].tolist() == best.mapping["support"].tolist()
+
+
+def test_the_loss_that_is_to_be_least_is_named(run):
+    code, out, _ = run(*FILES, "-k", "2", "--loss", "pairs")
+    assert code == 0
+    best = pdanon.anonymize(frame_of(ROWS), pdanon.KmAnonymity(2, 2), loss="pairs")
+    assert [float(line.split()[1]) for line in out.splitlines() if line.strip().startswith("pcta ")] == [
+        pytest.approx(float(best.tried["pairs"][0]), rel=1e-3)
+    ]
+    code, _, err = run(*FILES, "-k", "2", "--loss", "pair")
+    assert code == 2
+    assert "did you mean 'pairs'?" in err
 
 
 @pytest.mark.parametrize("m", ["1", "2", "all", None])

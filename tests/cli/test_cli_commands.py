@@ -30,6 +30,7 @@ def test_audit_of_what_does_not_hold(run, source, m):
         f"  guarantee  KmAnonymity(k=2, m={most})",
         "  verdict    does not hold",
         f"  at risk    {naive.rows_at_risk([frozenset(row) for row in ROWS], 2, most)} rows",
+        f"  SHA-256    {pdanon.read_parquet('in.parquet').txanon.fingerprint()}",
     ]
 
 

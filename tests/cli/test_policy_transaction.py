@@ -109,7 +109,11 @@ REFUSED = {
     "option": ('{ algorithm = "vpa", options = { part = 3 } }', BY_ROLE, "did you mean 'parts'"),
     "no hierarchy": ('"apriori"', "", "apriori needs a hierarchy"),
     "hierarchy twice": ('{ algorithm = "apriori", hierarchy = "tree.csv" }', BY_ROLE, "the role of a column"),
-    "sensitive": (f'{{ sensitive = ["{SECRET}"], l = 2 }}', "", "only apriori hides"),
+    "sensitive": (
+        f'{{ algorithm = "coat", sensitive = ["{SECRET}"], l = 2 }}',
+        "",
+        "only apriori and pcta hide",
+    ),
     "not beside": ('"pcta"\nhierarchy = 2', "", "the role of a column"),
     "flat": ('"pcta"\norder = "tum"', "", "no such parameter of rfirst"),
 }

@@ -14,7 +14,7 @@ from naive import itemsets as naive
 
 import pdanon
 from pdanon.errors import ColumnError, FormatError, ParameterError
-from pdanon.evaluation.fingerprint import fingerprint
+from pdanon.evaluation.fingerprint import content_hash
 from pdanon.io.parquet import read_parquet, to_parquet
 
 RICE, SALT, TEA = (f"{SECRET}-{name}" for name in ("rice", "salt", "tea"))
@@ -69,8 +69,26 @@ def test_rows_are_what_the_algorithms_give():
     assert table["LM"].isna().tolist() == [True, True, False, False]
     assert list(table) == [
         *("algorithm", "label", "m", "k", "hierarchy", "seconds", "memory"),
-        *("NCP", "LM", "UL", "suppressed", "labels", "holds", "reason"),
+        *("occurrences", "stands_for", "singles", "pairs", "suppressed", "NCP", "LM", "UL"),
+        *("labels", "holds", "reason"),
     ]
+
+
+def test_rows_are_sorted_by_a_loss():
+    asked = {"pcta": {"m": 2}, "apriori": {"m": 1, "hierarchy": 2}}
+    table = pdanon.compare(FRAME, asked, vary={"k": [100, 3, 2]})
+    ranked = pdanon.compare(FRAME, asked, vary={"k": [100, 3, 2]}, loss="pairs")
+    assert ranked["pairs"].dropna().is_monotonic_increasing
+    assert ranked["pairs"].isna().tolist() == [False] * 4 + [True] * 2
+    assert sorted(ranked["pairs"].dropna()) == sorted(table["pairs"].dropna())
+    with pytest.raises(pdanon.ParameterError, match="did you mean 'pairs'"):
+        pdanon.compare(FRAME, asked, vary={"k": [2]}, loss="pair")
+
+
+def test_a_release_in_which_nothing_is_left_is_told():
+    frame = pd.DataFrame({"items": [["a"], ["b"]] * 10})
+    table = pdanon.compare(frame, {"pcta": {"k": 15}})
+    assert table.loc[0, "reason"].startswith("100 % of the occurrences of items became one label")
 
 
 def test_combinations_vary_the_last_parameter_fastest():
@@ -340,16 +358,16 @@ def test_measure_on_the_spot_cannot_be_sent():
 @pytest.mark.parametrize("name", FRAMES)
 def test_fingerprint_is_that_of_the_content(name):
     frame = FRAMES[name]()
-    assert fingerprint(frame) == fingerprint(FRAMES[name]())
-    assert fingerprint(frame) != fingerprint(frame.rename(columns=lambda label: (label, "new")))
+    assert content_hash(frame) == content_hash(FRAMES[name]())
+    assert content_hash(frame) != content_hash(frame.rename(columns=lambda label: (label, "new")))
     if len(frame):
-        assert fingerprint(frame) != fingerprint(pd.concat([frame, frame]))
+        assert content_hash(frame) != content_hash(pd.concat([frame, frame]))
 
 
 def test_fingerprints_differ_where_values_do():
     values = [1, 1.0, True, "1", None, [1], (1,), [[1]], [1, [1]], {1}, {"a": 1}, {"a": 2}, np.ones(1), len]
     values += [["ab", "c"], ["a", "bc"], np.ones(2), pd.Series([1, 2]), pd.Series([1, 2], [1, 0])]
     values += [pdanon.Hierarchy.balanced("abcd", 2), pdanon.Hierarchy.balanced("abcd", 3), b"1"]
-    assert len({fingerprint(value) for value in values}) == len(values)
+    assert len({content_hash(value) for value in values}) == len(values)
     tree = pdanon.Hierarchy.balanced("abcd", 2)
-    assert fingerprint({*"xyz"}, tree) == fingerprint({*"zyx"}, pdanon.Hierarchy.balanced("abcd", 2))
+    assert content_hash({*"xyz"}, tree) == content_hash({*"zyx"}, pdanon.Hierarchy.balanced("abcd", 2))

@@ -233,10 +233,8 @@ def test_the_loss_is_shown():
     frame = frame_of([*ROWS, {"f", "a"}, {"f", "a"}])
     result = frame.txanon.pcta(k=3, m=1)
     why = result.explain("f", frame)
-    then, now = why.loss_then["NCP"], result.loss["NCP"]
-    assert repr(why).endswith(
-        f"  alone      up to k=2, where the release loses NCP {then:.4g}, now {now:.4g}"
-    )
+    then, now = (f"{100 * loss['occurrences']:.3g} %" for loss in (why.loss_then, result.loss))
+    assert repr(why).endswith(f"  alone      up to k=2, where {then} of the occurrences change, now {now}")
 
 
 # --- What is refused

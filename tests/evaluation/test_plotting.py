@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.evaluation.plotting import binned, comparison, frontier
+from pdanon.evaluation.fitting import binned
+from pdanon.evaluation.plotting import comparison, frontier
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib import pyplot  # noqa: E402
@@ -73,9 +74,11 @@ def ticks(axis):
 def test_loss_draws_the_shares_in_percent(result):
     ax = result.plot.loss()
     # Of 7 occurrences 4 stand for 2 of 3 items.
-    assert ticks(ax.yaxis) == ["NCP", "suppressed"]
-    assert widths(ax) == pytest.approx([100 * 8 / 21, 0])
-    assert texts(ax) == ["38.1 %", "0 %"]
+    assert ticks(ax.yaxis) == ["occurrences", "suppressed", "NCP"]
+    assert widths(ax) == pytest.approx([100 * 4 / 7, 0, 100 * 8 / 21])
+    assert texts(ax) == ["57.1 %", "0 %", "38.1 %"]
+    assert ax.get_xlim()[0] == 0
+    assert ax.get_xticks().tolist() == [0, 20, 40, 60, 80, 100]
     assert ax.get_xlabel() == "information lost (%)"
 
 
@@ -172,6 +175,90 @@ def test_axes_are_those_given(frame, result):
     assert pyplot.get_fignums() == [1]
 
 
+def pictures(result, frame, axes):
+    risk, loss, sizes, mapping = axes
+    result.plot.risk(frame, m=3, ax=risk)
+    result.plot.loss(loss)
+    result.plot.sizes(sizes)
+    result.plot.mapping(ax=mapping)
+
+
+def drawn_texts(ax):
+    """The boxes of what can be read at the axes: bars, ticks, names and title."""
+    shown = [ax.title, ax.xaxis.label, ax.yaxis.label, *ax.texts]
+    shown += ax.get_legend().get_texts() if ax.get_legend() else []
+    for axis, bounds in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        ticks = axis.get_major_ticks()
+        shown += [tick.label1 for tick in ticks if min(bounds) <= tick.get_loc() <= max(bounds)]
+    return [(text.get_text(), Text.get_window_extent(text)) for text in shown if text.get_text()]
+
+
+CROWDED = [[f"item {n} of a long name", f"item {n + 1} of a long name"] for n in range(60)]
+RELEASES = {
+    "many labels": lambda: (frame_of(CROWDED * 2), {"k": 5, "m": 2}),
+    "many sizes": lambda: (
+        frame_of([[f"{n:02}{place}" for place in range(3)] for n in range(17) for _ in range(n + 1)]),
+        {"k": 9, "m": 1},
+    ),
+    "one item": lambda: (frame_of([["a"]] * 4), {"k": 2, "m": 1}),
+    "baskets": lambda: (pdanon.read_parquet("examples/baskets.parquet"), {"k": 5, "m": 2}),
+}
+
+
+@pytest.mark.parametrize("layout", ["constrained", "tight"])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2)], ids=["alone", "four in a figure"])
+@pytest.mark.parametrize("name", RELEASES)
+def test_all_that_is_written_is_inside_the_figure(name, shape, layout):
+    frame, asked = RELEASES[name]()
+    result = frame.txanon.pcta(**asked)
+    figures = [pyplot.subplots(*shape, layout=layout, squeeze=False) for _ in range(4 // np.prod(shape))]
+    pictures(result, frame, np.concatenate([axes.ravel() for _, axes in figures]))
+    for figure, axes in figures:
+        figure.canvas.draw()
+        width, height = figure.bbox.size
+        for ax in axes.ravel():
+            for text, box in drawn_texts(ax):
+                inside = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= width + 1 and box.y1 <= height + 1
+                assert inside, (text, box)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_numbers_do_not_cover_each_other(name):
+    frame, asked = RELEASES[name]()
+    figure, axes = pyplot.subplots(2, 2, layout="constrained")
+    pictures(frame.txanon.pcta(**asked), frame, axes.ravel())
+    figure.canvas.draw()
+    for ax in (axes[0, 0], axes[1, 0]):
+        for labels in (ax.texts, [label for label in ax.get_xticklabels() if label.get_text()]):
+            boxes = sorted(
+                (Text.get_window_extent(label).extents for label in labels), key=lambda box: box[0]
+            )
+            for first, second in pairwise(boxes):
+                assert first[2] <= second[0] or first[3] <= second[1] or second[3] <= first[1]
+    for labels in (axes[1, 1].texts, axes[1, 1].get_yticklabels()):
+        boxes = sorted((box.y0, box.y1) for box in map(Text.get_window_extent, labels))
+        # Letters stand on a line and seldom reach the ends of their box.
+        assert all(top <= bottom + 0.35 * (top - low) for (low, top), (bottom, _) in pairwise(boxes))
+
+
+def test_what_is_counted_has_whole_ticks(result):
+    table = pd.DataFrame({"algorithm": "a", "k": [2, 5, 10], "NCP": [0.1, 0.2, 0.3]})
+    axes = [comparison(table).xaxis, result.plot.sizes().yaxis, result.plot.mapping().xaxis]
+    for axis in axes:
+        assert all(tick == int(tick) for tick in axis.get_ticklocs())
+
+
+def test_what_is_beyond_the_promise_is_parted(frame, result):
+    ax = result.plot.risk(frame, m=3)  # the longest row has two items
+    assert ticks(ax.xaxis) == ["1", "2"]
+    longer = frame_of([{"a", "b", "c"}] * 2 + [{"a", "b"}, {"a", "c"}, {"b", "c"}])
+    release = longer.txanon.pcta(k=2, m=1)
+    assert ticks(release.plot.risk(longer, m=3).xaxis) == ["1", "2\n(beyond)", "3\n(beyond)"]
+    (line,) = release.plot.risk(longer, m=3).lines
+    assert line.get_xdata() == [1.5, 1.5]
+    assert ticks(release.plot.risk(longer, k=3, m=3).xaxis) == ["1", "2", "3"]
+
+
 def test_matplotlib_is_needed_only_to_draw():
     program = (
         "import sys; sys.modules['matplotlib'] = None\n"
@@ -220,7 +307,19 @@ def test_comparison_draws_a_line_each():
     assert len({line.get_linestyle() for line in ax.lines}) == 3
     assert len({line.get_marker() for line in ax.lines}) == 3
     assert sorted(texts(ax)) == ["a", "b", "c"]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k (rows)", "NCP (0 to 1)")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("k (rows)", "NCP (share, axis to 0.46)")
+    assert ax.get_ylim() == (0, 0.46)
+
+
+def test_the_axis_of_a_share_is_whole_or_says_where_it_ends():
+    whole = comparison(TABLE.assign(NCP=[1.0, *TABLE["NCP"][1:]]))
+    assert whole.get_ylabel() == "NCP (0 to 1)"
+    assert whole.get_ylim()[0] == 0 < 1 < whole.get_ylim()[1]
+    errors = comparison(TABLE.assign(pairs=TABLE["NCP"] + 1), y="pairs")
+    assert errors.get_ylim()[0] == 0
+    bits = comparison(TABLE.assign(UL=-40.0 - TABLE["NCP"]), y="UL")
+    assert bits.get_ylabel() == "utility loss UL (bits)"
+    assert bits.get_ylim()[0] < -40
 
 
 def test_names_of_lines_do_not_cover_each_other():
@@ -247,7 +346,8 @@ def test_frontier_joins_what_no_other_beats():
     assert texts(ax) == ["b, k=2", "a, k=2", "c, k=5", "a, k=5"]
     drawn = np.concatenate([points.get_offsets() for points in ax.collections])
     assert len(drawn) == 5  # one row has no NCP
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("NCP (0 to 1)", "rows below k (share)")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("NCP (share, axis to 0.46)", "rows below k (share)")
+    assert ax.get_xlim() == (0, 0.46)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12))

@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from html import escape
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pandas as pd
@@ -133,7 +134,8 @@ def test_the_risk_of_both_together_is_that_of_the_audit():
     result = pdanon.rfirst(frame, k=3, m=1, quasi=["age", "sex"], random_state=0)
     page = Page(pdanon.evaluation.report.page.render(result, original=frame))
     cells, _ = rows_below(page, "Risk before and after")
-    assert cells[5:] == [*("0", "100 %", "100 %", "0 %", "0 %"), *("1", "100 %", "100 %", "0 %", "0 %")]
+    assert cells[5:15] == [*("0", "100 %", "100 %", "0 %", "0 %"), *("1", "100 %", "100 %", "0 %", "0 %")]
+    assert cells[15] == "2, beyond what is promised"
     assert any("whichever serve him best, and all of age, sex." in text for text in page.texts("p"))
 
 
@@ -150,6 +152,7 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
         "What became of the items",
         "What is published",
         "What passed through unprotected",
+        "Which tables, and when",
     ]
     assert "✓ The release has its guarantee." in page.texts("p")
     assert "KmAnonymity(k=2, m=2)" in page.texts("p")
@@ -255,6 +258,74 @@ def test_every_kind_of_frame_has_a_page(kind, monkeypatch):
     assert page.texts("h1") == ["Release report"]
 
 
+def beyond(page):
+    return [text for text in page.texts("p") if text.startswith("Beyond what is promised")]
+
+
+def test_one_item_more_than_is_promised_is_counted_and_named():
+    frame = frame_of([{"a", "b"}, {"a", "c"}, {"b", "c"}, {"a"}])
+    result = frame.txanon.pcta(k=2, m=1)  # no item is rare, and each pair is in one row
+    assert result.frame["items"].map(list).tolist() == [["a", "b"], ["a", "c"], ["b", "c"], ["a"]]
+    page = Page(pdanon.evaluation.report.page.render(result))
+    assert rows_below(page, "Risk of the release")[0][3:] == [
+        *("1", "0 %", "0 %"),
+        *("2, beyond what is promised", "75 %", "75 %"),
+    ]
+    assert beyond(page) == [
+        "Beyond what is promised: for 75 % of the rows, who knows 2 items, one more than the guarantee "
+        "speaks of, finds fewer than 2. If somebody can know as many, ask for a larger m."
+    ]
+    assert not any("promises something else" in text for text in page.texts("p"))
+
+
+def test_one_item_more_may_find_as_many():
+    page = Page(pdanon.evaluation.report.page.render(frame_of([{"a", "b"}] * 4).txanon.pcta(k=2, m=1)))
+    assert beyond(page) == [
+        "Beyond what is promised: who knows 2 items, one more than the guarantee speaks of, finds at least 2 "
+        "rows, too."
+    ]
+
+
+@pytest.mark.parametrize("m", [2, None])
+def test_nothing_is_beyond_all_items_of_the_longest_row(frame, m):
+    assert beyond(Page(pdanon.evaluation.report.page.render(frame.txanon.pcta(k=2, m=m)))) == []
+
+
+def test_it_says_when_it_was_made_and_with_what(frame, result, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86399")
+    cells, _ = rows_below(Page(pdanon.evaluation.report.page.render(result)), "Which tables, and when")
+    said = dict(zip(cells[2::2], cells[3::2], strict=True))
+    assert said["report made"] == "1970-01-01 23:59 UTC"
+    assert said["pdanon"] == pdanon.__version__
+    assert said["pandas"] == pd.__version__
+    assert said["Python"] == ".".join(map(str, sys.version_info[:3]))
+
+
+def test_it_is_made_now_unless_another_time_is_said(result, monkeypatch):
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    before = pd.Timestamp.now("UTC").floor("min")
+    cells, _ = rows_below(Page(pdanon.evaluation.report.page.render(result)), "Which tables, and when")
+    assert before <= pd.Timestamp(cells[3].removesuffix(" UTC"), tz="UTC") <= pd.Timestamp.now("UTC")
+
+
+@pytest.mark.parametrize("said", ["yesterday", "9" * 30, "1.5"])
+def test_a_time_that_is_none_is_an_error(result, monkeypatch, said):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", said)
+    with pytest.raises(pdanon.ParameterError, match="SOURCE_DATE_EPOCH"):
+        pdanon.evaluation.report.page.render(result)
+
+
+def test_tables_are_known_by_their_fingerprints(frame, result, tmp_path):
+    pdanon.to_parquet(result.frame, tmp_path / "release.parquet")
+    read = pdanon.read_parquet(tmp_path / "release.parquet")
+    for original in (None, frame):
+        texts = Page(pdanon.evaluation.report.page.render(result, original=original)).texts("p")
+        shown = dict(pairwise(texts))
+        assert shown["Fingerprint of the release (SHA-256):"] == read.txanon.fingerprint()
+        found = shown.get("Fingerprint of the original (SHA-256):")
+        assert found == (None if original is None else frame.txanon.fingerprint())
+
+
 # --- What it must not say
 
 
@@ -345,7 +416,7 @@ def test_page_is_well_built(frame, result):
     page = Page(text)
     assert page.attributes("html") == [{"lang": "en"}]
     assert "width=device-width, initial-scale=1" in [a.get("content") for a in page.attributes("meta")]
-    assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)] == ["h1"] + ["h2"] * 7
+    assert [tag for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)] == ["h1"] + ["h2"] * 8
     assert all("scope" in attributes for attributes in page.attributes("th"))
     assert len(page.attributes("caption")) == len(page.attributes("table"))
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
@@ -361,7 +432,8 @@ def test_page_is_well_built(frame, result):
     assert "var(--bar)" in drawn
 
 
-def test_same_release_gives_the_same_bytes(frame, tmp_path):
+def test_same_release_gives_the_same_bytes(frame, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     program = (
         "import pdanon; frame = pdanon.read_parquet('in.parquet')\n"
         "frame.txanon.pcta(k=2, m=2).report('a.html', original=frame)"
@@ -373,7 +445,8 @@ def test_same_release_gives_the_same_bytes(frame, tmp_path):
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
 
-def test_user_settings_of_matplotlib_are_left_alone(result):
+def test_user_settings_of_matplotlib_are_left_alone(result, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     from matplotlib import pyplot, rc_context
 
     before = pyplot.get_fignums()
@@ -393,7 +466,7 @@ def test_without_matplotlib_there_are_tables_only(tmp_path):
     subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
     page = Page((tmp_path / "release.html").read_text(encoding="utf-8"))
     assert page.attributes("svg") == page.attributes("figure") == []
-    assert len(page.attributes("table")) == 6
+    assert len(page.attributes("table")) == 7
 
 
 def test_path_that_cannot_be_written(result, tmp_path):

@@ -60,7 +60,7 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_the_list_column_must_be_clear(call):
-    refused(ColumnError, NO_LISTS, call, "no list-valued column", "'age': 'int64'", "hint", "as_itemsets")
+    refused(ColumnError, NO_LISTS, call, "no list-valued column", "'age': 'int64'", "hint", "from_long")
     refused(ColumnError, TWO_LISTS, call, "several list-valued columns", "items", "more", "column=")
     missing = lambda frame: call(frame, column="ward")  # noqa: E731
     refused(ColumnError, TWO_LISTS, missing, "'ward' does not exist", "items", "more")
@@ -233,7 +233,7 @@ def test_weights_find_items_of_any_type():
         ([[1.5], [2.5], [float("nan"), 1.0]], ["missing", "row 2"]),
         ([[SECRET], [1]], ["not of one known type", "int, str", "hint"]),
         ([[SECRET], [("a", "b")]], ["not of one known type"]),
-        ([["tea"], SECRET], ["row 1", "str", "split it first"]),
+        ([["tea"], SECRET], ["row 1", "str", "from_text"]),
         ([["tea"], {SECRET: 1}], ["row 1", "dict", "hint"]),
         ([["tea"], 5], ["row 1", "int"]),
     ],

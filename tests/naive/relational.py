@@ -1,7 +1,8 @@
 """Slow, obvious relational anonymizers to compare with; nothing of pdanon.
 
 A table is a list of rows, tuples of values; None is a missing value. A column is described by a kind:
-``"range"`` (numbers), ``"set"`` (text), or a nested dict, a hierarchy over text. Penalties are fractions.
+``"range"`` (numbers), ``"set"`` (text), a tuple of ordered categories, or a nested dict, a hierarchy over
+text. Penalties are fractions.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ class Column:
 
     def __init__(self, kind, values):
         self.kind = kind
-        present = sorted({value for value in values if value is not None})
+        order = kind.index if isinstance(kind, tuple) else None
+        present = sorted({value for value in values if value is not None}, key=order)
         self.missing = None in values
         self.values = present + [None] * self.missing  # in order
         if kind == "range" and self.missing and len(present) == 1:
             self.kind = kind = "set"  # a range of one number does not say whether there is one
+        self.ranged = kind == "range" or isinstance(kind, tuple)
         if isinstance(kind, dict):
             paths = {path[-1]: path for path in tree_paths(kind)}
             self.leaves = [*paths.values()]
@@ -52,6 +55,8 @@ class Column:
         return [path for path in self.leaves if path[: len(node)] == node]
 
     def position(self, number):
+        if isinstance(self.kind, tuple):
+            return share(self.kind.index(number), len(self.kind) - 1)
         numbers = [value for value in self.values if value is not None]
         low, high = min(numbers), max(numbers)
         return share(number - low, high - low) if high > low else 0
@@ -62,12 +67,13 @@ class Column:
             return common([self.paths[value] for value in values])
         if self.kind == "set":
             return frozenset(values)
-        numbers = [value for value in values if value is not None]
+        values = set(values)
+        numbers = [value for value in self.values if value is not None and value in values]
         if not numbers:
             return None
-        everything = [value for value in self.values if value is not None]
+        everything = self.kind if isinstance(self.kind, tuple) else [v for v in self.values if v is not None]
         numbers = everything if None in values else numbers
-        return min(numbers), max(numbers)
+        return numbers[0], numbers[-1]
 
     def penalty(self, values):
         values = set(values)
@@ -77,7 +83,8 @@ class Column:
             return share(len(values), len(self.values)) if len(values) > 1 else 0
         if None in values:
             return int(len(values) > 1)
-        return self.position(max(values)) - self.position(min(values))
+        low, high = self.cover(values)
+        return self.position(high) - self.position(low)
 
     def node_penalty(self, node):
         """Of a node of the tree, given or made for the values."""
@@ -102,15 +109,38 @@ class Column:
             return cover and cover[-1]
         if self.kind == "range":
             return cover
+        if isinstance(self.kind, tuple):
+            return " .. ".join(dict.fromkeys(cover))
         if cover == {None}:
             return None
         texts = [*map(str, sorted(cover - {None})), *["<NA>"] * (None in cover)]
         return texts[0] if len(cover) == 1 else "(" + ",".join(texts) + ")"
 
-    def node_text(self, node):
+    def node_text(self, node, present=None):
+        """What a node is published as, where only some of its values are there."""
         if isinstance(self.kind, dict):
             return self.text(node)
-        return self.text(self.cover([v for v, path in self.paths.items() if path[: len(node)] == node]))
+        below = [v for v, path in self.paths.items() if path[: len(node)] == node]
+        return self.text(self.cover([v for v in below if present is None or v in present]))
+
+    @property
+    def whole_text(self):
+        """What a suppressed value is published as."""
+        if isinstance(self.kind, dict):
+            return self.root
+        if isinstance(self.kind, tuple) and self.values != [None]:
+            return self.text((self.kind[0], self.kind[-1]))
+        return self.text(self.cover(self.values))
+
+    @property
+    def whole(self):
+        """What is lost by a suppressed value."""
+        several = self.kind if isinstance(self.kind, tuple) and self.values != [None] else self.leaves
+        return int(len(several) > 1)
+
+    def order(self, node):
+        """Nodes in pre-order."""
+        return self.leaves.index(self.under(node)[0]), len(node)
 
 
 def tree_paths(tree, above=()):
@@ -168,12 +198,52 @@ class Table:
         """Each row with its nodes, given the node of each value of each column."""
         return [tuple(cut[value] for cut, value in zip(cuts, row, strict=True)) for row in self.rows]
 
-    def publish_nodes(self, cuts):
-        texts = [
-            {value: column.node_text(node) for value, node in cut.items()}
-            for column, cut in zip(self.columns, cuts, strict=True)
-        ]
-        return self.by_node(texts)
+    def publish_nodes(self, cuts, gone=()):
+        """Each row as its nodes, or as suppressed."""
+        kept = [row for number, row in enumerate(self.rows) if number not in gone]
+        released = [[column.whole_text for column in self.columns] for _ in self.rows]
+        for place, (column, cut) in enumerate(zip(self.columns, cuts, strict=True)):
+            present = {row[place] for row in kept}
+            texts = {value: column.node_text(cut[value], present) for value in present}
+            for number, row in enumerate(self.rows):
+                if number not in gone:
+                    released[number][place] = texts[row[place]]
+        return [*map(tuple, released)]
+
+    def gone(self, cuts, k, most):
+        """The rows that these nodes leave in small classes, with the smallest other class if they are few.
+
+        None if they are too many.
+        """
+        nodes = self.by_node(cuts)
+        sizes = Counter(nodes)
+        small = {each for each in sizes if sizes[each] < k}
+        others = [each for each in sizes if each not in small]
+        if others and 0 < sum(sizes[each] for each in small) < k:
+            orders = {
+                each: [c.order(node) for c, node in zip(self.columns, each, strict=True)] for each in others
+            }
+            small.add(min(others, key=lambda each: (sizes[each], orders[each])))
+        rows = [number for number, each in enumerate(nodes) if each in small]
+        return rows if not rows or k <= len(rows) <= most else None
+
+    def loss_without(self, cuts, gone):
+        """What is lost by nodes, and by suppressed rows."""
+        nodes = [row for number, row in enumerate(self.by_node(cuts)) if number not in gone]
+        kept = sum(c.node_penalty(node) for row in nodes for c, node in zip(self.columns, row, strict=True))
+        return kept + len(gone) * sum(column.whole for column in self.columns)
+
+    def loss_as_published(self, cuts, gone):
+        """The same, where ranges and sets are of the values that are there."""
+        kept = [row for number, row in enumerate(self.rows) if number not in gone]
+        total = len(gone) * sum(column.whole for column in self.columns)
+        for place, (column, cut) in enumerate(zip(self.columns, cuts, strict=True)):
+            present = {row[place] for row in kept}
+            for row in kept:
+                node = cut[row[place]]
+                alike = [value for value in present if cut[value] == node]
+                total += column.node_penalty(node) if isinstance(column.kind, dict) else column.penalty(alike)
+        return total
 
     def loss(self, cuts):
         return sum(
@@ -255,8 +325,13 @@ def split(column, rows, values):
     return min(cuts)[2] if cuts else [rows]
 
 
-def incognito(table, k):
-    """Every combination of levels."""
+def incognito(table, k, most=0):
+    cuts = best_levels(table, k, most)[0][-1]
+    return table.publish_nodes(cuts, table.gone(cuts, k, most))
+
+
+def best_levels(table, k, most):
+    """Try every combination of levels: the cuts on the way from the leaves to the best, and its levels."""
     best = None
     heights = [max(map(len, column.leaves)) - 1 for column in table.columns]
     for levels in product(*(range(height + 1) for height in heights)):
@@ -264,45 +339,98 @@ def incognito(table, k):
             {value: path[: height - level + 1] for value, path in column.paths.items()}
             for column, height, level in zip(table.columns, heights, levels, strict=True)
         ]
-        if smallest(table.by_node(cuts)) >= k:
-            found = table.loss(cuts), levels, cuts
-            best = found if best is None or found[:2] < best[:2] else best
-    return table.publish_nodes(best[2])
+        gone = table.gone(cuts, k, most)
+        if gone is not None:
+            found = table.loss_without(cuts, gone), table.loss(cuts), levels
+            best = found if best is None or found < best else best
+    chain = [
+        cuts_at(table, [min(level, reached) for level in best[2]]) for reached in range(max(heights) + 1)
+    ]
+    return chain, best[2]
 
 
-def full_subtree(table, k):
+def cuts_at(table, levels):
+    cuts = []
+    for column, level in zip(table.columns, levels, strict=True):
+        height = max(map(len, column.leaves)) - 1
+        cuts.append({value: path[: height - level + 1] for value, path in column.paths.items()})
+    return cuts
+
+
+def full_subtree(table, k, most=0):
+    releases = []
+    for allowed in sorted({0, most}):
+        for cuts, steps in (raised(table, k, allowed), best_steps(table, k, allowed)):
+            for each in (taken_back(table, cuts, steps, k, allowed), cuts):
+                gone = table.gone(each, k, allowed)
+                if gone is not None:
+                    releases.append((table.loss_as_published(each, gone), len(releases), each, gone))
+    return table.publish_nodes(*min(releases, key=lambda each: each[:2])[2:])
+
+
+def best_steps(table, k, most):
+    """The cuts at the best levels, and the steps to them from the leaves."""
+    chain, levels = best_levels(table, k, most)
+    steps = []
+    for place, column in enumerate(table.columns):
+        for level in range(1, levels[place] + 1):
+            before, after = chain[level - 1][place], chain[level][place]
+            nodes = {after[value] for value in after if before[value] != after[value]}
+            for node in sorted(nodes, key=column.order):
+                below = [value for value, path in column.paths.items() if path[: len(node)] == node]
+                steps.append((place, before, {**before, **dict.fromkeys(below, node)}))
+    return chain[-1], steps
+
+
+def raised(table, k, allowed):
     cuts = [
-        necessary_cut(column, [row[i] for row in table.rows], k) for i, column in enumerate(table.columns)
+        necessary_cut(column, [row[i] for row in table.rows], k)
+        if allowed == 0
+        else allowed_cut(column, [row[i] for row in table.rows], k, allowed)
+        for i, column in enumerate(table.columns)
     ]
     steps = []
-    while smallest(table.by_node(cuts)) < k:
+    while rows_below(table.by_node(cuts), k) > allowed:
         candidates = []
         for place, (column, cut) in enumerate(zip(table.columns, cuts, strict=True)):
             for node in {path[:-1] for path in cut.values() if len(path) > 1}:
                 below = [value for value, path in column.paths.items() if path[: len(node)] == node]
                 if any(len(cut[value]) != len(node) + 1 for value in below):
                     continue
-                raised = [*cuts]
-                raised[place] = {**cut, **dict.fromkeys(below, node)}
-                gain = anonymity(table, raised, k) - anonymity(table, cuts, k)
-                cost = table.loss(raised) - table.loss(cuts)
+                higher = [*cuts]
+                higher[place] = {**cut, **dict.fromkeys(below, node)}
+                gain = anonymity(table, higher, k) - anonymity(table, cuts, k)
+                cost = table.loss(higher) - table.loss(cuts)
                 sizes = Counter(table.by_node(cuts))
                 risky = any(
                     sizes[nodes] < k and nodes[place][: len(node)] == node for nodes in table.by_node(cuts)
                 )
-                order = column.leaves.index(column.under(node)[0]), len(node)
+                order = column.order(node)
                 free = Fraction(1, 2**32)  # what costs nothing comes first
-                candidates.append((-gain / (cost or free), not risky, cost, place, order, raised))
-        *_, place, _, raised = min(candidates, key=lambda each: each[:-1])
-        steps.append((place, cuts[place], raised[place]))
-        cuts = raised
+                candidates.append((-gain / (cost or free), not risky, cost, place, order, higher))
+        *_, place, _, higher = min(candidates, key=lambda each: each[:-1])
+        steps.append((place, cuts[place], higher[place]))
+        cuts = higher
+    return cuts, steps
+
+
+def taken_back(table, cuts, steps, k, most):
+    def loss(cuts):
+        gone = table.gone(cuts, k, most)
+        return None if gone is None else table.loss_without(cuts, gone)
+
     for place, before, after in reversed(steps):
         changed = [value for value in before if before[value] != after[value]]
         if all(cuts[place][value] == after[value] for value in changed):
             lowered = [*cuts]
             lowered[place] = {**cuts[place], **{value: before[value] for value in changed}}
-            cuts = lowered if smallest(table.by_node(lowered)) >= k else cuts
-    return table.publish_nodes(cuts)
+            now, then = loss(cuts), loss(lowered)
+            cuts = cuts if then is None or (now is not None and then > now) else lowered
+    return cuts
+
+
+def rows_below(rows, k):
+    return sum(size for size in Counter(rows).values() if size < k)
 
 
 def anonymity(table, cuts, k):
@@ -325,10 +453,20 @@ def necessary_cut(column, values, k):
     }
 
 
+def allowed_cut(column, values, k, allowed):
+    """Raise the nodes that are too rare, all at once, until few rows have such ones."""
+    cut = dict(column.paths)
+    while rows_below([cut[value] for value in values], k) > allowed:
+        sizes = Counter(cut[value] for value in values)
+        for parent in sorted({node[:-1] for node in sizes if sizes[node] < k}, key=len, reverse=True):
+            cut |= {value: parent for value, path in column.paths.items() if path[: len(parent)] == parent}
+    return cut
+
+
 def top_down(table, k):
     # The group of each value: a node, or the values of a range.
     cuts = [
-        dict.fromkeys(column.values, tuple(column.values) if column.kind == "range" else column.leaves[0][:1])
+        dict.fromkeys(column.values, tuple(column.values) if column.ranged else column.leaves[0][:1])
         for column in table.columns
     ]
     while True:
@@ -359,7 +497,7 @@ def top_down(table, k):
 
 
 def specializations(column, group, cut):
-    if column.kind == "range":
+    if column.ranged:
         for place in range(1, len(group)):
             yield {value: group[:place] if value in group[:place] else group[place:] for value in group}
     elif len(column.under(group)) > 1 or column.under(group)[0] != group:
@@ -368,17 +506,17 @@ def specializations(column, group, cut):
 
 def group_loss(table, cuts):
     return sum(
-        column.penalty(cut[value]) if column.kind == "range" else column.node_penalty(cut[value])
+        column.penalty(cut[value]) if column.ranged else column.node_penalty(cut[value])
         for row in table.rows
         for column, cut, value in zip(table.columns, cuts, row, strict=True)
     )
 
 
 def group_text(column, group):
-    return column.text(column.cover(group)) if column.kind == "range" else column.node_text(group)
+    return column.text(column.cover(group)) if column.ranged else column.node_text(group)
 
 
 def first_of(column, group):
-    if column.kind == "range":
+    if column.ranged:
         return column.values.index(group[0]), 0
     return column.leaves.index(column.under(group)[0]), len(group)

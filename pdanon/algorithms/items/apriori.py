@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
@@ -31,6 +32,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "apriori", "covering"]
 
 
+@called_by_name
 def apriori(
     frame: pd.DataFrame,
     column: Hashable | None = None,

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import decide_groups
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
@@ -29,9 +30,12 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Score", "clump"]
 
+_BATCH = 256  # rows that are placed between reports
+
 Score: TypeAlias = Literal["increase", "total"]
 
 
+@called_by_name
 def clump(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -157,9 +161,10 @@ def nodes_of(
     seeds, group_of = _seeds(placed, k)
     counted = node_counts(placed, tree)
     scale = max(tree.n_leaves - 1, 1)
-    asked = k, r, lookahead, score == "increase", scale, _weights(tree, scale)
-    ends = kernels.clump(*asked, *counted, placed.lengths, group_of, seeds)
-    report(len(seeds))
+    clumps = kernels.Clumps(scale, _weights(tree, scale), *counted, placed.lengths, group_of, seeds)
+    while done := kernels.clump(k, r, lookahead, score == "increase", _BATCH, clumps):
+        report(done)
+    ends = np.asarray(clumps.ends)
     became = np.full(len(rows.leaves), -1, np.int32)
     became[placed.order] = kernels.assign(
         group_of, placed.offsets, placed.leaves, tree.parent, *counted, seeds, ends
@@ -206,7 +211,7 @@ RECORD = Algorithm(
     (TransactionalK,),
     recodes="groups",
     decide=decide,
-    unit="groups",
+    unit="rows",
     repeats=True,
-    ways=(Way(TransactionalK, 20, needs="hierarchy", endless=10),),
+    ways=(Way(TransactionalK, 20, needs="hierarchy"),),
 )

@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._clustering import decide_within_blocks, merged
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
@@ -21,6 +22,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "coat"]
 
 
+@called_by_name
 def coat(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -82,7 +84,7 @@ def coat(
 
     See Also
     --------
-    upcta : Merges what costs least; slower, and mostly with less loss.
+    upcta : Merges what costs least utility loss (UL), and suppresses less.
     pcta : Without blocks and without suppression.
 
     Notes
@@ -101,8 +103,10 @@ def coat(
     The definition in the paper asks of a constraint that is in no row that its subsets be safe, too; see
     `pdanon.constraints.with_subsets`.
 
-    Cost: items squared times 4 bytes of memory; each of fewer than ``items`` steps takes time linear in the
-    number of clusters and in the rows of the two that are merged.
+    Cost: 4 bytes of memory for each two items, but no more than 0.5 GB: with more than 11,585 items, supports
+    of pairs that are counted again quickly are given up in the meantime. With m of 3 and more, one bit for
+    each set that is left and distinct row, and lists of some 4 million rare itemsets. Each of fewer than
+    ``items`` steps takes time linear in the number of clusters and in the rows of the two that are merged.
 
     References
     ----------

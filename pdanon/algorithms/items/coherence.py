@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
@@ -27,6 +28,7 @@ __all__ = ["RECORD", "coherence"]
 CRITERIA = ("mm/il", "mm", "1/il")
 
 
+@called_by_name
 def coherence(
     frame: pd.DataFrame,
     column: Hashable | None = None,

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
@@ -25,6 +26,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "direct"]
 
 
+@called_by_name
 def direct(
     frame: pd.DataFrame,
     column: Hashable | None = None,

@@ -10,6 +10,7 @@ from functools import partial
 
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
@@ -23,6 +24,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "hghs"]
 
 
+@called_by_name
 def hghs(
     frame: pd.DataFrame,
     column: Hashable | None = None,

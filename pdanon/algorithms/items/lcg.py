@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.states.leaf_rows import LeafRows, node_counts
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -19,6 +20,7 @@ from pdanon.itemsets.values import listed
 __all__ = ["lcg"]
 
 
+@called_by_name
 def lcg(
     frame: pd.DataFrame, column: Hashable | None = None, *, rows: Iterable[Hashable], hierarchy: HierarchyLike
 ) -> list[str]:

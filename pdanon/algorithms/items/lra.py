@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import covered
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm
@@ -31,6 +32,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "Parts", "alike_parts", "lra"]
 
 
+@called_by_name
 def lra(
     frame: pd.DataFrame,
     column: Hashable | None = None,

@@ -11,6 +11,7 @@ from itertools import count
 
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
@@ -24,6 +25,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "mhghs", "rounds"]
 
 
+@called_by_name
 def mhghs(
     frame: pd.DataFrame,
     column: Hashable | None = None,

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import covered
 from pdanon.algorithms.items.mhghs import rounds
 from pdanon.algorithms.progress import Report
@@ -44,6 +45,7 @@ _SAMPLE = 20_000  # threats that are made demands of in a round: most of the oth
 _FEW = 2_000  # the same for clauses, of which there may be k - 1 for each threat
 
 
+@called_by_name
 def optimal(
     frame: pd.DataFrame,
     column: Hashable | None = None,

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import decide_groups
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
@@ -24,6 +25,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "partition"]
 
 
+@called_by_name
 def partition(
     frame: pd.DataFrame,
     column: Hashable | None = None,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._clustering import merged, protect
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
@@ -32,6 +33,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "pcta"]
 
 
+@called_by_name
 def pcta(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -95,8 +97,10 @@ def pcta(
     compared as exact integers (then: smaller union, then item order). The weight of a cluster is the largest
     of its members'.
 
-    Cost: items squared times 4 bytes of memory; each of fewer than ``items`` merges takes time linear in
-    the number of clusters and in the rows of the two that are merged.
+    Cost: 4 bytes of memory for each two items, but no more than 0.5 GB: with more than 11,585 items, supports
+    of pairs that are counted again quickly are given up in the meantime. With m of 3 and more, one bit for
+    each set that is left and distinct row, and lists of some 4 million rare itemsets. Each of fewer than
+    ``items`` merges takes time linear in the number of clusters and in the rows of the two that are merged.
 
     References
     ----------

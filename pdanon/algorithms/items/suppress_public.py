@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm
@@ -22,6 +23,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "suppress_public"]
 
 
+@called_by_name
 def suppress_public(
     frame: pd.DataFrame,
     column: Hashable | None = None,

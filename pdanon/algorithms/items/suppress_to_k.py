@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._suppression import decide_suppressed
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
@@ -25,6 +26,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "suppress_to_k"]
 
 
+@called_by_name
 def suppress_to_k(
     frame: pd.DataFrame,
     column: Hashable | None = None,

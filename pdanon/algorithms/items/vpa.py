@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
 from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm
@@ -29,6 +30,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "vpa"]
 
 
+@called_by_name
 def vpa(
     frame: pd.DataFrame,
     column: Hashable | None = None,

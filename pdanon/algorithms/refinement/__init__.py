@@ -98,7 +98,8 @@ def refine(
     sets in two: half of what a set holds leaves at once, and items change sides until both halves are safe.
     When no set was parted, and a round in which no item is passed over gains no more than 1/4,000, items
     change places: each, the dearest first, with the first item of another set, by number, the cheapest
-    first, with which that is safe and a gain. The end comes when that gains no more than 1/1,000. So no move
+    first, with which that is safe and a gain. When that gains no more than 1/1,000, sets are parted whose
+    halves have to share rows, and the end comes when there are none. So no move
     was left before that gained more than 1/4,000, and no exchanges are that together gain more than 1/1,000.
 
     Cuts and blocks: a node is replaced by its children, in one block of rows or in all that publish it, if
@@ -117,17 +118,19 @@ def refine(
     would publish them. Rounds end when one gains less than 1/1,000 of the loss. Rows that are published
     without items stay so, and those of groups of more than 200 rows, and of 2k, stay where they are.
 
-    With a time limit the outcome depends on the speed of the machine. The limit is looked at between rounds
-    over 256 items, 64 that change places, or 16 sets, between nodes, or every 1,000 rows; the merging at the
-    end that a larger m needs comes on top.
+    With a time limit the outcome depends on the speed of the machine. The limit is looked at after every 8
+    items, 16 that change places, and each set, between nodes, or every 1,000 rows; the audit, and the merging
+    at the end that a larger m needs, come on top. If there is not even the time to count the supports that
+    the search begins with, what came in is returned, and ``trace`` is empty.
 
-    Cost: of sets, items squared times 4 bytes of memory, with m=3 up to 174 MB more; each round takes time
-    linear in the sum of the squared (m=3: cubed) lengths of the distinct rows, and in the items times the
-    sets. With constraints, a bit of memory for each item and distinct row, and time for each item of the
-    rows of the constraints that hold it or an item of its set, times the sets. Of cuts, memory of 4 bytes for
-    each item and block, and of 8m bytes for each row and each node; time for each node that is tried of the
-    rows that hold it, with m > 2 times their itemsets of up to m - 1 labels, with ``m=None`` squared. Of
-    groups, time for each row of 40 groups of up to 200 rows.
+    Cost: of sets, items squared times 4 bytes of memory, up to 1.6 GB (more if there are more than 20,000
+    sets), with m=3 up to 174 MB more; each round takes time linear in the sum of the squared (m=3: cubed)
+    lengths of the distinct rows, and in the items times the sets. With constraints, a bit of memory for
+    each item and distinct row, and time for each item of the rows of the constraints that hold it or an
+    item of its set, times the sets. Of cuts, memory of 4 bytes for each item and block, and of 8m bytes
+    for each row and each node; time for each node that is tried of the rows that hold it, with m > 2
+    times their itemsets of up to m - 1 labels, with ``m=None`` squared. Of groups, time for each row of
+    40 groups of up to 200 rows.
 
     Examples
     --------

@@ -13,20 +13,17 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.refinement.cuts import base_of, cover_of, equal_mappings, published_nodes
+from pdanon.algorithms.refinement.cuts import base_of, equal_mappings, published_nodes
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
+from pdanon.algorithms.rt.refining import ClassSearch, held
 from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.algorithms.states.trace import trace_of
-from pdanon.errors import GuaranteeError, IdentifierWarning, ParameterError
-from pdanon.guarantees import KmAnonymity
-from pdanon.guarantees.utility import item_blocks, partition
-from pdanon.hierarchy import Hierarchy
+from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.deadline import is_over
 from pdanon.itemsets.support import SupportIndex
@@ -43,21 +40,20 @@ def refined_classes(task: Task) -> Anonymized:
     """Refine the transactions of a table with quasi-identifiers, class by class."""
     original, result = task.original, task.result
     asked = {name: result.parameters[name] for name in _ASKED}
-    data = Dataset.of(original, original.columns[task.position], **asked, keep=result.passing.judged)
+    label = original.columns[task.position]
+    data = Dataset.of(original, label, **asked, refine=True, keep=result.passing.judged)
     (itemsets,) = data.columns
     assert result.groups is not None  # it has classes
     groups = result.groups.to_numpy().astype(np.int64)
-    blocks, cover = None, None
-    if data.trees is None:
+    class_search = data.transactions.search
+    assert class_search is not None  # who calls has seen to it
+    if class_search.cover is None:
         became = _numbers(result, itemsets, groups)
-        utility = (asked["transaction"].options or {}).get("utility")
-        blocks = item_blocks(None if utility is None else partition(utility), itemsets)
     else:
-        cover = cover_of(asked["transaction"].hierarchy, itemsets)
-        became = published_nodes(result, itemsets, *cover, groups)
+        became = published_nodes(result, itemsets, *class_search.cover, groups)
     _check(result, data, groups, became)
-    km, base = KmAnonymity(data.guarantee.k, data.guarantee.m), base_of(task)
-    search = ClassRefinement(itemsets, groups, became, km, base, task.started, cover=cover, blocks=blocks)
+    class_search = replace(class_search, base=base_of(task))
+    search = ClassRefinement(itemsets, groups, became, class_search, task.started)
     task.run(search)
     refined = data.release(groups, _of_occurrences(search.best, itemsets, groups), task.parameters)
     return replace(refined, trace=search.trace)
@@ -88,7 +84,7 @@ def _check(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) ->
     numbers = _of_occurrences(became, data.columns[0], groups)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", IdentifierWarning)  # nothing is released here
+            warnings.simplefilter("ignore", ReleaseWarning)  # nothing is released here
             made = data.release(groups, numbers, {})
     except GuaranteeError:
         hint = "give the frame that the result was made from"
@@ -114,12 +110,6 @@ class _Class:
         return SupportIndex.of(self.rows).singles
 
 
-def _class(number: int, rows: Itemsets) -> _Class:
-    items, codes = np.unique(rows.codes, return_inverse=True)
-    vocabulary = rows.vocabulary.take(pa.array(items))
-    return _Class(number, replace(rows, codes=codes.astype(np.int32), vocabulary=vocabulary), items)
-
-
 class ClassRefinement:
     """What each item became in each class of rows, each class with a search of its own.
 
@@ -132,39 +122,25 @@ class ClassRefinement:
     became : ndarray of int32, shape (classes, items)
         The node, or a number of the set, of each item in each class; -1 where it is suppressed or not there.
         In each class they have the guarantee.
-    guarantee : KmAnonymity
-        What is to be kept in each class.
-    base : int
-        0 for NCP, 1 for LM.
+    search : ClassSearch
+        How a class is refined.
     started : float
         Since when seconds are counted; a value of ``time.perf_counter()``.
-    cover : tuple of Hierarchy and ndarray, optional
-        The hierarchy and the leaf of each item, where nodes are published.
-    blocks : ndarray of int64, shape (items,), optional
-        Only items of one block share a set.
     """
 
     def __init__(
-        self,
-        itemsets: Itemsets,
-        groups: Numbers,
-        became: Codes,
-        guarantee: KmAnonymity,
-        base: int,
-        started: float,
-        *,
-        cover: tuple[Hierarchy, Codes] | None,
-        blocks: NDArray[np.int64] | None,
+        self, itemsets: Itemsets, groups: Numbers, became: Codes, search: ClassSearch, started: float
     ) -> None:
-        self._started, self._base, self._cover, self._blocks = started, base, cover, blocks
-        self._guarantee = guarantee
-        self._domain = itemsets.n_items if cover is None else cover[0].n_leaves
-        self._most = max(self._domain - base, 1) * len(itemsets.codes)
+        self._started, self._class_search = started, search
+        self._domain = itemsets.n_items if search.cover is None else search.cover[0].n_leaves
+        self._most = max(self._domain - search.base, 1) * len(itemsets.codes)
         self.best = became.copy()
         order = np.argsort(groups, kind="stable")
         bounds = np.flatnonzero(np.diff(groups[order])) + 1
         found = (
-            _class(int(groups[rows[0]]), itemsets.take(rows)) for rows in np.split(order, bounds) if len(rows)
+            _Class(int(groups[rows[0]]), *held(itemsets.take(rows)))
+            for rows in np.split(order, bounds)
+            if len(rows)
         )
         costs = [(each, self._cost(each, self.best[each.number, each.items])) for each in found]
         self._classes = [each for each, cost in costs if cost]
@@ -174,15 +150,7 @@ class ClassRefinement:
     def _search(self, each: _Class) -> Refinement | CutRefinement:
         """A search that begins with the best so far."""
         became = self.best[each.number, each.items]
-        if self._cover is None:
-            blocks = None if self._blocks is None else self._blocks[each.items]
-            loss = "lm" if self._base else "ncp"
-            return Refinement(each.rows, became, self._guarantee, blocks, loss, self._started)
-        tree, leaves = self._cover
-        index = SupportIndex.of(each.rows)
-        one = np.zeros(len(index.weights), np.int32)
-        task = self._guarantee, self._base, self._started
-        return CutRefinement(index, one, tree, leaves[each.items], became[None], *task)
+        return self._class_search.begin(each.rows, each.items, became, self._started)
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -207,7 +175,7 @@ class ClassRefinement:
 
     def _keep(self, each: _Class, numbers: NDArray[Any]) -> None:
         before = self.best[each.number, each.items]
-        if self._cover is None:  # one of the items says which set
+        if self._class_search.cover is None:  # one of the items says which set
             kept = numbers >= 0
             _, first, of_item = np.unique(numbers[kept], return_index=True, return_inverse=True)
             numbers = np.full(len(numbers), -1)
@@ -220,10 +188,11 @@ class ClassRefinement:
 
     def _cost(self, each: _Class, numbers: NDArray[Any]) -> int:
         """Loss of a class, by what its items became."""
-        if self._cover is None:
+        base, cover = self._class_search.base, self._class_search.cover
+        if cover is None:
             sizes = np.bincount(numbers[numbers >= 0], minlength=int(numbers.max(initial=0)) + 1)[numbers]
         else:
-            sizes = self._cover[0].leaves[numbers].astype(np.int64)
-        lost = np.where(sizes > 1, sizes - self._base, 0)
-        lost[numbers < 0] = max(self._domain - self._base, 1)
+            sizes = cover[0].leaves[numbers].astype(np.int64)
+        lost = np.where(sizes > 1, sizes - base, 0)
+        lost[numbers < 0] = max(self._domain - base, 1)
         return int(lost @ each.singles)

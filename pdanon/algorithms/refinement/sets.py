@@ -45,7 +45,7 @@ def refined_sets(task: Task) -> Anonymized:
 def check_loss(loss: Any) -> None:
     """Check that a loss is one that can be lowered: a name, or weights of items."""
     if not isinstance(loss, (Mapping, pd.Series)):
-        check_known(loss, LOSSES, "loss", where="loss")
+        check_known(loss, LOSSES, "loss that refine can lower", where="loss")
 
 
 def _clusters_of(result: Anonymized, itemsets: Itemsets) -> NDArray[np.int64]:

@@ -1,7 +1,9 @@
 """Relational quasi-identifiers: encoding, classes, and the algorithms that form them.
 
-``attributes`` and ``quasi`` are the door in, ``publishing`` is the door out, and each other file is one
-algorithm: a public function, the decision that it applies, and its record, which has both.
+``encoding`` is the door in: columns become ``attributes``, of which ``ranges`` is one kind, and ``cells``
+what they share. ``quasi`` has the table and its classes, ``publishing`` is the door out; ``digests`` and
+``suppression`` are for several algorithms. Each other file is one: a public function, the decision that it
+applies, and its record, which has both.
 """
 
 from __future__ import annotations

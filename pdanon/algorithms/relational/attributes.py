@@ -1,172 +1,38 @@
-"""Quasi-identifiers as integers: ranges of numbers, nodes of a hierarchy, and sets of values.
+"""Quasi-identifiers as integers: ranges of what has an order, nodes of a hierarchy, and sets of values.
 
 The values of a column are numbered in order, a missing value last. The three kinds answer the same
 questions: what covers some values, how much that says less than the values (the penalty), and what it
 looks like when it is published.
-
-Penalties are integers, ``unit`` for a value of which nothing is known. It is a multiple of what shares are of
-(a number of leaves, the length of a range), so that shares and their sums are exact, and equal ones compare
-equal. What is too large for that, see `common_unit`, is rounded down; a range of several numbers loses at
-least 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import lcm
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from pdanon.algorithms.relational.cells import (
+    Cells,
+    Numbers,
+    Taxonomy,
+    bounds,
+    flat,
+    halves,
+    recode_groups,
+    shares,
+    with_leaf,
+)
+from pdanon.algorithms.relational.ranges import Ranges
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.versions import text_column
 from pdanon.recoding.recoding import set_labels
 
-__all__ = ["Attribute", "Cells", "Numbers", "Ranges", "Sets", "Taxonomy", "Tree", "common_unit", "shares"]
-
-_FINE = 2**32  # shares that cannot be exact are finer than one in half as many
-
-Numbers: TypeAlias = NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Cells:
-    """A generalized column, class by class.
-
-    Parameters
-    ----------
-    numbers : ndarray of int64, shape (classes,)
-        Which of the values each class has.
-    penalties : ndarray of int64, shape (values,)
-        What is lost by each value.
-    values : pandas array, length (values,)
-        The values as they are published.
-    """
-
-    numbers: Numbers
-    penalties: Numbers
-    values: pd.api.extensions.ExtensionArray
-
-
-@dataclass(frozen=True, eq=False)
-class Taxonomy:
-    """A tree over the values of a column, for recodings that treat equal values alike.
-
-    Parameters
-    ----------
-    hierarchy : Hierarchy
-        The tree.
-    leaves : ndarray of int64, shape (values,)
-        The leaf of each value, ascending.
-    penalties : ndarray of int64, shape (nodes,)
-        What is lost by each node.
-    """
-
-    hierarchy: Hierarchy
-    leaves: Numbers
-    penalties: Numbers
-
-
-@dataclass(frozen=True, eq=False)
-class Ranges:
-    """Numbers and times, published as intervals closed on both sides.
-
-    Parameters
-    ----------
-    codes : ndarray of int32, shape (rows,)
-        The value of each row.
-    lower, upper : pandas.Index
-        Where an interval begins and ends that has each of the distinct numbers at its end, ascending: the
-        number, or what is next to it in the type of the intervals.
-    positions : ndarray of int64, shape (numbers,)
-        Where they are between the least, 0, and the largest, ``unit``.
-    missing : bool
-        Whether there are missing values.
-    unit : int
-        What is lost where nothing is known.
-
-    Notes
-    -----
-    Together with numbers, a missing value is covered by the whole range only, which says nothing. One number
-    has no such range: beside missing values it is one of `Sets`.
-    """
-
-    codes: Codes
-    lower: pd.Index[Any]
-    upper: pd.Index[Any]
-    positions: Numbers
-    missing: bool
-    unit: int
-
-    @property
-    def n_values(self) -> int:
-        """Number of distinct values, the missing one included."""
-        return len(self.positions) + self.missing
-
-    @cached_property
-    def taxonomy(self) -> Taxonomy:
-        """Pairs of consecutive numbers, pairs of those, and so on; a missing value is below the root."""
-        n = len(self.positions)
-        tree = Hierarchy.balanced(map(str, range(n)), 2) if n else _flat(0)
-        if self.missing:
-            tree = _with_leaf(tree)
-        leaves = np.flatnonzero(tree.is_leaf) if self.n_values else np.empty(0, np.int64)
-        first = np.searchsorted(leaves, np.arange(tree.n_nodes))
-        last = np.searchsorted(leaves, np.arange(tree.n_nodes) + tree.size) - 1
-        return Taxonomy(tree, leaves, self.between(first, last))
-
-    def between(self, low: Numbers, high: Numbers) -> Numbers:
-        """What is lost by ranges from one value to another."""
-        positions = np.append(self.positions, 0)
-        mixed = (high >= len(self.positions)) & (low < high)
-        return np.where(mixed, self.unit, np.maximum(positions[high] - positions[low], low < high))
-
-    def digest(self, codes: Codes) -> Codes:
-        """The least and the largest of some values, which are covered by the same."""
-        return np.array([codes.min(), codes.max()], np.int32)
-
-    def lost(self, lines: Codes) -> Numbers:
-        """What is lost by the range of the values of each line."""
-        return self.between(lines.min(axis=1), lines.max(axis=1))
-
-    def widened(self, codes: Codes) -> Numbers:
-        """What is lost by the range of some values and one more, for each value."""
-        values = np.arange(self.n_values)
-        return self.between(np.minimum(values, codes.min()), np.maximum(values, codes.max()))
-
-    def split(self, codes: Codes) -> Numbers | None:
-        """Cut where the two parts are most alike in size, of two such places at the lower."""
-        return _halves(codes)
-
-    def generalize(self, classes: Numbers, codes: Codes, n_classes: int) -> Cells:
-        """Publish each class as the interval of its values."""
-        low, high = _bounds(classes, codes, n_classes)
-        n = len(self.positions)
-        mixed = (high == n) & (low < n)
-        low, high = np.where(mixed, 0, low), np.where(mixed, n - 1, high)
-        # Numbers that end an interval alike are one.
-        low = np.append(self.lower.searchsorted(self.lower), n)[low]
-        high = np.append(self.upper.searchsorted(self.upper, side="right") - 1, n)[high]
-        keys, numbers = np.unique(low * (n + 1) + high, return_inverse=True)
-        low, high = np.divmod(keys, n + 1)
-        penalties = self.between(low, high)
-        lower, upper = (ends.insert(n, None) if self.missing else ends for ends in (self.lower, self.upper))
-        values = pd.arrays.IntervalArray.from_arrays(lower.take(low), upper.take(high), closed="both")
-        return Cells(numbers, penalties, values)
-
-    def recode(self, groups: Numbers) -> Cells:
-        """Publish each value as the interval of the values of its group."""
-        return _recode_groups(self, groups)
-
-    def by_height(self) -> Ranges:
-        """The same."""
-        return self
+__all__ = ["Attribute", "Numbers", "Ranges", "Sets", "Tree"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +75,7 @@ class Tree:
         """
         if missing:
             nodes = np.append(nodes, np.int32(hierarchy.n_nodes))
-            hierarchy = _with_leaf(hierarchy)
+            hierarchy = with_leaf(hierarchy)
         leaves, rank = np.unique(nodes, return_inverse=True)
         covered = hierarchy.leaves.astype(np.int64)
         penalties = np.where(covered > 1, shares(covered, hierarchy.n_leaves, unit), 0)
@@ -248,13 +114,26 @@ class Tree:
         children = np.searchsorted(tree.children(node), leaves[codes], side="right")
         return np.unique(children, return_inverse=True)[1]
 
-    def generalize(self, classes: Numbers, codes: Codes, n_classes: int) -> Cells:
-        """Publish each class as the lowest node above its values."""
-        return self._publish(self._digests(*_bounds(classes, codes, n_classes)))
+    @property
+    def whole(self) -> int:
+        """What is lost by the root."""
+        return int(self.taxonomy.penalties[0])
+
+    def generalize(
+        self, classes: Numbers, codes: Codes, n_classes: int, suppressed: int | None = None
+    ) -> Cells:
+        """Publish each class as the lowest node above its values, and a suppressed one as the root."""
+        low, high = bounds(classes, codes, n_classes)
+        if suppressed is None:
+            return self._publish(self._digests(low, high))
+        low[suppressed] = high[suppressed] = 0
+        nodes = self._digests(low, high)
+        nodes[suppressed] = 0
+        return self._publish(nodes)
 
     def recode(self, groups: Numbers) -> Cells:
-        """Publish each value as its node."""
-        return self._publish(groups)
+        """Publish each value as its node, and one more, and those of node -1, as the root."""
+        return self._publish(np.append(np.maximum(groups, 0), 0))
 
     def by_height(self) -> Tree:
         """The same, where a node loses its height above the leaves, not their number."""
@@ -328,7 +207,7 @@ class Sets:
     @cached_property
     def taxonomy(self) -> Taxonomy:
         """All values right below the root."""
-        tree = _flat(self.n_values)
+        tree = flat(self.n_values)
         penalties = np.zeros(tree.n_nodes, np.int64)
         penalties[0] = self.prices[-1]
         return Taxonomy(tree, np.arange(1, self.n_values + 1), penalties)
@@ -351,10 +230,20 @@ class Sets:
 
     def split(self, codes: Codes) -> Numbers | None:
         """Cut in the order of the values, where the two parts are most alike in size."""
-        return _halves(codes)
+        return halves(codes)
 
-    def generalize(self, classes: Numbers, codes: Codes, n_classes: int) -> Cells:
-        """Publish each class as the set of its values."""
+    @property
+    def whole(self) -> int:
+        """What is lost by the set of all values."""
+        return int(self.prices[-1])
+
+    def generalize(
+        self, classes: Numbers, codes: Codes, n_classes: int, suppressed: int | None = None
+    ) -> Cells:
+        """Publish each class as the set of its values, and a suppressed one as that of all."""
+        if suppressed is not None:
+            classes = np.append(classes, np.full(self.n_values, suppressed))
+            codes = np.append(codes, np.arange(self.n_values, dtype=np.int32))
         members, offsets = self._members(classes, codes, n_classes)
         sizes = np.diff(offsets)
         values = pa.array([*self.texts, None], pa.string())
@@ -367,8 +256,8 @@ class Sets:
         return Cells(numbers, self.prices[sizes[first]], text_column(published))
 
     def recode(self, groups: Numbers) -> Cells:
-        """Publish each value as the set of the values of its group."""
-        return _recode_groups(self, groups)
+        """Publish each value as the set of the values of its group, and one more as that of all."""
+        return recode_groups(self, groups)
 
     def by_height(self) -> Sets:
         """The same, where any set of several values loses all."""
@@ -383,58 +272,3 @@ class Sets:
 
 # One quasi-identifier.
 Attribute: TypeAlias = Ranges | Tree | Sets
-
-
-def common_unit(wholes: Iterable[int], cells: int) -> int:
-    """Integer of which many shares are integers, where sums of so many cells, and twice that, are of 64 bits.
-
-    Parameters
-    ----------
-    wholes : iterable of int
-        What shares are of. The large ones are left out if their common multiple is too large.
-    cells : int
-        Number of rows times columns.
-    """
-    most, unit = 2**60 // max(cells, 1), 1
-    for whole in sorted(whole for whole in set(wholes) if whole > 0):
-        if lcm(unit, whole) <= most:
-            unit = lcm(unit, whole)
-    return unit * max(_FINE // unit, 1)
-
-
-def shares(parts: Numbers, whole: int, unit: int) -> Numbers:
-    """Shares of a whole, which is ``unit``, rounded down; all products are of 64 bits."""
-    each, rest = divmod(unit, max(whole, 1))
-    return parts * each + parts * rest // max(whole, 1)
-
-
-def _bounds(classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Numbers]:
-    """Least and largest value of each class."""
-    low, high = np.full(n_classes, np.iinfo(np.int64).max), np.full(n_classes, -1)
-    np.minimum.at(low, classes, codes)
-    np.maximum.at(high, classes, codes)
-    return low, high
-
-
-def _halves(codes: Codes) -> Numbers | None:
-    ordered = np.sort(codes)
-    cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
-    if len(cuts) == 0:
-        return None
-    middle = cuts[np.argmin(np.abs(2 * cuts - len(codes)))]
-    return (codes >= ordered[middle]).astype(np.int64)
-
-
-def _recode_groups(attribute: Ranges | Sets, groups: Numbers) -> Cells:
-    names, inverse = np.unique(groups, return_inverse=True)
-    cells = attribute.generalize(inverse, np.arange(len(groups), dtype=np.int32), len(names))
-    return replace(cells, numbers=cells.numbers[inverse])
-
-
-def _flat(n: int) -> Hierarchy:
-    return Hierarchy(("*", *map(str, range(n))), np.array([-1, *[0] * n], np.int32))
-
-
-def _with_leaf(tree: Hierarchy) -> Hierarchy:
-    """Add a last leaf below the root; its name is empty, as that of no other node is."""
-    return replace(tree, names=(*tree.names, ""), parent=np.append(tree.parent, np.int32(0)))

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.digests import Digests, numbered
 from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
+from pdanon.algorithms.relational.suppression import trimmed
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
@@ -24,6 +26,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "cluster", "form_clusters"]
 
 
+@called_by_name
 def cluster(
     frame: pd.DataFrame,
     *,
@@ -31,6 +34,7 @@ def cluster(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     random_state: int | np.random.Generator | None = None,
+    suppress: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -48,6 +52,9 @@ def cluster(
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
     random_state : int, Generator or None
         Where the seeds come from.
+    suppress : float
+        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
+        class, of at least k rows.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -72,7 +79,8 @@ def cluster(
     Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, one of them, the seed, is drawn, and takes
     the k - 1 rows that lose the least NCP together with it (ties: the first in the table). Each row that
     is left at last joins the cluster that has the least NCP with it (ties: the oldest). Clusters that
-    become equal are one class.
+    become equal are one class. With ``suppress``, a cluster of more than k rows may go on without those that
+    differ from most of it.
 
     Cost: time of rows squared / k and memory of a few numbers a row, for each column.
 
@@ -93,11 +101,11 @@ def cluster(
     3  [28, 39]            Spain
     """
     asked = {"algorithm": "cluster", "random_state": random_state}
-    return form(frame, form_clusters, k, quasi, hierarchies, keep, progress, asked)
+    return form(frame, form_clusters, k, quasi, hierarchies, keep, progress, suppress, asked)
 
 
 def form_clusters(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]
+    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
     """Decide the clusters, as `cluster` says."""
     left, clusters = np.arange(table.n_rows), []
@@ -115,7 +123,7 @@ def form_clusters(
         nearest = int(np.argmin(digests.losses_with(values)))
         digests.add(nearest, values)
         groups[row] = nearest
-    return Classes.of_members(table, groups)
+    return trimmed(table, groups, k, most)
 
 
 def _least(values: Numbers, count: int) -> Numbers:

@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.record import Algorithm
-from pdanon.algorithms.relational.attributes import Numbers, Taxonomy
+from pdanon.algorithms.relational.attributes import Attribute
+from pdanon.algorithms.relational.cells import Numbers, Taxonomy
+from pdanon.algorithms.relational.incognito import Levels, best_levels, ladder
 from pdanon.algorithms.relational.publishing import form
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, least_class, sums
+from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
+from pdanon.algorithms.relational.suppression import lost, published
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes
@@ -25,16 +31,20 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "full_subtree", "raise_groups"]
 
+_FEW = 20_000  # combinations of levels: a few seconds
+
 # The column, the node, the values below it, and their nodes before.
 Step: TypeAlias = tuple[int, int, Numbers, Numbers]
 
 
+@called_by_name
 def full_subtree(
     frame: pd.DataFrame,
     *,
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    suppress: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -50,6 +60,9 @@ def full_subtree(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    suppress : float
+        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
+        class, of at least k rows.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -77,13 +90,19 @@ def full_subtree(
     them: the one that gains the most anonymity for its NCP. Anonymity is the size of the class, or k if that
     is less, summed over the rows. Ties: a node above a row in a class of fewer than k, then the least NCP,
     the first column, the first node. The roots, the last resort, put all rows into one class. At last the
-    steps that turn out not to be necessary are taken back, the latest first.
+    steps that turn out not to be necessary are taken back, the latest first. If there are at most 20,000
+    combinations of levels, the same is done from the best of them, see :func:`pdanon.incognito`; the release
+    of less NCP is returned.
+
+    With ``suppress``, all this is also done until no more rows than allowed are in nodes, and then in
+    classes, of fewer than k. The last are suppressed, and with them the smallest other class if they are
+    fewer than k. Steps are taken back if that loses less.
 
     Without a hierarchy, numbers and times have one of pairs of consecutive values, pairs of those, and so
     on; of other values all become the set of all, or none.
 
-    Cost: time of the classes for each column and step; at most as many steps as nodes. Memory of a few
-    numbers for each row and column.
+    Cost: time of the classes for each column and step; at most as many steps as nodes; and the time of
+    `incognito` where that is tried. Memory of a few numbers for each row and column.
 
 
     References
@@ -104,28 +123,74 @@ def full_subtree(
     3  [28, 39]  (France,Greece,Spain)
     """
     asked = {"algorithm": "full_subtree"}
-    return form(frame, raise_groups, k, quasi, hierarchies, keep, progress, asked)
+    return form(frame, raise_groups, k, quasi, hierarchies, keep, progress, suppress, asked)
 
 
 def raise_groups(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]
+    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
     """Decide the cut of each hierarchy, as `full_subtree` says; nothing is left to chance."""
+    releases = [each for allowed in sorted({0, most}) for each in _releases(table, k, allowed, report)]
+    return min(releases, key=lambda each: each.lost)
+
+
+def _releases(table: QuasiTable, k: int, most: int, report: Callable[[int], Any]) -> list[Classes]:
+    """What is found from the leaves, and from the best levels, if so many rows may be suppressed."""
     tuples, weights = table.distinct()
     taxonomies = [each.taxonomy for each in table.attributes]
     cuts = [
-        _necessary_cut(taxonomy, codes, weights, k)
+        _necessary_cut(taxonomy, codes, weights, k, most)
         for taxonomy, codes in zip(taxonomies, tuples, strict=True)
     ]
-    steps = _raise(cuts, taxonomies, tuples, weights, k, report)
+    starts = [(cuts, _raise(cuts, taxonomies, tuples, weights, k, most, report))]
+    ladders = [ladder(each) for each in table.attributes]
+    if prod(map(len, ladders)) <= _FEW:
+        starts.append(_levels(ladders, best_levels(table, ladders, k, report, most)))
+    found = []
+    for cuts, steps in starts:
+        before = published(table, cuts, k, most)
+        _take_back(cuts, steps, table.attributes, tuples, weights, k, most)
+        # Ranges and sets of fewer values may lose less than their nodes: so neither is sure to be better.
+        found += [each for each in (published(table, cuts, k, most), before) if each is not None]
+    return found
+
+
+def _levels(ladders: list[list[Numbers]], levels: Levels) -> tuple[list[Numbers], list[Step]]:
+    """The cuts at these levels, and the steps to them from the leaves."""
+    steps: list[Step] = []
+    for place, (column, level) in enumerate(zip(ladders, levels, strict=True)):
+        for before, after in pairwise(column[: level + 1]):
+            for node in np.unique(after[after != before]).tolist():
+                values = np.flatnonzero(after == node)
+                steps.append((place, node, values, before[values]))
+    return [column[level].copy() for column, level in zip(ladders, levels, strict=True)], steps
+
+
+def _take_back(
+    cuts: list[Numbers],
+    steps: list[Step],
+    attributes: Sequence[Attribute],
+    tuples: list[Codes],
+    weights: Numbers,
+    k: int,
+    most: int,
+) -> None:
+    """Undo steps, in place, the latest first, where less is lost without."""
+
+    def loss() -> int | None:
+        keys = [cut[codes] for cut, codes in zip(cuts, tuples, strict=True)]
+        return lost(attributes, keys, weights, k, most)
+
+    least = loss()
     for place, node, values, before in reversed(steps):
         cut = cuts[place]
         if (cut[values] == node).all():  # else a later step, further up, was necessary
             cut[values] = before
-            keys = [nodes[codes] for nodes, codes in zip(cuts, tuples, strict=True)]
-            if least_class(keys, weights) < k:
+            now = loss()
+            if now is None or (least is not None and now > least):
                 cut[values] = node
-    return Classes.of_values(table, cuts)
+            else:
+                least = now
 
 
 def _raise(
@@ -134,14 +199,15 @@ def _raise(
     tuples: list[Codes],
     weights: Numbers,
     k: int,
+    allowed: int,
     report: Callable[[int], Any],
 ) -> list[Step]:
-    """Raise the cuts, in place, until all classes have k rows; the steps that were taken."""
+    """Raise the cuts, in place, until few rows are in classes of fewer than k; the steps that were taken."""
     keys = [cut[codes] for cut, codes in zip(cuts, tuples, strict=True)]
     steps: list[Step] = []
     while True:
         keys, weights = _merged(keys, weights)
-        if len(weights) == 0 or weights.min() >= k:
+        if weights[weights < k].sum() <= allowed:
             return steps
         found = [
             (*score, place, node)
@@ -158,19 +224,20 @@ def _raise(
         report(1)
 
 
-def _necessary_cut(taxonomy: Taxonomy, codes: Codes, weights: Numbers, k: int) -> Numbers:
-    """Node of each value, where a node of a few rows, below k, is raised, and all below with it."""
+def _necessary_cut(taxonomy: Taxonomy, codes: Codes, weights: Numbers, k: int, allowed: int) -> Numbers:
+    """Node of each value, where nodes of fewer than k rows are raised until few rows have such ones."""
     tree = taxonomy.hierarchy
     rows = np.zeros(tree.n_nodes, np.int64)
     np.add.at(rows, taxonomy.leaves[codes], weights)
     for node in range(tree.n_nodes - 1, 0, -1):
         rows[tree.parent[node]] += rows[node]
     nodes = taxonomy.leaves.copy()
-    while (rare := (rows[nodes] > 0) & (rows[nodes] < k)).any() and nodes.any():
-        raised = np.unique(tree.parent[nodes[rare]])
-        for node in raised[raised >= 0].tolist():
+    while True:
+        rare = np.unique(nodes[(rows[nodes] > 0) & (rows[nodes] < k)])
+        if rows[rare].sum() <= allowed:
+            return nodes
+        for node in np.unique(tree.parent[rare]).tolist():
             nodes[(nodes >= node) & (nodes < node + tree.size[node])] = node
-    return nodes
 
 
 def _merged(keys: list[Numbers], weights: Numbers) -> tuple[list[Numbers], Numbers]:

@@ -13,28 +13,32 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers
 from pdanon.algorithms.relational.publishing import form
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable, least_class
+from pdanon.algorithms.relational.quasi import Classes, QuasiTable
+from pdanon.algorithms.relational.suppression import lost, published, rows_below
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "choose_levels", "incognito"]
+__all__ = ["RECORD", "Levels", "best_levels", "choose_levels", "incognito", "ladder"]
 
 Levels: TypeAlias = tuple[int, ...]
 
 _MOST = 5_000_000  # combinations: minutes
 
 
+@called_by_name
 def incognito(
     frame: pd.DataFrame,
     *,
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    suppress: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -50,6 +54,9 @@ def incognito(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    suppress : float
+        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
+        class, of at least k rows.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -73,8 +80,11 @@ def incognito(
     -----
     Guarantee: ``KAnonymity(k, quasi)``. All combinations of levels are looked at, for ever larger sets of
     columns. One is passed over if leaving a column out of it is not k-anonymous; above one that is
-    k-anonymous all are. Of the least general ones of all columns, the one of least NCP is applied
-    (ties: the least general in the first column, then in the next).
+    k-anonymous all are. Of those of all columns, the one of least NCP is applied (ties: the one of less NCP
+    before rows are suppressed, then the least general in the first column, then in the next).
+
+    With ``suppress``, a combination need only leave no more rows than allowed in classes of fewer than k.
+    These are suppressed, and with them the smallest other class if they are fewer than k (ties: the first).
 
     At level l, leaves and nodes that are deeper than the height of the hierarchy less l are generalized to
     that depth. Without a hierarchy, numbers and times have one of pairs of consecutive values, pairs of
@@ -102,37 +112,56 @@ def incognito(
     3  [28, 39]  (France,Greece,Spain)
     """
     asked = {"algorithm": "incognito"}
-    return form(frame, choose_levels, k, quasi, hierarchies, keep, progress, asked)
+    return form(frame, choose_levels, k, quasi, hierarchies, keep, progress, suppress, asked)
 
 
 def choose_levels(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]
+    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
     """Decide the level of each column, as `incognito` says; nothing is left to chance."""
-    ladders = [_ladder(each) for each in table.attributes]
+    ladders = [ladder(each) for each in table.attributes]
     _refuse_too_many(ladders)
+    levels = best_levels(table, ladders, k, report, most)
+    cuts = [column[level] for column, level in zip(ladders, levels, strict=True)]
+    classes = published(table, cuts, k, most)
+    assert classes is not None  # they were found to be possible
+    return classes
+
+
+def best_levels(
+    table: QuasiTable, ladders: list[list[Numbers]], k: int, report: Callable[[int], Any], most: int
+) -> Levels:
+    """The level of each column, of least NCP, given the nodes of each level."""
     tuples, weights = table.distinct()
-    keys = [[nodes[codes] for nodes in ladder] for ladder, codes in zip(ladders, tuples, strict=True)]
+    keys = [[nodes[codes] for nodes in column] for column, codes in zip(ladders, tuples, strict=True)]
     places = range(len(ladders))
-    anonymous: dict[tuple[int, ...], set[Levels]] = {}
+    possible: dict[tuple[int, ...], set[Levels]] = {}
     for subset in (each for size in range(1, len(ladders) + 1) for each in combinations(places, size)):
-        found = anonymous[subset] = set()
+        found = possible[subset] = set()
         for levels in sorted(product(*(range(len(ladders[place])) for place in subset)), key=sum):
+            chosen = [keys[place][level] for place, level in zip(subset, levels, strict=True)]
             if _is_above(levels, found) or (
-                _is_possible(subset, levels, anonymous)
-                and least_class([keys[a][level] for a, level in zip(subset, levels, strict=True)], weights)
-                >= k
+                _is_possible(subset, levels, possible) and rows_below(chosen, weights, k) <= most
             ):
                 found.add(levels)
         report(1)
-    found = anonymous[tuple(places)]
-    minimal = [levels for levels in found if not _is_above(levels, found)]
-    losses = [
+    generalized = [
         [int(weights @ each.taxonomy.penalties[nodes]) for nodes in column]
         for each, column in zip(table.attributes, keys, strict=True)
     ]
-    best = min(minimal, key=lambda levels: (sum(map(list.__getitem__, losses, levels)), levels))
-    return Classes.of_values(table, [ladder[level] for ladder, level in zip(ladders, best, strict=True)])
+    # Suppressed rows lose more than generalized ones: what comes later loses at least as much.
+    best: tuple[int, Levels] | None = None
+    for bound, levels in sorted(
+        (sum(map(list.__getitem__, generalized, levels)), levels) for levels in possible[tuple(places)]
+    ):
+        if best is not None and bound >= best[0]:
+            break
+        chosen = [column[level] for column, level in zip(keys, levels, strict=True)]
+        loss = lost(table.attributes, chosen, weights, k, most)
+        if loss is not None and (best is None or loss < best[0]):
+            best = loss, levels
+    assert best is not None  # the roots are one class
+    return best[1]
 
 
 def _refuse_too_many(ladders: list[list[Numbers]]) -> None:
@@ -146,7 +175,7 @@ def _refuse_too_many(ladders: list[list[Numbers]]) -> None:
         )
 
 
-def _ladder(attribute: Attribute) -> list[Numbers]:
+def ladder(attribute: Attribute) -> list[Numbers]:
     """Node of each value, level by level, from the leaves to the root."""
     tree, nodes = attribute.taxonomy.hierarchy, attribute.taxonomy.leaves
     ladder = [nodes]
@@ -162,11 +191,11 @@ def _is_above(levels: Levels, found: set[Levels]) -> bool:
 
 
 def _is_possible(
-    subset: tuple[int, ...], levels: Levels, anonymous: dict[tuple[int, ...], set[Levels]]
+    subset: tuple[int, ...], levels: Levels, possible: dict[tuple[int, ...], set[Levels]]
 ) -> bool:
     """Whether all but one of the columns are k-anonymous at these levels, whichever is left out."""
     return len(subset) == 1 or all(
-        (*levels[:i], *levels[i + 1 :]) in anonymous[(*subset[:i], *subset[i + 1 :])]
+        (*levels[:i], *levels[i + 1 :]) in possible[(*subset[:i], *subset[i + 1 :])]
         for i in range(len(subset))
     )
 

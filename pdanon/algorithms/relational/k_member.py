@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.digests import Digests, numbered
 from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
+from pdanon.algorithms.relational.suppression import trimmed
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
@@ -22,6 +24,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "grow_members", "k_member"]
 
 
+@called_by_name
 def k_member(
     frame: pd.DataFrame,
     *,
@@ -29,6 +32,7 @@ def k_member(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     random_state: int | np.random.Generator | None = None,
+    suppress: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -46,6 +50,9 @@ def k_member(
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
     random_state : int, Generator or None
         Where the first seed comes from.
+    suppress : float
+        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
+        class, of at least k rows.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -70,7 +77,8 @@ def k_member(
     Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, a cluster begins with the row that is
     furthest from the seed before (the first seed is drawn), and takes, k - 1 times, the row that adds the
     least information loss. Each row that is left at last joins the cluster that it adds the least
-    to. Ties: the first row in the table, the oldest cluster. Clusters that become equal are one class.
+    to. Ties: the first row in the table, the oldest cluster. Clusters that become equal are one class. With
+    ``suppress``, a cluster of more than k rows may go on without those that differ from most of it.
 
     Information loss is that of the paper: a range costs its share of the whole one, a node its height
     above the leaves over the height of the hierarchy, a set of several values all. ``NCP_relational``, as
@@ -97,11 +105,11 @@ def k_member(
     3  [28, 39]            Spain
     """
     asked = {"algorithm": "k_member", "random_state": random_state}
-    return form(frame, grow_members, k, quasi, hierarchies, keep, progress, asked)
+    return form(frame, grow_members, k, quasi, hierarchies, keep, progress, suppress, asked)
 
 
 def grow_members(
-    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]
+    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
     """Decide the clusters, as `k_member` says."""
     measured = table.by_height()
@@ -126,7 +134,7 @@ def grow_members(
         digests.add(chosen, values)
         groups[row] = chosen
         sizes[chosen] += 1
-    return Classes.of_members(table, groups)
+    return trimmed(table, groups, k, most)
 
 
 RECORD = Algorithm(

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
+from pdanon.algorithms.relational.suppression import trimmed
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.recoding.result import Anonymized
@@ -22,12 +24,14 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "cut_boxes", "cut_evenly", "mondrian"]
 
 
+@called_by_name
 def mondrian(
     frame: pd.DataFrame,
     *,
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    suppress: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -43,6 +47,9 @@ def mondrian(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    suppress : float
+        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
+        class, of at least k rows.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -69,10 +76,10 @@ def mondrian(
     one where that cannot be. Numbers, times and values without a hierarchy are cut in two, in their
     order, where the parts are most alike in size: at the median, or right beside it (ties: the lower).
     Values with a hierarchy are cut into the children of the lowest node above them. Parts that become
-    equal are one class.
+    equal are one class. With ``suppress``, a part then goes on without rows that differ from most of it, if
+    that loses less: those that gain most for each row first.
 
     Cost: time of rows times the logarithm of rows, for each column, and memory of a few numbers a row.
-
 
     References
     ----------
@@ -91,10 +98,12 @@ def mondrian(
     3  [28, 39]            Spain
     """
     asked = {"algorithm": "mondrian"}
-    return form(frame, cut_boxes, k, quasi, hierarchies, keep, progress, asked)
+    return form(frame, cut_boxes, k, quasi, hierarchies, keep, progress, suppress, asked)
 
 
-def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]) -> Classes:
+def cut_boxes(
+    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
+) -> Classes:
     """Decide the boxes, as `mondrian` says; nothing is left to chance."""
     groups = np.zeros(table.n_rows, np.int64)
     waiting, n_groups = [np.arange(table.n_rows)], 0
@@ -106,7 +115,7 @@ def cut_boxes(table: QuasiTable, k: int, rng: np.random.Generator, report: Calla
             groups[rows] = n_groups
             n_groups += 1
             report(1)
-    return Classes.of_members(table, groups)
+    return trimmed(table, groups, k, most)
 
 
 def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
+from pdanon.algorithms.relational.suppression import rows_allowed
 from pdanon.guarantees import KAnonymity
+from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.columns import release_copy
 from pdanon.itemsets.values import random_generator
-from pdanon.itemsets.versions import own_copy
 from pdanon.recoding.passing import judged_columns, passing, recorded
 from pdanon.recoding.release import demand
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.useless import columns_left, warn_if_useless
 
 __all__ = ["class_table", "form", "with_classes"]
 
@@ -31,6 +34,7 @@ def form(
     hierarchies: Mapping[Hashable, HierarchyLike] | None,
     keep: Sequence[Hashable],
     progress: bool,
+    suppress: float,
     asked: Mapping[str, Any],
 ) -> Anonymized:
     """Encode, decide, apply, audit: what all relational algorithms do.
@@ -41,7 +45,7 @@ def form(
         The original; it is not modified.
     formation : Formation
         How classes are decided.
-    k, quasi, hierarchies, keep, progress
+    k, quasi, hierarchies, keep, progress, suppress
         As in the algorithms.
     asked : mapping
         The name of the algorithm, and the parameters that not all have.
@@ -50,28 +54,41 @@ def form(
     table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
     judged = judged_columns(frame, table.positions, keep)
     table.check_feasible(guarantee.k)
+    share = check_share(suppress, "suppress")
+    most = rows_allowed(share, table.n_rows, guarantee.k)
     rng = random_generator(asked.get("random_state"))
     with progress_bar(progress, asked["algorithm"], "steps") as report:
-        classes = formation(table, guarantee.k, rng, report)
+        classes = formation(table, guarantee.k, rng, report, most)
     released = with_classes(frame, table, classes)
     audit = guarantee.audit(released)
     demand(audit)
-    told = {**asked, "k": guarantee.k, "quasi": list(guarantee.quasi), "hierarchies": hierarchies}
+    useless = columns_left(frame, released, table.positions)
+    warn_if_useless(useless)
+    told = {
+        "k": guarantee.k,
+        "quasi": list(guarantee.quasi),
+        "hierarchies": hierarchies,
+        "suppress": suppress,
+    }
+    loss = {"NCP_relational": classes.ncp}
+    if share:
+        loss["suppressed_rows"] = classes.suppressed / max(table.n_rows, 1)
     return Anonymized(
         released,
         _no_items(),
         class_table(released, table, classes.of_row),
         pd.Series(classes.of_row, index=frame.index, name="group"),
         guarantee,
-        pd.Series({"NCP_relational": classes.ncp}, name="loss", dtype="float64"),
-        told | recorded(judged),
+        pd.Series(loss, name="loss", dtype="float64"),
+        {**asked, **told} | recorded(judged),
         passing(frame, table.positions, guarantee, judged),
+        useless,
     )
 
 
 def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd.DataFrame:
     """A copy of a frame with generalized quasi-identifiers; all else, index and attrs as they were."""
-    copy = own_copy(frame)
+    copy = release_copy(frame)
     for position, cells in zip(table.positions, classes.cells, strict=True):
         copy.isetitem(position, cells.values.take(cells.numbers[classes.of_row]))
     return copy

@@ -1,40 +1,24 @@
-"""The one door in for quasi-identifiers, and the classes of rows that are published alike."""
+"""The quasi-identifiers of a table, and the classes of rows that are published alike."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.algorithms.relational.attributes import (
-    Attribute,
-    Cells,
-    Numbers,
-    Ranges,
-    Sets,
-    Tree,
-    common_unit,
-    shares,
-)
-from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
-from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.algorithms.relational.attributes import Attribute, Numbers
+from pdanon.algorithms.relational.cells import Cells, common_unit
+from pdanon.algorithms.relational.encoding import attribute_maker
+from pdanon.errors import InfeasibleError, ParameterError
+from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import find_quasi
-from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.versions import as_pandas_writes
 
-__all__ = ["Classes", "Formation", "QuasiTable", "group_rows", "least_class", "sums"]
-
-_EXACT = 2**53  # integers up to here are floats
-_DIGITS = 9  # after the point: numbers with more are compared by what floats hold of them
+__all__ = ["Classes", "Formation", "QuasiTable", "group_rows", "sums"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -97,7 +81,7 @@ class QuasiTable:
                 "a hierarchy belongs to no quasi-identifier", where="hierarchies", got=unused, hint=hint
             )
         makers = [
-            _maker(frame.iloc[:, position], trees.get(label))
+            attribute_maker(frame.iloc[:, position], trees.get(label))
             for position, label in zip(positions, labels, strict=True)
         ]
         unit = common_unit([whole for wholes, _ in makers for whole in wholes], len(frame) * len(makers))
@@ -157,11 +141,14 @@ class Classes:
         What each class is published as, attribute by attribute.
     unit : int
         What is lost by a value of which nothing is known.
+    suppressed : int
+        How many rows nothing is published of; they are all in one class.
     """
 
     of_row: Numbers
     cells: tuple[Cells, ...]
     unit: int
+    suppressed: int
 
     @classmethod
     def of_members(cls, table: QuasiTable, groups: Numbers) -> Classes:
@@ -172,14 +159,18 @@ class Classes:
         table : QuasiTable
             The rows.
         groups : ndarray of int64, shape (rows,)
-            Group of each row.
+            Group of each row, -1 for those that are suppressed.
         """
+        gone = int((groups < 0).sum())
         names, groups = np.unique(groups, return_inverse=True)
-        cells = [each.generalize(groups, each.codes, len(names)) for each in table.attributes]
-        return cls._merged(groups, cells, len(names), table.unit)
+        first = 0 if gone else None
+        cells = [each.generalize(groups, each.codes, len(names), first) for each in table.attributes]
+        return cls._merged(groups, cells, len(names), table.unit, gone)
 
     @classmethod
-    def of_values(cls, table: QuasiTable, groups: Sequence[Numbers]) -> Classes:
+    def of_values(
+        cls, table: QuasiTable, groups: Sequence[Numbers], suppressed: NDArray[np.bool_]
+    ) -> Classes:
         """Publish equal values alike, throughout the table.
 
         Parameters
@@ -187,23 +178,31 @@ class Classes:
         table : QuasiTable
             The rows.
         groups : sequence of ndarray of int64, one an attribute
-            The node of each of its values or, without a hierarchy, any number shared by a group.
+            The node of each of its values or, without a hierarchy, any number, from 0 on, shared by a group.
+        suppressed : ndarray of bool, shape (rows,)
+            The rows of which nothing is published.
         """
         cells = []
         for attribute, of_value in zip(table.attributes, groups, strict=True):
-            by_value = attribute.recode(of_value)
-            cells.append(replace(by_value, numbers=by_value.numbers[attribute.codes]))
-        return cls._merged(np.arange(table.n_rows), cells, table.n_rows, table.unit)
+            present = np.bincount(attribute.codes[~suppressed], minlength=attribute.n_values) > 0
+            by_value = attribute.recode(np.where(present, of_value, -1))
+            value = np.where(suppressed, attribute.n_values, attribute.codes)
+            cells.append(replace(by_value, numbers=by_value.numbers[value]))
+        rows = np.arange(table.n_rows)
+        return cls._merged(rows, cells, table.n_rows, table.unit, int(suppressed.sum()))
 
     @classmethod
-    def _merged(cls, groups: Numbers, cells: Sequence[Cells], n_groups: int, unit: int) -> Classes:
+    def _merged(
+        cls, groups: Numbers, cells: Sequence[Cells], n_groups: int, unit: int, suppressed: int
+    ) -> Classes:
         alike = group_rows([each.numbers for each in cells], n_groups)
         of_row = alike[groups]
         names, first = np.unique(of_row, return_index=True)
         rank = np.empty(len(names), np.int64)
         rank[np.argsort(first)] = np.arange(len(names))
         chosen = groups[np.sort(first)]  # a group of each class
-        return cls(rank[of_row], tuple(replace(each, numbers=each.numbers[chosen]) for each in cells), unit)
+        published = tuple(replace(each, numbers=each.numbers[chosen]) for each in cells)
+        return cls(rank[of_row], published, unit, suppressed)
 
     @property
     def sizes(self) -> Numbers:
@@ -216,17 +215,34 @@ class Classes:
         return np.sum([each.penalties[each.numbers] for each in self.cells], axis=0)
 
     @property
+    def lost(self) -> int:
+        """What all rows lose, summed over the attributes."""
+        return int(self.sizes @ self.penalties)
+
+    @property
     def ncp(self) -> float:
         """Normalized certainty penalty, averaged over rows and attributes."""
         everything = self.unit * len(self.cells) * len(self.of_row)
-        return int(self.sizes @ self.penalties) / everything if everything else 0.0
+        return self.lost / everything if everything else 0.0
 
     def __len__(self) -> int:
         return len(self.cells[0].numbers)
 
 
-# How a formation decides: the quasi-identifiers, k, where chance comes from, and whom to tell of progress.
-Formation: TypeAlias = Callable[[QuasiTable, int, np.random.Generator, Callable[[int], Any]], Classes]
+class Formation(Protocol):
+    """How classes are decided."""
+
+    def __call__(
+        self,
+        table: QuasiTable,
+        k: int,
+        rng: np.random.Generator,
+        report: Callable[[int], Any],
+        most: int = 0,
+        /,
+    ) -> Classes:
+        """Decide, given k, where chance comes from, whom to tell, and how many rows may be suppressed."""
+        ...
 
 
 def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:
@@ -246,171 +262,3 @@ def sums(groups: Numbers, values: Numbers) -> Numbers:
     totals = np.zeros(int(groups.max(initial=-1)) + 1, np.int64)
     np.add.at(totals, groups, values)
     return totals
-
-
-def least_class(keys: Sequence[NDArray[Any]], weights: Numbers) -> int:
-    """Rows of the smallest class of equal keys, given how many rows each combination stands for."""
-    return int(sums(group_rows(keys, len(weights)), weights).min(initial=np.iinfo(np.int64).max))
-
-
-def _maker(
-    column: pd.Series[Any], source: HierarchyLike | None
-) -> tuple[list[int], Callable[[int], Attribute]]:
-    """Encode a column: with a hierarchy, as numbers or times, or as values without an order.
-
-    Returns
-    -------
-    wholes : list of int
-        What its losses are shares of.
-    make : callable
-        From the loss where nothing is known to the attribute.
-    """
-    values = _single_values(column)
-    missing = values.lengths == 0
-    n = values.n_items
-    codes = np.full(values.n_rows, n, np.int32)
-    codes[~missing] = values.codes
-    some_missing = bool(missing.any())
-    if source is not None:
-        hierarchy, nodes = _cover(column.name, source, values.texts())
-        wholes = [hierarchy.n_leaves + some_missing, hierarchy.height]
-        return wholes, partial(Tree.of, codes, hierarchy, nodes, some_missing)
-    kind = values.vocabulary.type
-    if isinstance(column.dtype, pd.CategoricalDtype) or not _is_measured(kind):
-        return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
-    numbers = _numbers(values.vocabulary)
-    if some_missing and pa.types.is_integer(kind) and n and max(-int(numbers[0]), int(numbers[-1])) > _EXACT:
-        hint = "give it a hierarchy, or turn it into text"
-        raise ParameterError(
-            "a column has missing values and integers beyond 2**53, which no interval can hold",
-            where=f"column {column.name!r}",
-            hint=hint,
-        )
-    if not np.isfinite(numbers.astype(np.float64)).all():
-        raise ParameterError(
-            "a quasi-identifier holds infinite numbers",
-            where=f"column {column.name!r}",
-            got=f"{int((~np.isfinite(numbers.astype(np.float64)))[values.codes].sum())} rows",
-            hint="replace them, by missing values for example",
-        )
-    if n == 1 and some_missing:  # its range would not tell who has it from who may
-        return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
-    steps, ends = _steps(numbers), _ends(values.vocabulary, numbers)
-    return (
-        [int(steps[-1])] if n and steps is not None else [],
-        lambda unit: Ranges(codes, *ends, _positions(numbers, steps, unit), some_missing, unit),
-    )
-
-
-def _single_values(column: pd.Series[Any]) -> Itemsets:
-    """The column as sets of one value, or none where it is missing."""
-    try:
-        return Itemsets.from_arrow(_single_lists(column))
-    except (ItemsetDtypeError, pa.ArrowException, TypeError, ValueError):
-        pass
-    # Raised outside the handler: Arrow's own message would carry a value along as the context.
-    hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
-    raise ItemsetDtypeError(
-        "the values of a quasi-identifier are not of one known type",
-        where=f"column {column.name!r}",
-        got=f"dtype {str(column.dtype).split('<')[0].split('[')[0]}",
-        hint=hint,
-    )
-
-
-def _single_lists(column: pd.Series[Any]) -> pa.Array:
-    if pd.api.types.is_object_dtype(column.dtype):
-        lists = [[] if lacking else [value] for value, lacking in zip(column, column.isna(), strict=True)]
-        return Itemsets.from_series(pd.Series(lists, dtype=object)).to_arrow()
-    values = pa.array(pa.chunked_array([pa.array(column)]).combine_chunks())
-    values = values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
-    present = pc.invert(pc.is_null(values, nan_is_null=True))
-    offsets = offsets_of(present.to_numpy(zero_copy_only=False))
-    return pa.LargeListArray.from_arrays(offsets, values.filter(present))
-
-
-def _cover(
-    label: Hashable, source: HierarchyLike, texts: Sequence[str]
-) -> tuple[Hierarchy, NDArray[np.int32]]:
-    try:
-        return Hierarchy.of(source, texts).cover(texts)
-    except (HierarchyError, ParameterError) as error:
-        raise type(error)(str(error), where=f"hierarchies[{label!r}]") from None
-
-
-def _is_measured(kind: pa.DataType) -> bool:
-    """Whether values of a type are so far from each other, and not just different."""
-    types = pa.types
-    number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
-    return bool(number or types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind))
-
-
-def _numbers(vocabulary: pa.Array) -> NDArray[Any]:
-    """The values as numbers: times as a count of their unit."""
-    kind = vocabulary.type
-    if pa.types.is_decimal(kind):  # by way of text, which gives the nearest number
-        vocabulary, wanted = vocabulary.cast(pa.string()), pa.float64()
-    elif pa.types.is_floating(kind):
-        wanted = pa.float64()
-    elif pa.types.is_uint64(kind):
-        wanted = kind
-    else:
-        vocabulary = vocabulary.cast(pa.int32()) if pa.types.is_date32(kind) else vocabulary
-        wanted = pa.int64()
-    return np.asarray(vocabulary.cast(wanted).to_numpy(zero_copy_only=False))
-
-
-def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> tuple[pd.Index[Any], pd.Index[Any]]:
-    """Where intervals begin and end that have the values at their ends."""
-    kind = vocabulary.type
-    if pa.types.is_decimal(kind):
-        exact = vocabulary.to_pylist()  # compare exactly with floats
-        above = np.fromiter(map(operator.gt, numbers.tolist(), exact), np.bool_, len(exact))
-        below = np.fromiter(map(operator.lt, numbers.tolist(), exact), np.bool_, len(exact))
-        lower = np.where(above, np.nextafter(numbers, -np.inf), numbers)
-        return pd.Index(lower), pd.Index(np.where(below, np.nextafter(numbers, np.inf), numbers))
-    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
-        ends = pd.Index(vocabulary.to_pandas())
-    elif pa.types.is_date(kind):
-        ends = pd.Index(vocabulary.cast(pa.timestamp("ms")).to_pandas())
-    else:
-        ends = pd.Index(numbers)
-    return ends, ends
-
-
-def _texts(vocabulary: pa.Array) -> list[str]:
-    """How values are published in sets; durations as pandas writes them, not as a count of their unit."""
-    if pa.types.is_duration(vocabulary.type):
-        vocabulary = as_pandas_writes(vocabulary)
-    texts: list[str] = vocabulary.cast(pa.large_string()).to_pylist()
-    return texts
-
-
-def _steps(numbers: NDArray[Any]) -> NDArray[np.uint64] | None:
-    """How many steps of one size the numbers are above the least; None if they have too many digits."""
-    if numbers.dtype == np.float64:
-        for digits in range(_DIGITS + 1):
-            whole = np.rint(numbers * 10.0**digits)
-            if (np.abs(whole) >= _EXACT).any():
-                return None
-            if (whole / 10.0**digits == numbers).all():
-                numbers = whole.astype(np.int64)
-                break
-        else:
-            return None
-    above = numbers.astype(np.uint64) - numbers[:1].astype(np.uint64)  # which needs one more bit
-    return above // max(np.gcd.reduce(above, initial=np.uint64(0)), np.uint64(1))
-
-
-def _positions(numbers: NDArray[Any], steps: NDArray[np.uint64] | None, unit: int) -> Numbers:
-    """Where the numbers are between the least, 0, and the largest, ``unit``; rounded down."""
-    whole = int(steps[-1]) if steps is not None and len(steps) else 0
-    if steps is not None and whole and unit % whole == 0:
-        return shares(steps.astype(np.int64), whole, unit)
-    # Halves: a difference of two floats may be none.
-    above = numbers * 0.5 - numbers[:1] * 0.5 if steps is None else steps.astype(np.float64)
-    if not above.any():  # one number, or several that floats are too coarse for
-        return np.zeros(len(numbers), np.int64)
-    positions = np.minimum(np.floor(above / above[-1] * unit).astype(np.int64), unit)
-    positions[-1] = unit
-    return positions

@@ -6,16 +6,21 @@ Fung, Wang, Yu, "Top-Down Specialization for Information and Privacy Preservatio
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges
+from pdanon.algorithms.relational.cells import bounds
 from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
+from pdanon.algorithms.relational.suppression import published
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes
@@ -24,12 +29,14 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "specialize", "top_down"]
 
 
+@called_by_name
 def top_down(
     frame: pd.DataFrame,
     *,
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
+    suppress: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -45,6 +52,9 @@ def top_down(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+    suppress : float
+        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
+        class, of at least k rows.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -72,7 +82,9 @@ def top_down(
     (ties: the first column, the lowest values): the NCP that it gains, over the number of rows by which the
     smallest class shrinks, if it does. A range is cut where that gains most NCP among the
     possible cuts (ties: the lowest). The paper measures the gain by what a class label tells; here there is
-    none.
+    none. With ``suppress``, rows may also be left in classes of fewer than k, which are suppressed, as long
+    as they are no more than allowed; what they lose is taken from the gain. Of this release and the one
+    without suppressed rows, the one of less NCP is returned.
 
     Cost: time of the distinct combinations of values, for each column and specialization. Memory of a few
     numbers for each row and column.
@@ -96,96 +108,166 @@ def top_down(
     3  [28, 39]  (France,Greece,Spain)
     """
     asked = {"algorithm": "top_down"}
-    return form(frame, specialize, k, quasi, hierarchies, keep, progress, asked)
+    return form(frame, specialize, k, quasi, hierarchies, keep, progress, suppress, asked)
 
 
-def specialize(table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any]) -> Classes:
+def specialize(
+    table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
+) -> Classes:
     """Decide which values are told apart, as `top_down` says; nothing is left to chance."""
+    found = [published(table, _groups(table, k, allowed, report), k, most) for allowed in sorted({0, most})]
+    return min((each for each in found if each is not None), key=lambda each: each.lost)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Rows:
+    """Combinations of values that are not suppressed.
+
+    Parameters
+    ----------
+    tuples : list of ndarray of int32, shape (combinations,)
+        Their values, column by column.
+    weights : ndarray of int64, shape (combinations,)
+        How many rows have each.
+    classes : ndarray of int64, shape (combinations,)
+        The class of each.
+    """
+
+    tuples: list[Codes]
+    weights: Numbers
+    classes: Numbers
+
+    def take(self, chosen: NDArray[np.bool_]) -> _Rows:
+        """Some of them."""
+        return _Rows([codes[chosen] for codes in self.tuples], self.weights[chosen], self.classes[chosen])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Step:
+    """A specialization: what it gains, its least class, the group of each value, and what is suppressed."""
+
+    gain: int
+    smallest: int
+    parts: Numbers
+    gone: NDArray[np.bool_]
+
+
+def _groups(table: QuasiTable, k: int, left: int, report: Callable[[int], Any]) -> list[Numbers]:
+    """The group of each value, where so many rows may be suppressed."""
     tuples, weights = table.distinct()
+    rows = _Rows(tuples, weights, np.zeros(len(weights), np.int64))
     groups = [np.zeros(each.n_values, np.int64) for each in table.attributes]  # all are at the root
-    classes = np.zeros(len(weights), np.int64)
     done: set[tuple[int, int]] = set()  # groups that can no more be told apart
-    while len(weights):
-        sizes = sums(classes, weights)
-        best: tuple[Fraction, int, int, Numbers] | None = None
-        for place, (attribute, codes) in enumerate(zip(table.attributes, tuples, strict=True)):
+    while len(rows.weights):
+        sizes = sums(rows.classes, rows.weights)
+        spare = _spare(table, groups, rows) if left else np.zeros(len(rows.weights), np.int64)
+        best: tuple[Fraction, int, int, _Step] | None = None
+        for place, (attribute, codes) in enumerate(zip(table.attributes, rows.tuples, strict=True)):
             of_tuple = groups[place][codes]
             for group in np.unique(of_tuple).tolist():
                 if (place, group) in done:
                     continue
                 members = of_tuple == group
-                found = _parts(attribute, group, codes[members], classes[members], weights[members], k)
-                if found is None:
+                step = _step(attribute, place, group, rows.take(members), spare[members], k, left)
+                if step is None:
                     done.add((place, group))
                     continue
-                gain, smallest, parts = found
-                shrinks = int(sizes.min()) - smallest  # not positive: the smallest class stays as it is
-                score = Fraction(gain, max(shrinks, 1))
+                shrinks = int(sizes.min()) - step.smallest  # not positive: the smallest class stays as it is
+                score = Fraction(step.gain, max(shrinks, 1))
                 if best is None or score > best[0]:
-                    best = score, place, group, parts
-        if best is None:
+                    best = score, place, group, step
+        if best is None or best[0] < 0:
             break
-        _, place, group, parts = best
-        groups[place] = np.where(groups[place] == group, parts, groups[place])
-        classes = group_rows([classes, groups[place][tuples[place]]], len(weights))
+        _, place, group, step = best
+        kept = np.ones(len(rows.weights), np.bool_)
+        kept[np.flatnonzero(groups[place][rows.tuples[place]] == group)[step.gone]] = False
+        left -= int(rows.weights[~kept].sum())
+        groups[place] = np.where(groups[place] == group, step.parts, groups[place])
+        rows = rows.take(kept)
+        classes = group_rows([rows.classes, groups[place][rows.tuples[place]]], len(rows.weights))
+        rows = replace(rows, classes=classes)
         report(1)
-    return Classes.of_values(table, groups)
+    return groups
 
 
-def _parts(
-    attribute: Attribute, group: int, codes: Codes, classes: Numbers, weights: Numbers, k: int
-) -> tuple[int, int, Numbers] | None:
-    """What a specialization gains, its smallest class, and the new group of each value, if there is one.
+def _spare(table: QuasiTable, groups: Sequence[Numbers], rows: _Rows) -> Numbers:
+    """What more each combination would lose if it were suppressed."""
+    columns = zip(table.attributes, groups, rows.tuples, strict=True)
+    spare: Numbers = np.sum([each.whole - _lost(each, of, codes) for each, of, codes in columns], axis=0)
+    return spare
+
+
+def _lost(attribute: Attribute, groups: Numbers, codes: Codes) -> Numbers:
+    """What some values lose by their groups."""
+    if not isinstance(attribute, Ranges):
+        return attribute.taxonomy.penalties[groups[codes]]
+    names, of_code = np.unique(groups[codes], return_inverse=True)
+    return attribute.between(*bounds(of_code, codes, len(names)))[of_code]
+
+
+def _step(
+    attribute: Attribute, place: int, group: int, rows: _Rows, spare: Numbers, k: int, left: int
+) -> _Step | None:
+    """The specialization of a group in one column, if there is one.
 
     A group is known by its node or, if it is a range, by its lowest value.
     """
+    codes = rows.tuples[place]
+    parts = _parts(attribute, group, codes, rows, k, left)
+    if parts is None:
+        return None
+    after = group_rows([rows.classes, parts[codes]], len(codes))
+    sizes = sums(after, rows.weights)
+    gone = sizes[after] < k
+    if gone.all() or rows.weights[gone].sum() > left:
+        return None
+    before = _lost(attribute, np.zeros(attribute.n_values, np.int64) + group, codes)[~gone]
+    saved = before - _lost(attribute, parts, codes[~gone])
+    gain = int(rows.weights[~gone] @ saved) - int(rows.weights[gone] @ spare[gone])
+    return _Step(gain, int(sizes[sizes >= k].min()), parts, gone)
+
+
+def _parts(attribute: Attribute, group: int, codes: Codes, rows: _Rows, k: int, left: int) -> Numbers | None:
+    """The new group of each value: a child of the node, or one of two ranges."""
     if isinstance(attribute, Ranges):
-        cut = _best_cut(attribute, codes, classes, weights, k)
-        if cut is None:
-            return None
-        gain, value = cut
-        parts = np.where(np.arange(attribute.n_values) > value, value + 1, group)
-    else:
-        taxonomy = attribute.taxonomy
-        children = taxonomy.hierarchy.children(group).astype(np.int64)
-        if len(children) == 0:
-            return None
-        below = np.searchsorted(children, taxonomy.leaves, side="right") - 1
-        parts = children[below]
-        lost = taxonomy.penalties[group] - taxonomy.penalties[parts[codes]]
-        gain = int(weights @ lost)
-    smallest = int(sums(group_rows([classes, parts[codes]], len(codes)), weights).min())
-    return (gain, smallest, parts) if smallest >= k else None
+        last = _best_cut(attribute, codes, rows.classes, rows.weights, k, left)
+        return None if last is None else np.where(np.arange(attribute.n_values) > last, last + 1, group)
+    taxonomy = attribute.taxonomy
+    children = taxonomy.hierarchy.children(group).astype(np.int64)
+    if len(children) == 0:
+        return None
+    return children[np.searchsorted(children, taxonomy.leaves, side="right") - 1]
 
 
 def _best_cut(
-    attribute: Ranges, codes: Codes, classes: Numbers, weights: Numbers, k: int
-) -> tuple[int, int] | None:
-    """The cut of a range that gains most and leaves k rows, or none, of each class on both sides.
+    attribute: Ranges, codes: Codes, classes: Numbers, weights: Numbers, k: int, left: int
+) -> int | None:
+    """The last value below the cut of a range that gains most, and suppresses no more rows than are left.
 
-    Returns what it gains, and the last value of the lower part.
+    On either side of a cut, the rows of a class are k at least, or none, or suppressed.
     """
     order = np.lexsort((codes, classes))
     ordered, owner, rows = codes[order], classes[order], weights[order]
     below = np.cumsum(rows)
     starts = np.searchsorted(owner, owner)
     below -= below[starts] - rows[starts]  # rows of the class up to each value
-    whole = sums(owner, rows)[owner]
+    above = sums(owner, rows)[owner] - below
+    few = np.where(below < k, below, 0) + np.where(above < k, above, 0)
     # Between two values of a class, a cut leaves the rows below on one side and the rest on the other.
-    bad = np.flatnonzero((owner[1:] == owner[:-1]) & ((below[:-1] < k) | (whole[:-1] - below[:-1] < k)))
+    bad = np.flatnonzero((owner[1:] == owner[:-1]) & (few[:-1] > 0))
     low, high = int(codes.min()), int(codes.max())
     change = np.zeros(high - low + 1, np.int64)
-    np.add.at(change, ordered[bad] - low, 1)
-    np.add.at(change, ordered[bad + 1] - low, -1)
-    cuts = np.flatnonzero(np.cumsum(change)[:-1] == 0) + low
+    np.add.at(change, ordered[bad] - low, few[bad])
+    np.add.at(change, ordered[bad + 1] - low, -few[bad])
+    gone = np.cumsum(change)[:-1]
+    cuts = np.flatnonzero(gone <= left)
     if len(cuts) == 0:
         return None
-    total = int(weights.sum())
-    lower = np.cumsum(sums((codes - low).astype(np.int64), weights))[cuts - low]
+    lower = np.cumsum(sums((codes - low).astype(np.int64), weights))[cuts]
     first, last = np.full(len(cuts), low), np.full(len(cuts), high)
-    kept = lower * attribute.between(first, cuts) + (total - lower) * attribute.between(cuts + 1, last)
-    best = int(np.argmin(kept))
-    return total * int(attribute.between(first[:1], last[:1])[0]) - int(kept[best]), int(cuts[best])
+    kept = lower * attribute.between(first, cuts + low)
+    kept += (int(weights.sum()) - lower) * attribute.between(cuts + low + 1, last)
+    return int(cuts[np.argmin(kept + gone[cuts] * attribute.unit)]) + low
 
 
 RECORD = Algorithm(

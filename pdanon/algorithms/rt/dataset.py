@@ -15,7 +15,13 @@ from pdanon.algorithms.relational.publishing import class_table, with_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.rt.blocks import Block
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.algorithms.rt.transaction_side import TransactionSide, by_cuts, by_diverse_cuts, by_sets
+from pdanon.algorithms.rt.transaction_side import (
+    TransactionSide,
+    by_cuts,
+    by_diverse_cuts,
+    by_diverse_sets,
+    by_sets,
+)
 from pdanon.algorithms.states.leaf_rows import by_first_row
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
@@ -23,11 +29,13 @@ from pdanon.guarantees.named import named_items
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, beside
 from pdanon.itemsets.columns import find_column, with_column
-from pdanon.recoding.loss import information_loss, with_measure
+from pdanon.itemsets.values import check_flag
+from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.passing import judged_columns, passing, recorded
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import demand
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.useless import columns_left, items_left, warn_if_useless
 
 __all__ = ["Dataset", "at_least"]
 
@@ -76,6 +84,7 @@ class Dataset:
         quasi: Sequence[Hashable],
         hierarchies: Mapping[Hashable, HierarchyLike] | None,
         transaction: Transaction,
+        refine: bool,
         keep: Sequence[Hashable] = (),
     ) -> Dataset:
         """Encode a frame; parameters as in the algorithms."""
@@ -86,7 +95,7 @@ class Dataset:
         table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
         judged = judged_columns(frame, [*positions, *table.positions], keep)
         table.check_feasible(guarantee.k)
-        side, trees = _side(columns, guarantee, transaction)
+        side, trees = _side(columns, guarantee, transaction, refine=check_flag(refine, "refine"))
         return cls(frame, positions, columns, guarantee, table, side, trees, judged)
 
     @property
@@ -109,31 +118,31 @@ class Dataset:
         classes = Classes.of_members(self.table, groups)
         of_row = by_first_row(groups)
         released = with_classes(self.frame, self.table, classes)
-        mappings, losses = [], []
+        mappings, recoded = [], []
         for position, column, recoding in zip(
             self.positions, self.columns, self._recodings(groups, numbers, of_row), strict=True
         ):
             itemsets = _enough_present(column, of_row, self.guarantee.k)
             released = with_column(released, position, recoding.apply(itemsets).to_pandas())
-            mappings.append(mapping_table(itemsets, recoding))
-            losses.append(information_loss(itemsets, recoding))
+            changes = recoding.changes(itemsets)
+            mappings.append(mapping_table(itemsets, recoding, changes))
+            recoded.append((itemsets, recoding, changes))
         mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
         guarantee = self.guarantee.with_mapping(mapping)
         demand(guarantee.audit(released, self.frame.columns[self.positions[0]]))
-        weights = np.array([len(itemsets.codes) for itemsets in self.columns])
-        loss = losses[0]
-        if len(losses) > 1:  # each measure of occurrences; UL is of one vocabulary
-            shares = pd.DataFrame(losses).drop(columns="UL").mul(weights / max(weights.sum(), 1), axis=0)
-            loss = shares.sum().rename("loss")
+        left = items_left(mapping, len(released)), columns_left(self.frame, released, self.table.positions)
+        useless = ". ".join(filter(None, left))
+        warn_if_useless(useless)
         return Anonymized(
             released,
             mapping,
             class_table(released, self.table, of_row),
             pd.Series(of_row, index=self.frame.index, name="group"),
             guarantee,
-            with_measure(loss, "NCP_relational", classes.ncp),
+            with_measure(joint_loss(recoded), "NCP_relational", classes.ncp),
             {**asked, **recorded(self.judged)},
             passing(self.frame, [*self.positions, *self.table.positions], guarantee, self.judged),
+            useless,
         )
 
     def _recodings(self, groups: Numbers, numbers: Codes, of_row: Codes) -> Iterable[Recoding]:
@@ -182,7 +191,7 @@ def _labels(column: Hashable | None, columns: Sequence[Hashable] | None) -> Sequ
 
 
 def _side(
-    columns: Sequence[Itemsets], guarantee: KKm | KLm, transaction: Transaction
+    columns: Sequence[Itemsets], guarantee: KKm | KLm, transaction: Transaction, *, refine: bool
 ) -> tuple[TransactionSide, list[Hierarchy] | None]:
     """The transactions of list columns, how they are anonymized, and the hierarchies of their items."""
     itemsets, column_of = beside(columns)
@@ -190,17 +199,19 @@ def _side(
     source: Any = transaction.hierarchy
     if isinstance(guarantee, KLm):
         hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
-        tree, leaves = covering(source, itemsets.texts(), hidden)
         diversity = min(guarantee.l, itemsets.n_rows + 1)  # as in the audit: products must not overflow
+        if source is None:
+            return by_diverse_sets(*asked, hidden, diversity, refine=refine), None
+        tree, leaves = covering(source, itemsets.texts(), hidden)
         return by_diverse_cuts(*asked, tree, leaves, hidden, diversity), [tree]
     if source is None:
-        return by_sets(*asked, column_of if len(columns) > 1 else None), None
+        return by_sets(*asked, column_of if len(columns) > 1 else None, refine=refine), None
     sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
     texts = [each.texts() for each in columns]
     found = [Hierarchy.of(each, own).cover(own) for each, own in zip(sources, texts, strict=True)]
     trees = [tree for tree, _ in found]
     tree, leaves = _joint(trees, [leaves for _, leaves in found])
-    return by_cuts(*asked, tree, leaves, len(columns) > 1), trees
+    return by_cuts(*asked, tree, leaves, len(columns) > 1, refine=refine), trees
 
 
 def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.rt.blocks import check_cluster
@@ -26,6 +27,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "rfirst"]
 
 
+@called_by_name
 def rfirst(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -36,6 +38,7 @@ def rfirst(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
+    refine: bool = True,
     random_state: int | np.random.Generator | None = None,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
@@ -62,6 +65,9 @@ def rfirst(
     transaction : str or Transaction
         What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
         say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
+    refine : bool
+        Move items between the sets of each class afterwards, or lower its cut, so that they lose less, as
+        `pdanon.refine` does; no nodes beside sensitive items, nor those of ``"lra"``.
     random_state : int, Generator or None
         Where the clusters come from, if they are random.
     keep : sequence of hashable
@@ -89,7 +95,7 @@ def rfirst(
 
     The clusters are the smallest that there are, so that the
     quasi-identifiers lose least, and the items much: :func:`pdanon.rum_bound` without a merge. In a cluster
-    with items in fewer than k rows they are suppressed.
+    with items in fewer than k rows they are suppressed. What is left is refined, as by `pdanon.rum_bound`.
 
     Cost: that of the clusters, and of anonymizing the transactions of each.
 
@@ -114,7 +120,7 @@ def rfirst(
     check_cluster(cluster)
     transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    asked["transaction"] = transaction
+    asked |= {"transaction": transaction, "refine": refine}
     data = Dataset.of(frame, column, **asked, keep=keep)
     with progress_bar(progress, "rfirst", "steps") as report:
         groups = data.whole.groups(cluster, random_generator(random_state), report)
@@ -130,7 +136,9 @@ RECORD = Algorithm(
     ways=(
         Way(KKm, 10, {"cluster": "mondrian"}),
         Way(KKm, 20, {"cluster": "cluster"}),
-        Way(KLm, 10, {"cluster": "mondrian", "transaction": "apriori"}, needs="hierarchy"),
-        Way(KLm, 20, {"cluster": "cluster", "transaction": "apriori"}, needs="hierarchy"),
+        Way(KLm, 10, {"cluster": "mondrian"}),
+        Way(KLm, 20, {"cluster": "cluster"}),
+        Way(KLm, 60, {"cluster": "mondrian", "transaction": "apriori"}, needs="hierarchy"),
+        Way(KLm, 70, {"cluster": "cluster", "transaction": "apriori"}, needs="hierarchy"),
     ),
 )

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.progress import Report, progress_bar
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
@@ -35,6 +36,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "rum_bound"]
 
 
+@called_by_name
 def rum_bound(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -47,6 +49,7 @@ def rum_bound(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
+    refine: bool = True,
     random_state: int | np.random.Generator | None = None,
     block_rows: int | None = None,
     n_jobs: int | Executor = 1,
@@ -79,6 +82,9 @@ def rum_bound(
     transaction : str or Transaction
         What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
         say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
+    refine : bool
+        Move items between the sets of each class afterwards, or lower its cut, so that they lose less, as
+        `pdanon.refine` does; no nodes beside sensitive items, nor those of ``"lra"``.
     random_state : int, Generator or None
         Where the first clusters come from, if they are random.
     block_rows : int, optional
@@ -113,8 +119,9 @@ def rum_bound(
 
     Small clusters of rows are made, and merged: the cluster that loses
     least with the first candidate whose union keeps the bound, until there is none. Larger clusters lose
-    more of the quasi-identifiers and less of the items, which are anonymized cluster by cluster at last. In
-    a cluster with items in fewer than k rows they are suppressed.
+    more of the quasi-identifiers and less of the items, which are anonymized cluster by cluster at last, and
+    refined as `pdanon.refine` does; of nodes only single moves are made. In a cluster with items in fewer
+    than k rows they are suppressed.
 
     Blocks come of cutting the rows in two, and the parts again, in the column that is widest in them: there
     are as few as can be, which differ by one row at most in size. Each has its own clusters, and no cluster
@@ -126,10 +133,10 @@ def rum_bound(
     them, a script must begin its work below ``if __name__ == "__main__":``. If one is killed,
     ``BrokenProcessPool`` is raised.
 
-    Cost: that of the first clusters; a step for each merge that compares one cluster with all others;
-    that of anonymizing the transactions. Both of the former grow with the square of the rows; in blocks, with
-    the rows times those of a block. Memory: a few numbers a row and an occurrence, and as much again for
-    blocks.
+    Cost: that of the first clusters; a step for each merge that compares one cluster with all others; that of
+    anonymizing the transactions, and about as much to refine them. Both of the former grow with the square of
+    the rows; in blocks, with the rows times those of a block. Memory: a few numbers a row and an occurrence,
+    and as much again for blocks.
 
     References
     ----------
@@ -160,7 +167,7 @@ def rum_bound(
     check_cluster(cluster)
     transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    asked["transaction"] = transaction
+    asked |= {"transaction": transaction, "refine": refine}
     data = Dataset.of(frame, column, **asked, keep=keep)
     whole = data.whole
     blocks = whole.cut(block_rows)
@@ -238,8 +245,9 @@ RECORD = Algorithm(
     recodes="both",
     ways=(
         *(Way(KKm, order, {"delta": delta}) for order, delta in _BOUNDS),
+        *(Way(KLm, order, {"delta": delta}) for order, delta in _BOUNDS),
         *(
-            Way(KLm, order, {"delta": delta, "transaction": "apriori"}, needs="hierarchy")
+            Way(KLm, order + 50, {"delta": delta, "transaction": "apriori"}, needs="hierarchy")
             for order, delta in _BOUNDS
         ),
     ),

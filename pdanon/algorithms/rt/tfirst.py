@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items.lra import alike_parts
 from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Algorithm
@@ -27,6 +28,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "tfirst"]
 
 
+@called_by_name
 def tfirst(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -37,6 +39,7 @@ def tfirst(
     parts: int,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     transaction: str | Transaction = "pcta",
+    refine: bool = True,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -61,6 +64,9 @@ def tfirst(
     transaction : str or Transaction
         What is done to the items of a part: the algorithm, any that gives k^m-anonymity, or with more to
         say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
+    refine : bool
+        Move items between the sets of each class afterwards, or lower its cut, so that they lose less, as
+        `pdanon.refine` does; no nodes beside sensitive items, nor those of ``"lra"``.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -86,7 +92,7 @@ def tfirst(
 
     The parts are those of :func:`pdanon.lra`, made without a look at the
     quasi-identifiers, so that these lose much. In a part with items in fewer than k rows they are
-    suppressed.
+    suppressed. What is left is refined, as by `pdanon.rum_bound`.
 
     Cost: that of anonymizing the transactions of each part.
 
@@ -111,7 +117,7 @@ def tfirst(
     check_parts(parts)
     transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    asked["transaction"] = transaction
+    asked |= {"transaction": transaction, "refine": refine}
     data = Dataset.of(frame, column, **asked, keep=keep)
     with progress_bar(progress, "tfirst", "steps") as report:
         index = SupportIndex.of(data.transactions.itemsets)

@@ -40,7 +40,8 @@ class Transaction:
         the attacker knows up to m, and no set or category spans two columns.
     sensitive : iterable, optional
         Items that nobody is to learn: they are published as they are, or in no row of a class where they
-        could not hide, and are no part of an attacker's knowledge. Goes with ``l`` and ``"apriori"``.
+        could not hide, and are no part of an attacker's knowledge. Goes with ``l``, and with ``"pcta"`` or
+        ``"apriori"``.
     l : int, optional
         Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
     order : {"btd", "tum"}
@@ -116,9 +117,9 @@ class Transaction:
             )
         if self.columns is not None:
             raise ParameterError("sensitive items are those of one list column", where="columns")
-        if self.algorithm != "apriori":
-            hint = '"apriori" with a hierarchy of the items that are not sensitive'
-            problem = "only apriori hides sensitive items"
+        if self.algorithm not in ("apriori", "pcta"):
+            hint = '"pcta", or "apriori" with a hierarchy of the items that are not sensitive'
+            problem = "only apriori and pcta hide sensitive items"
             raise ParameterError(problem, where="transaction", got=self.algorithm, hint=hint)
         object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 from pdanon.algorithms.progress import quietly
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
+from pdanon.algorithms.rt.diverse_sets import DiverseSets
+from pdanon.algorithms.rt.refining import ClassSearch, held, rows_of
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import Cut
+from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.support import SupportIndex
 
-__all__ = ["TransactionSide", "by_cuts", "by_diverse_cuts", "by_sets"]
+__all__ = ["TransactionSide", "by_cuts", "by_diverse_cuts", "by_diverse_sets", "by_sets"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -44,6 +47,8 @@ class TransactionSide:
         Number of leaves, or of items that occur.
     measure : {"ncp", "ul"}
         What is meant by the loss of transactions (Tum).
+    search : ClassSearch, optional
+        How what was decided is refined, if it is.
     """
 
     itemsets: Itemsets
@@ -53,6 +58,7 @@ class TransactionSide:
     sizes: NDArray[np.int64] | None
     domain: int
     measure: str
+    search: ClassSearch | None = None
 
     @property
     def most(self) -> int:
@@ -77,12 +83,22 @@ class TransactionSide:
             What each becomes, as `decide` says. All are suppressed if fewer than k rows hold an item: no
             release of them could be k^m-anonymous.
         """
-        own, places = self.itemsets.take(rows), self.itemsets.places(rows)
-        items, codes = np.unique(own.codes, return_inverse=True)
-        index = SupportIndex(codes.astype(np.int32), own.offsets, len(items))
+        places, own, items, numbers = self._decided(rows)
+        if self.search is None or np.count_nonzero(own.lengths) < self.k:
+            return places, numbers
+        became = np.empty(len(items), np.int32)
+        became[own.codes] = numbers
+        refined = self.search.refined(own, items, became)[own.codes]
+        return places, min(numbers, refined, key=partial(self.loss, places))
+
+    def _decided(self, rows: Numbers) -> tuple[Numbers, Itemsets, Codes, Codes]:
+        """Where the occurrences of some rows are, these rows, their items, and what was decided."""
+        places = self.itemsets.places(rows)
+        own, items = held(self.itemsets.take(rows))
+        index = SupportIndex.of(own)
         if index.n_non_empty < self.k:
-            return places, np.full(len(places), -1, np.int32)
-        return places, self.decide(index, items)
+            return places, own, items, np.full(len(places), -1, np.int32)
+        return places, own, items, self.decide(index, items)
 
     def loss(self, places: Numbers, numbers: Codes) -> float:
         """Loss of some rows together, by what their occurrences become."""
@@ -99,8 +115,8 @@ class TransactionSide:
         return float(terms.sum())
 
     def average_loss(self, rows: Numbers) -> Fraction:
-        """Loss of some rows on average, anonymized together; a share of the most that it could be."""
-        places, numbers = self.protect(rows)
+        """Loss of some rows on average, anonymized together but not refined; a share of the most."""
+        places, _, _, numbers = self._decided(rows)
         most = len(rows) if self.measure == "ul" else self.domain * len(places)
         return Fraction(self.loss(places, numbers)) / max(most, 1)
 
@@ -121,12 +137,17 @@ def by_cuts(
     tree: Hierarchy,
     leaves: Codes,
     joint: bool,
+    *,
+    refine: bool,
 ) -> TransactionSide:
     """Transactions that are published as nodes of a hierarchy; below the root, if that joins columns."""
     record = ALGORITHMS[transaction.algorithm]
     nodes_of: Any = record.nodes
     decide = partial(_nodes, partial(nodes_of, **_options(transaction)), k, m, tree, leaves, joint)
-    return _generalized(transaction, itemsets, k, m, decide, tree)
+    side = _generalized(transaction, itemsets, k, m, decide, tree)
+    if not refine or record.recodes != "items":  # an item may become several things in a class
+        return side
+    return replace(side, search=ClassSearch(KmAnonymity(k, m), (tree, leaves), joint))
 
 
 def by_diverse_cuts(
@@ -144,8 +165,31 @@ def by_diverse_cuts(
     return _generalized(transaction, itemsets, 0, m, decide, tree)
 
 
+def by_diverse_sets(
+    transaction: Transaction,
+    itemsets: Itemsets,
+    k: int,
+    m: int | None,
+    hidden: NDArray[np.bool_],
+    diversity: int,
+    *,
+    refine: bool,
+) -> TransactionSide:
+    """Transactions whose known items are published as sets, and do not give a sensitive one away."""
+    sets_of: Any = ALGORITHMS[transaction.algorithm].sets
+    search = ClassSearch(KmAnonymity(k, m)) if refine else None
+    decide = partial(_diverse_sets, sets_of, k, m, hidden, diversity, search)
+    return TransactionSide(itemsets, 0, m, decide, None, itemsets.n_items, transaction.tum)
+
+
 def by_sets(
-    transaction: Transaction, itemsets: Itemsets, k: int, m: int | None, column_of: Codes | None
+    transaction: Transaction,
+    itemsets: Itemsets,
+    k: int,
+    m: int | None,
+    column_of: Codes | None,
+    *,
+    refine: bool,
 ) -> TransactionSide:
     """Transactions that are published as sets of items, of one column each if there are several."""
     options = _options(transaction)
@@ -156,7 +200,8 @@ def by_sets(
         kinds, share = kinds * (int(column_of.max(initial=0)) + 1) + column_of, Fraction(1)
     sets_of: Any = ALGORITHMS[transaction.algorithm].sets
     decide = partial(_sets, sets_of, k, m, kinds, share)
-    return TransactionSide(itemsets, k, m, decide, None, itemsets.n_items, transaction.tum)
+    search = ClassSearch(KmAnonymity(k, m), blocks=kinds) if refine else None
+    return TransactionSide(itemsets, k, m, decide, None, itemsets.n_items, transaction.tum, search)
 
 
 def _options(transaction: Transaction) -> dict[str, Any]:
@@ -204,19 +249,52 @@ def _diverse_nodes(
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    secret = hidden[items]
-    known, secrets = index.holding_only(~secret), index.holding_only(secret)
-    result = np.where(secret, leaves[items], -1).astype(np.int32)
-    # Who knows the class alone, or that a row holds any known item, must not be surer than one in l.
-    filled = secrets.within(np.diff(known.offsets) > 0)
-    sure = (secrets.singles * diversity > index.n_rows) | (filled.singles * diversity > filled.n_rows)
-    result[sure] = -1
-    secrets = secrets.holding_only(~sure)
+    known, secrets = _hiding(index, hidden[items], diversity)
+    result = np.where(secrets.singles > 0, leaves[items], -1).astype(np.int32)
     if known.n_non_empty >= k:
         cut = Cut(known, tree, leaves[items], secrets=secrets, diversity=diversity)
         cut.protect(k, m, quietly)
-        result[~secret] = cut.nodes[~secret]
+        result = np.where(known.singles > 0, cut.nodes, result)
     return result[index.codes]
+
+
+def _diverse_sets(
+    sets_of: Callable[..., Codes],
+    k: int,
+    m: int | None,
+    hidden: NDArray[np.bool_],
+    diversity: int,
+    search: ClassSearch | None,
+    index: SupportIndex,
+    items: Codes,
+) -> Codes:
+    known, secrets = _hiding(index, hidden[items], diversity)
+    labels = np.full(index.n_items, -1, np.int32)
+    if known.n_non_empty >= k:
+        labels[known.codes] = sets_of(known, np.zeros(len(items), np.int64), 0, k, m, quietly)
+        if search is not None:  # before: what a move gains is not worth that somebody is surer
+            refined = search.refined(rows_of(known, items), items, labels)
+            labels = np.where(hidden[items], -1, refined).astype(np.int32)
+        sets = DiverseSets(known, secrets, labels, diversity, len(hidden))
+        sets.protect(k, m)
+        _, first, number = np.unique(sets.labels, return_index=True, return_inverse=True)
+        labels = np.where(sets.labels < 0, -1, first[number]).astype(np.int32)
+    shown = np.flatnonzero(secrets.singles > 0)
+    labels[shown] = shown  # a set has the number of an item of its own
+    return labels[index.codes]
+
+
+def _hiding(
+    index: SupportIndex, secret: NDArray[np.bool_], diversity: int
+) -> tuple[SupportIndex, SupportIndex]:
+    """The known items of some rows, and the secrets that can hide in them.
+
+    Who knows the class alone, or that a row holds any known item, must not be surer than one in l.
+    """
+    known, secrets = index.holding_only(~secret), index.holding_only(secret)
+    filled = secrets.within(np.diff(known.offsets) > 0)
+    sure = (secrets.singles * diversity > index.n_rows) | (filled.singles * diversity > filled.n_rows)
+    return known, secrets.holding_only(~sure)
 
 
 def _sets(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.progress import Report, progress_bar
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.rt.blocks import check_cluster
@@ -31,6 +32,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["RECORD", "tum_bound"]
 
 
+@called_by_name
 def tum_bound(
     frame: pd.DataFrame,
     column: Hashable | None = None,
@@ -43,6 +45,7 @@ def tum_bound(
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     cluster: str = "cluster",
     transaction: str | Transaction = "pcta",
+    refine: bool = True,
     random_state: int | np.random.Generator | None = None,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
@@ -73,6 +76,9 @@ def tum_bound(
     transaction : str or Transaction
         What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
         say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
+    refine : bool
+        Move items between the sets of each class afterwards, or lower its cut, so that they lose less, as
+        `pdanon.refine` does; no nodes beside sensitive items, nor those of ``"lra"``.
     random_state : int, Generator or None
         Where the first clusters come from, if they are random.
     keep : sequence of hashable
@@ -100,10 +106,10 @@ def tum_bound(
     -----
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
 
-    Small clusters of rows are made, and their items anonymized. While these
-    lose too much, the cluster whose quasi-identifiers lose least is merged with the first candidate, and
-    the items of the union are anonymized together. In a cluster with items in fewer than k rows they are
-    suppressed.
+    Small clusters of rows are made, and their items anonymized. While these lose too much, the cluster whose
+    quasi-identifiers lose least is merged with the first candidate, and the items of the union are anonymized
+    together. They are refined each time, before the loss is compared with the bound, as `pdanon.refine` does;
+    of nodes only single moves are made. In a cluster with items in fewer than k rows they are suppressed.
 
     Cost: that of the first clusters; a step for each merge that compares one cluster with all others;
     that of anonymizing the transactions.
@@ -137,7 +143,7 @@ def tum_bound(
     check_cluster(cluster)
     transaction = as_transaction(transaction)
     asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    asked["transaction"] = transaction
+    asked |= {"transaction": transaction, "refine": refine}
     data = Dataset.of(frame, column, **asked, keep=keep)
     with progress_bar(progress, "tum_bound", "steps") as report:
         first = data.whole.groups(cluster, random_generator(random_state), report)

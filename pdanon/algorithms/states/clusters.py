@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,17 @@ from numpy.typing import NDArray
 from pdanon.algorithms.progress import Report
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
+from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.turns import MOST_LISTED, rare_in_turn
+
+if TYPE_CHECKING:
+    from pdanon._kernels.clusters_steps import Bitmaps
 
 __all__ = ["Clusters"]
 
+ROOM = 2**29  # bytes for supports of pairs: all of them up to 11,585 items
+_LABELS = 2**12  # clusters that are counted between reports
 _PART = 2**18  # itemsets looked at between reports, as there can be millions
 
 
@@ -40,6 +47,10 @@ class Clusters:
         costs least.
     batch : int
         How many steps are done between reports; also how long an interrupt from the keyboard has to wait.
+    room : int
+        Bytes for the supports of pairs of clusters. It changes no outcome.
+    listed : int
+        How many rare itemsets of three or more items are listed at a time. It changes no outcome.
 
     Notes
     -----
@@ -47,8 +58,11 @@ class Clusters:
     (least utility loss, then the smaller union, then item order); where there is none, the cluster of least
     support (then: fewest members, then item order), which is all of its block, is suppressed.
 
-    Memory: one dense matrix of ``items * items`` numbers of 4 bytes; while itemsets of three and more items
-    are satisfied, also one bit for each item and distinct row.
+    Supports of a cluster with all others are counted when they are first needed, and kept current. Where
+    there is no room for those of all clusters, those that are counted again most quickly are given up.
+
+    Memory: 4 bytes for each two items, but no more than ``room``; 36 bytes an item; while itemsets of three
+    and more items are satisfied, also one bit for each item and distinct row.
     """
 
     def __init__(
@@ -61,27 +75,25 @@ class Clusters:
         sizes: NDArray[np.int64] | None = None,
         least_first: bool = False,
         batch: int = 500,
+        room: int = ROOM,
+        listed: int = MOST_LISTED,
     ) -> None:
         from pdanon._kernels.clusters import State
 
         n = index.n_items
-        starts, partners, supports = index.pairs
-        first = np.repeat(np.arange(n), np.diff(starts))
-        together = np.zeros((n, n), np.int32)
-        together[first, partners] = supports
-        together[partners, first] = supports
         self._index = index
         self._state = State(
             rows=index.rows,
             size=np.ones(n, np.int64) if sizes is None else sizes,
             support=index.singles,
             weight=np.ones(n, np.int64) if weights is None else weights,
-            co=together,
+            lines=max(min(n, room // max(4 * n, 1)), 2),
             block=np.zeros(n, np.int32) if blocks is None else blocks.astype(np.int32),
             spare=spare,
         )
         self._least_first = least_first
         self._batch = batch
+        self._listed = listed
 
     @property
     def labels(self) -> Codes:
@@ -95,7 +107,11 @@ class Clusters:
 
     def support(self, cluster: int, other: int | None = None) -> int:
         """Support of a cluster, or of two together."""
-        return self._state.support[cluster] if other is None else self._state.co[cluster, other]
+        from pdanon._kernels import clusters
+
+        if other is None:
+            return self._state.support[cluster]
+        return clusters.together(cluster, other, self._state)
 
     def merge(self, cluster: int, other: int) -> None:
         """Merge two clusters; the result has the smaller label."""
@@ -127,8 +143,27 @@ class Clusters:
             If more items would have to be suppressed than may be.
         """
         self.satisfy_pairs(k, pairs=m != 1, report=report)
-        for threats in threats_beyond_pairs(self.index, k, m):
-            self.satisfy(threats, k, report=report)
+        for size in sizes_beyond_pairs(self.index().longest if m is None or m > 2 else 0, m):
+            if size is None:
+                while len(rows := self.index().rare_rows(k)):
+                    self.satisfy(rows, k, report=report)
+            else:
+                while self._satisfy_size(k, size, report):
+                    pass
+
+    def _satisfy_size(self, k: int, size: int, report: Report) -> bool:
+        """Satisfy the itemsets of a size that are rare now, in their order; tell whether there were any.
+
+        That never makes a smaller one rare again: a row that holds a generalized itemset holds an itemset
+        that it stands for, which had no support or enough.
+        """
+        rows = self.index()
+        bitmaps = self._bitmaps(rows)
+        found = False
+        for portion in rare_in_turn(rows, k, size, self._listed):
+            found = True
+            self._work_off(portion, k, bitmaps, report)
+        return found
 
     def satisfy_pairs(self, k: int, *, pairs: bool = True, report: Report) -> None:
         """Merge and suppress until no cluster and no pair of clusters is rare.
@@ -147,10 +182,13 @@ class Clusters:
         InfeasibleError
             If more items would have to be suppressed than may be.
         """
-        from pdanon._kernels import clusters
+        from pdanon._kernels import clusters_steps as kernels
 
-        rare = clusters.RarePartners(k, self._index.n_items)
-        while steps := clusters.satisfy_pairs(pairs, self._least_first, self._batch, rare, self._state):
+        rare = kernels.RarePartners(k, self._index.n_items)
+        for begin, end in _parts(self._index.n_items if pairs else 0, _LABELS):
+            rare.look_up_some(begin, end, self._state)
+            report(0)
+        while steps := kernels.satisfy_pairs(pairs, self._least_first, self._batch, rare, self._state):
             report(steps)
         self._refuse_overspending()
 
@@ -175,27 +213,37 @@ class Clusters:
         InfeasibleError
             If more items would have to be suppressed than may be.
         """
-        from pdanon._kernels import clusters
+        from pdanon._kernels import clusters_steps as kernels
 
-        rows = self.index()
-        bitmaps = clusters.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
+        bitmaps = self._bitmaps(self.index())
         while True:
             supports = np.empty(len(itemsets), np.int64)
             for begin, end in _parts(len(itemsets)):
                 asked = itemsets.codes, itemsets.offsets[begin : end + 1], k
-                supports[begin:end] = clusters.itemset_supports(*asked, bitmaps, self._state)
+                supports[begin:end] = kernels.itemset_supports(*asked, bitmaps, self._state)
                 report(0)
             rare = np.flatnonzero((supports > 0) & (supports < k))
             if not len(rare):
                 return
             first = itemsets.take(rare[np.argsort(-supports[rare], kind="stable")])
-            cursor = 0
-            for _, end in _parts(len(first)):
-                while cursor < end:
-                    work = self._least_first, self._batch, first.codes, first.offsets[: end + 1], cursor
-                    steps, cursor = clusters.satisfy_itemsets(k, *work, bitmaps, self._state)
-                    report(steps)
-                    self._refuse_overspending()
+            self._work_off(first, k, bitmaps, report)
+
+    def _bitmaps(self, rows: SupportIndex) -> Bitmaps:
+        from pdanon._kernels import clusters_steps as kernels
+
+        return kernels.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
+
+    def _work_off(self, itemsets: ItemsetTable, k: int, bitmaps: Bitmaps, report: Report) -> None:
+        """Merge and suppress until no given itemset is rare, one after the other; bitmaps stay current."""
+        from pdanon._kernels import clusters_steps as kernels
+
+        cursor = 0
+        for _, end in _parts(len(itemsets)):
+            while cursor < end:
+                work = self._least_first, self._batch, itemsets.codes, itemsets.offsets[: end + 1], cursor
+                steps, cursor = kernels.satisfy_itemsets(k, *work, bitmaps, self._state)
+                report(steps)
+                self._refuse_overspending()
 
     def _refuse_overspending(self) -> None:
         """Raise if a kernel stopped at a cluster that would have to be suppressed, but may not be."""
@@ -216,7 +264,7 @@ class Clusters:
         return self._index.relabelled(self.labels)
 
 
-def _parts(count: int) -> Iterator[tuple[int, int]]:
+def _parts(count: int, size: int = _PART) -> Iterator[tuple[int, int]]:
     """Parts of so many things, by number."""
-    for begin in range(0, count, _PART):
-        yield begin, min(begin + _PART, count)
+    for begin in range(0, count, size):
+        yield begin, min(begin + size, count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from math import log2
 from typing import Any
 
@@ -38,16 +39,22 @@ _FIRST = 8  # items of the first stage
 _ENOUGH = 4_000  # a stage ends when a round gains less than this part of the loss
 
 
-_BATCH = 256  # items that take turns between two looks at the clock
+_STEPS = 2**28  # of counting between two looks at the clock
+
+
+_BATCH = 8  # items that take turns between two looks at the clock
 
 
 _BATCH_OF_SPLITS = 16
 
 
-_BATCH_OF_SWAPS = 64
+_BATCH_OF_SWAPS = 16
 
 
 _MOST_IN_CUBE = 640  # clusters of which all triples are counted: 174 MB
+
+
+_MOST = 20_000  # clusters of which all pairs are counted, unless there are more to begin with: 1.6 GB
 
 
 class Refinement:
@@ -71,7 +78,11 @@ class Refinement:
     Raises
     ------
     ParameterError
-        If the guarantee cannot be refined, or the clusters do not have it.
+        If the guarantee cannot be refined.
+
+    Notes
+    -----
+    Supports are counted when the search begins, as that takes long where rows do.
     """
 
     def __init__(
@@ -99,7 +110,7 @@ class Refinement:
         self._loss, worth = _priced(loss, itemsets, index.singles)
         self._worth = worth
         largest = _largest(self._guarantee, n_clusters)
-        slots = min(n, _MOST_IN_CUBE) if largest == 3 else n
+        slots = min(n, _MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
         table = _constraints(self._guarantee, itemsets)
         self._blocks = blocks = np.zeros(n, np.int64) if blocks is None else blocks
         home = np.zeros(slots, np.int64)
@@ -122,19 +133,42 @@ class Refinement:
             words=words,
         )
         self._space = kernels.Space(n=n, slots=slots, largest=largest, words=words)
-        kernels.count(self._state, self._rows, self._space)
+        m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
+        self._is_exact = largest == 0 or m == largest
+        self._order = np.argsort(worth, kind="stable")[::-1].copy()
+        self.best = cluster.copy()
+        self._least = 0
+        self._curve: list[tuple[float, int]] = []
+
+    def _begin(self, limit: float | None) -> bool:
+        """Count what the search begins with, if it is not there; tell whether there was time for that.
+
+        Raises
+        ------
+        ParameterError
+            If the clusters do not have the guarantee.
+        """
+        from pdanon._kernels import sets_state as kernels
+
+        if self._curve:
+            return True
+        lengths = np.diff(self._index.offsets)
+        steps = np.cumsum(lengths.astype(np.float64) ** max(self._state.largest, 1))
+        ends = np.flatnonzero(np.diff(steps // _STEPS, append=np.inf)) + 1
+        for begin, end in pairwise([0, *ends.tolist()]):
+            if begin and is_over(self._started, limit):
+                return False
+            kernels.count(begin, end, self._state, self._rows, self._space)
+        kernels.count_constraints(self._state, self._rows)
         if self._state.lack:
             raise ParameterError(
                 "the clusters of the result are not safe in this frame",
                 where="result",
                 hint="give the frame that the result was made from",
             )
-        m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
-        self._is_exact = largest == 0 or m == largest
-        self._order = np.argsort(worth, kind="stable")[::-1].copy()
-        self.best = cluster.copy()
         self._least = self._cost()
-        self._curve = [(time.perf_counter() - self._started, self._least)]
+        self._curve.append((time.perf_counter() - self._started, self._least))
+        return True
 
     @property
     def trace(self) -> pd.DataFrame:
@@ -145,6 +179,8 @@ class Refinement:
         """Move items, part clusters and swap items until little is gained, or the limit is reached."""
         from pdanon._kernels import sets_state as kernels
 
+        if not self._begin(limit):
+            return
         n = self._index.n_items
         stage, all_awake, is_done = min(_FIRST, n), False, False
         while not is_done and not is_over(self._started, limit):
@@ -155,6 +191,8 @@ class Refinement:
             else:
                 settled = not self._split(limit) and stage == n
                 is_done = settled and all_awake and not self._swap(limit)
+                if is_done:  # at last, as it takes longest: parts that have to share rows
+                    is_done = not self._split(limit, any_rows=True)
                 all_awake = settled
                 if all_awake:
                     kernels.wake(self._state)
@@ -167,7 +205,7 @@ class Refinement:
         """Merge clusters of the best at random and descend again, until the limit in seconds is reached."""
         from pdanon._kernels import sets_state as kernels
 
-        while not is_over(self._started, limit):
+        while self._begin(limit) and not is_over(self._started, limit):
             labels = self.best.copy()
             n_clusters = len(np.unique(labels[labels >= 0]))
             if n_clusters < 2:
@@ -190,8 +228,10 @@ class Refinement:
             batch = order[first : first + _BATCH]
             kernels.descend(batch, self._state, self._rows, self._space)
 
-    def _split(self, limit: float | None) -> int:
+    def _split(self, limit: float | None, *, any_rows: bool = False) -> int:
         """Part clusters, the dearest first, where that is safe and gains; return how many were.
+
+        Only if wanted those too whose parts have to share rows.
 
         With triples an attempt takes long: there it ends with the first batch in vain.
         """
@@ -203,8 +243,13 @@ class Refinement:
         for first in range(0, len(clusters), _BATCH_OF_SPLITS):
             if is_over(self._started, limit):
                 break
-            batch = clusters[first : first + _BATCH_OF_SPLITS]
-            parted = kernels.split_each(batch, self._order, self._state, self._rows, self._space)
+            parted = 0
+            for each in range(first, min(first + _BATCH_OF_SPLITS, len(clusters))):
+                if not is_over(self._started, limit):
+                    one = clusters[each : each + 1]
+                    parted += kernels.split_each(
+                        one, self._order, any_rows, self._state, self._rows, self._space
+                    )
             done += parted
             if not parted and self._state.largest == 3:
                 break

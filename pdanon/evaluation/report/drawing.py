@@ -47,7 +47,7 @@ def svg(draw: Callable[[Axes], object], description: str) -> str:
         ax = picture.subplots()
         draw(ax)
         ax.set_title("")  # the heading above it says the same
-        picture.savefig(text, format="svg", transparent=True)
+        picture.savefig(text, format="svg", transparent=True, metadata={"Date": None})
     return _inlined(text.getvalue(), description)
 
 

@@ -10,7 +10,6 @@ import hashlib
 import inspect
 import os
 from collections.abc import Hashable, Iterator, Sized
-from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -22,10 +21,11 @@ import pandas as pd
 
 from pdanon.algorithms.rt.transaction import Transaction, said
 from pdanon.errors import FormatError, cause_of
-from pdanon.evaluation.metrics.risk import exposure
-from pdanon.evaluation.plotting import SHARES, draw_risk
+from pdanon.evaluation.plotting import SHARES
 from pdanon.evaluation.report.drawing import svg
 from pdanon.evaluation.report.pieces import Cell, count, figure, paragraph, percent, section, table
+from pdanon.evaluation.report.provenance import provenance
+from pdanon.evaluation.report.risk import risk_section
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.files import replacing
@@ -40,6 +40,12 @@ __all__ = ["asked", "render", "write_page", "write_report"]
 MOST_LABELS = 100
 
 _MEANINGS = {
+    "occurrences": "Share of the occurrences of items that are not published as themselves.",
+    "stands_for": "The number of items that the label of a changed occurrence stands for: the median.",
+    "singles": "By how much the expected count of an item is off, if a label is taken for any of its items "
+    "alike: the average, each item weighted by its count.",
+    "pairs": "The same for two items together: the average over 200 pairs that occur, or over all "
+    "if there are fewer.",
     "NCP": "Average over the occurrences of items: 0 % if kept, 100 % if suppressed, in between the share of "
     "all items that the published label stands for.",
     "LM": "As NCP, not counting one item of each label.",
@@ -49,13 +55,9 @@ _MEANINGS = {
     "S/N": "Share of the occurrences of items that were removed, public and private columns together.",
     "NCP_relational": "Average over the quasi-identifiers: the share of the range of values that the "
     "published one stands for.",
+    "suppressed_rows": "Share of the rows of which no quasi-identifier is published.",
     "gap": "How far the loss may be above the least possible, as a share of it.",
 }
-
-_OTHER_PROMISES = (
-    "Rows are left at risk because the guarantee promises something else. Here an attacker may know any "
-    "items together, also private or sensitive ones, and whether or not a privacy constraint has them."
-)
 
 
 def write_report(
@@ -93,6 +95,7 @@ def _resource(name: str) -> str:
 
 
 def _content(result: Anonymized, original: pd.DataFrame | None) -> Iterator[str]:
+    made = provenance(result, original)  # first, as it may find the time to be none
     yield _verdict(result)
     algorithm = result.parameters.get("algorithm", "an unknown algorithm")
     yield facts(f"{len(result.frame):,} rows, by {algorithm}", headline(result))
@@ -101,7 +104,7 @@ def _content(result: Anonymized, original: pd.DataFrame | None) -> Iterator[str]
     columns = recoded_lists(result)
     if getattr(result.guarantee, "k", None) is not None:
         for column in columns:
-            yield _risk(result, original, column)
+            yield risk_section(result, original, column)
     yield _loss(result)
     if result.classes is not None:
         yield _classes(result)
@@ -110,20 +113,33 @@ def _content(result: Anonymized, original: pd.DataFrame | None) -> Iterator[str]
     for column in columns:
         yield _labels(result, column)
     yield _passed_through(result)
+    yield made
+
+
+def _alerts(result: Anonymized) -> Iterator[str]:
+    """What has to be read before anything else, one text for each matter."""
+    if result.useless:
+        yield f"{result.useless}."
+    if identifying := ". ".join(result.passing.sentences()):
+        yield f"{identifying}."
 
 
 def _verdict(result: Anonymized) -> str:
-    alert = ". ".join(result.passing.sentences())
+    alerts = [paragraph(text, "alert warned") for text in _alerts(result)]
     if not result.holds:
         verdict = paragraph("✗ The release does NOT have its guarantee. Do not publish it.", "verdict broken")
-    elif alert:
+    elif any(result.passing.sentences()):
         verdict = paragraph(
             "⚠ The release has its guarantee, which says nothing about columns that tell rows apart.",
             "verdict warned",
         )
+    elif result.useless:
+        verdict = paragraph(
+            "⚠ The release has its guarantee, but next to nothing is left of the data.", "verdict warned"
+        )
     else:
         verdict = paragraph("✓ The release has its guarantee.", "verdict holds")
-    return verdict + (paragraph(f"{alert}.", "alert warned") if alert else "")
+    return "\n".join([verdict, *alerts])
 
 
 def _asked(result: Anonymized) -> str:
@@ -152,38 +168,8 @@ def _guarantee(result: Anonymized) -> str:
     )
 
 
-def _risk(result: Anonymized, original: pd.DataFrame | None, column: Hashable) -> str:
-    k = result.guarantee.k  # type: ignore[attr-defined]
-    tables = exposure(result, original, column)
-    header = ["items known (up to)"]
-    for name in tables:
-        header += [f"singled out, {name}", f"fewer than {k}, {name}"]
-    known = tables["after"]["known"]
-    columns = [shares[measure] for shares in tables.values() for measure in ("singled_out", "below_k")]
-    rows = [
-        (count(number), *(percent(share) for share in shares))
-        for number, *shares in zip(known, *columns, strict=True)
-    ]
-    title = "Risk before and after" if original is not None else "Risk of the release"
-    quasi = getattr(result.guarantee, "quasi", ())
-    beside = f", and all of {', '.join(map(str, quasi))}" if quasi else ""
-    what = (
-        f"An attacker knows some items of one row, in the column {column}, whichever serve him best{beside}. "
-        f"For this share of the {len(result.frame):,} rows, what he knows matches no other row (singled "
-        f"out), or fewer than {k} in all."
-    )
-    picture = svg(partial(draw_risk, tables, k), f"{title}, column {column}")
-    return section(
-        title,
-        paragraph(what),
-        figure(picture, f"Rows that fewer than {k} rows match, by the number of known items."),
-        table("Share of rows at risk", header, rows),
-        paragraph(_OTHER_PROMISES) if tables["after"]["below_k"].any() else "",
-    )
-
-
 def _loss(result: Anonymized) -> str:
-    shares = {*SHARES, "gap"}
+    shares = {*SHARES, "singles", "pairs", "gap"}
     rows = [
         (
             Cell(str(name)),
@@ -255,7 +241,7 @@ def _labels(result: Anonymized, column: Hashable) -> str:
 def _passed_through(result: Anonymized) -> str:
     frame, passing = result.frame, result.passing
     kinds: list[tuple[Hashable, str]] = [
-        (label, str(frame.dtypes.iloc[position]))
+        (label, frame.dtypes.iloc[position].name)
         for position, label in enumerate(frame.columns)
         if label in result.passed_through
     ]

@@ -18,6 +18,7 @@ from naive import itemsets as naive
 import pdanon
 from examples import examples
 from pdanon import ParameterError
+from pdanon.algorithms.states import sets_search
 
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
 RUNS = {
@@ -362,6 +363,17 @@ def test_what_is_recorded_is_what_each_was_asked():
     refined = pdanon.refine(frame, classes, **asked)
     own = {"refine": True, "refine_loss": "lm", "refine_time_limit": 0.01, "refine_random_state": 3}
     assert refined.parameters == {**classes.parameters, **own}
+
+
+def test_without_time_to_count_what_came_in_is_returned(monkeypatch):
+    monkeypatch.setattr(sets_search, "_STEPS", 1)  # the clock is looked at after every row
+    frame = frame_of(ROWS * 2)
+    result = pdanon.pcta(frame, k=3)
+    refined = pdanon.refine(frame, result, time_limit=1e-9)
+    pd.testing.assert_frame_equal(refined.mapping, result.mapping)
+    assert refined.guarantee == result.guarantee
+    assert refined.trace.empty
+    assert len(pdanon.refine(frame, result).trace) > 0
 
 
 @pytest.mark.parametrize("rows", [[], [[], []], [None, [], []], [["a"], ["a"]]])

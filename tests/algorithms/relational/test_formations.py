@@ -15,12 +15,16 @@ from naive import relational as naive
 
 import pdanon
 from examples import examples
-from pdanon.algorithms.relational.attributes import common_unit, shares
+from pdanon.algorithms.relational.cells import common_unit, shares
 from pdanon.algorithms.relational.digests import Digests
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 
 TREE = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
-KINDS = [["range", "set", TREE], ["range", "range"], [TREE, TREE], ["set"], ["range"], [TREE, "range", "set"]]
+GRADES = (*"gfedcba",)  # ordered categories, of which the first never occurs
+KINDS = [
+    *(["range", "set", TREE], ["range", "range"], [TREE, TREE], ["set"], ["range"], [TREE, "range", "set"]),
+    *([GRADES], [GRADES, "range"], ["set", GRADES, TREE]),
+]
 RANDOM = {"cluster", "k_member"}
 
 
@@ -36,9 +40,15 @@ def tables(least=2, most=9):
 
 
 def frame_of(kinds, rows):
-    dtypes = ["Int64" if kind == "range" else "str" for kind in kinds]
+    dtypes = [dtype_of(kind) for kind in kinds]
     columns = {f"q{i}": pd.Series([row[i] for row in rows], dtype=dtype) for i, dtype in enumerate(dtypes)}
     return pd.DataFrame(columns)
+
+
+def dtype_of(kind):
+    if isinstance(kind, tuple):
+        return pd.CategoricalDtype(kind, ordered=True)
+    return "Int64" if kind == "range" else "str"
 
 
 def hierarchies_of(kinds):
@@ -70,6 +80,21 @@ def test_the_same_as_a_literal_version(name, table, k, seed):
     expected = getattr(naive, name)(
         naive.Table(rows, kinds), k, *[np.random.default_rng(seed)] * (name in RANDOM)
     )
+    assert released(result.frame) == expected
+    assert naive.smallest(expected) >= k
+
+
+@pytest.mark.parametrize("name", ["incognito", "full_subtree"])
+@settings(max_examples=examples(40))
+@given(table=tables(), k=st.integers(2, 4), share=st.sampled_from([0.1, 0.3, 0.5, 1]))
+def test_the_same_as_a_literal_version_that_suppresses(name, table, k, share):
+    kinds, rows = table
+    k = min(k, len(rows))
+    most = int(Fraction(str(share)) * len(rows))
+    frame = frame_of(kinds, rows)
+    asked = {"k": k, "quasi": [*frame], "hierarchies": hierarchies_of(kinds), "suppress": share}
+    result = getattr(pdanon, name)(frame, **asked)
+    expected = getattr(naive, name)(naive.Table(rows, kinds), k, most if most >= k else 0)
     assert released(result.frame) == expected
     assert naive.smallest(expected) >= k
 

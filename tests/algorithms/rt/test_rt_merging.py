@@ -199,7 +199,8 @@ def test_rum_bound_merges_as_the_paper_says(given_rows, merge, percent):
 
 def transactions(frame, k, m, tum):
     asked = {"k": k, "m": m, "quasi": COLUMNS, "hierarchies": {"region": TREE}}
-    return Dataset.of(frame, None, **asked, transaction=pdanon.Transaction(tum=tum)).transactions
+    items = pdanon.Transaction(tum=tum)
+    return Dataset.of(frame, None, **asked, transaction=items, refine=False).transactions
 
 
 @settings(max_examples=examples(50))
@@ -239,7 +240,7 @@ def test_tum_bound_merges_as_the_paper_says(given_rows, merge, percent, order):
     frame, _, table, items = encoded(rows, clusters)
     pcta = naive.Pcta(items, 2, 2)
     asked = {"k": 2, "quasi": COLUMNS, "hierarchies": {"region": TREE}, "random_state": 1}
-    asked["transaction"] = pdanon.Transaction(order=order)
+    asked |= {"transaction": pdanon.Transaction(order=order), "refine": False}
     start = pdanon.rfirst(frame, m=2, **asked)
     clusters = sorted(
         (np.flatnonzero(start.groups == group).tolist() for group in range(len(start.classes))), key=min

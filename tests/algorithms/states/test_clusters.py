@@ -158,6 +158,40 @@ def test_the_batches_of_merges_do_not_matter(batch, rows, k):
     assert outcomes[0] == outcomes[1]
 
 
+def random_rows(seed, n_items):
+    """Rows in which few items are frequent, so that supports of pairs come up and go again."""
+    draw = np.random.default_rng(seed)
+    shares = np.arange(1, n_items + 1) ** -0.7
+    return [
+        set(draw.choice(n_items, draw.integers(1, 6), replace=False, p=shares / shares.sum()).tolist())
+        for _ in range(60)
+    ]
+
+
+@settings(max_examples=examples(60))
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(6, 40),
+    st.integers(2, 6),
+    st.integers(0, 8),
+    st.sampled_from([1, 2, 3, 4, None]),
+    st.booleans(),
+)
+def test_the_room_for_supports_changes_no_outcome(seed, n_items, k, lines, m, least_first):
+    """Supports that are given up are counted again, and itemsets that are listed in turn keep their order."""
+    index = index_of(random_rows(seed, n_items), n_items=n_items)
+    blocks = np.random.default_rng(seed).integers(0, 2, n_items)
+    outcomes = []
+    for room, listed in ((4 * n_items * n_items, 2**22), (4 * n_items * lines, 1 + lines)):
+        asked = {"spare": n_items, "least_first": least_first, "room": room, "listed": listed}
+        clusters = Clusters(index, None, blocks, **asked)
+        clusters.satisfy_km(k, m, report=silent)
+        used = np.unique(clusters.labels[clusters.labels >= 0]).tolist()
+        pairs = [clusters.support(one, other) for one, other in combinations(used, 2)]
+        outcomes.append((clusters.labels.tolist(), pairs))
+    assert outcomes[0] == outcomes[1]
+
+
 def test_a_weight_is_that_of_the_most_important_member():
     """Supports are equal, and by the larger weight two merges are too: the first in order is made."""
     clusters = Clusters(index_of([{0}, {1}, {2}, {3}], n_items=4), np.array([5, 4, 1, 6]))

@@ -1,0 +1,70 @@
+"""Calls: what is said of one with a parameter too many, misspelt or lacking, in place of what Python says."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from pdanon.errors import ParameterError, did_you_mean
+from pdanon.itemsets.values import quoted
+
+__all__ = ["CallError", "called_by_name"]
+
+_Asked = ParamSpec("_Asked")
+_Result = TypeVar("_Result")
+
+_SUCH = {
+    "k": "k=5: the least number of rows that an attacker's knowledge must match",
+    "m": "m=2: the largest number of items that an attacker knows",
+    "hierarchy": "hierarchy='tree.csv', or hierarchy=5 for a balanced one with this fan-out",
+    "quasi": "quasi=['age', 'sex']: the columns that an attacker may know",
+    "guarantee": "pdanon.KmAnonymity(k=5, m=2)",
+}
+
+
+class CallError(ParameterError, TypeError):
+    """A function is called without what it needs, or with what it does not know."""
+
+
+def called_by_name(function: Callable[_Asked, _Result]) -> Callable[_Asked, _Result]:
+    """Let a public function say itself what is wrong with a call, and what was meant."""
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def called(*args: _Asked.args, **kwargs: _Asked.kwargs) -> _Result:
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError:
+            refused = True
+        else:
+            refused = False
+        if refused:  # raised outside the handler: one message is enough
+            raise _refused(function.__name__, signature.parameters, args, kwargs)
+        return function(*args, **kwargs)
+
+    return called
+
+
+def _refused(
+    name: str, known: Mapping[str, inspect.Parameter], args: tuple[Any, ...], given: Iterable[str]
+) -> CallError:
+    unknown = [each for each in given if each not in known]
+    if unknown:
+        hint = did_you_mean(unknown[0].lower(), known) or f"its parameters: {', '.join(known)}"
+        what = f"{name} has no parameter {quoted(unknown[0])}"
+        return CallError(what, where=f"pdanon.{name}", got=f"{len(unknown)} such", hint=hint)
+    by_place = [each for each, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]
+    if len(args) > len(by_place):
+        what = f"{name} takes {' and '.join(by_place)} by place, and all else by name"
+        hint = f"such as {next((_SUCH[each] for each in known if each in _SUCH), 'name=value')}"
+        return CallError(what, where=f"pdanon.{name}", got=f"{len(args)} by place", hint=hint)
+    needed = [each for each, parameter in known.items() if parameter.default is parameter.empty]
+    lacking = [each for each in needed if each not in given and each not in by_place[: len(args)]]
+    if not lacking:
+        twice = [each for each in by_place[: len(args)] if each in given]
+        what = f"{name} is given {' and '.join(twice)} by place and by name"
+        return CallError(what, where=f"pdanon.{name}", hint="once is enough")
+    hint = f"such as {_SUCH.get(lacking[0], f'{lacking[0]}=...')}"
+    return CallError(f"{name} needs {' and '.join(lacking)}", where=f"pdanon.{name}", hint=hint)

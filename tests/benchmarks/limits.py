@@ -1,0 +1,58 @@
+"""Tables that are hard on memory and time: many items, and customers with hundreds of items each."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from pdanon.itemsets import as_itemsets
+from tests.benchmarks.measure import PEAK, Figure, fresh_process
+
+
+def many_items(n_items: int = 100_000, rows: int = 100_000, mean: int = 10) -> pd.DataFrame:
+    """Short rows; each item occurs, and the number of rows that hold it falls as 1 / rank."""
+    draw = np.random.default_rng(0)
+    lengths = 1 + draw.poisson(mean - 1, rows)
+    shares = 1 / np.arange(1, n_items + 1)
+    drawn = draw.choice(n_items, lengths.sum() - n_items, p=shares / shares.sum())
+    items = draw.permutation(np.concatenate((np.arange(n_items), drawn)))
+    return pd.DataFrame({"items": as_itemsets(np.split(items, np.cumsum(lengths)[:-1]))})
+
+
+def customers(rows: int = 4339, n_items: int = 3877, mean: int = 62) -> pd.DataFrame:
+    """Rows of 62 items on average, half of them of fewer than 35, and some of a thousand."""
+    draw = np.random.default_rng(0)
+    lengths = draw.lognormal(np.log(35), 1.07, rows)
+    lengths = np.clip(lengths * mean / lengths.mean(), 1, n_items // 2).astype(int)
+    shares = np.arange(1, n_items + 1) ** -0.8
+    return pd.DataFrame(
+        {
+            "items": as_itemsets(
+                [draw.choice(n_items, each, replace=False, p=shares / shares.sum()) for each in lengths]
+            )
+        }
+    )
+
+
+def figures() -> Iterator[Figure]:
+    for name in ("pcta", "coat", "upcta"):
+        _, peak = measured("many_items()", f"pdanon.{name}(frame, k=5, m=2)")
+        yield Figure(f"{name}(k=5, m=2), 100,000 items", "", None, f"{peak:.2f} GiB", "2 GiB", peak <= 2)
+    reference, _ = measured("customers()", "pdanon.pcta(frame, k=5, m=3)")
+    taken, peak = measured("customers()", "pdanon.coat(frame, k=5, m=3)")
+    text = f"{taken / reference:.2f}x ({taken:.1f} s), {peak:.2f} GiB"
+    met = taken <= 3 * reference
+    yield Figure("coat(k=5, m=3), 62 items a row", "pcta(k=5, m=3)", reference, text, "<= 3x", met)
+    taken, _ = measured("customers()", "pdanon.anonymize(frame, pdanon.KmAnonymity(5, 2))")
+    yield Figure("anonymize, k=5, m=2, 62 items a row", "", None, f"{taken:.1f} s", "15 s", taken <= 15)
+
+
+def measured(table: str, call: str) -> tuple[float, float]:
+    """Seconds and GiB of a call in a process of its own."""
+    code = (
+        "import time, pdanon; from tests.benchmarks.limits import customers, many_items; "
+        f"frame = {table}; start = time.perf_counter(); {call}; "
+        f"print(time.perf_counter() - start, {PEAK})"
+    )
+    taken, peak = fresh_process(code).split()
+    return float(taken), float(peak)

@@ -1,0 +1,172 @@
+"""A release in which next to nothing is left says so, wherever it is made, and no other one does."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from string import ascii_lowercase
+
+import pandas as pd
+import pdanon.datasets
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive import losses as naive
+
+import pdanon
+import pdanon.stream
+from examples import examples
+from pdanon import KmAnonymity, UselessWarning
+from pdanon.recoding.useless import columns_left, items_left
+
+FLAT = {"*": ["a", "b", "c", "d"]}
+RARE = pd.DataFrame({"items": [["a"], ["b"]] * 15 + [["c"], ["d"]]})  # c and d are rare, and all become *
+
+
+def mapping_of(entries):
+    return pd.DataFrame(entries, columns=["group", "item", "generalized", "support"])
+
+
+@st.composite
+def mappings(draw):
+    """Mappings of a few groups, in which a few labels are very common."""
+    labels = [None, "one", "two", *"abc"]
+    entries = []
+    for group in range(draw(st.integers(1, 3))):
+        for item in draw(st.sets(st.sampled_from(ascii_lowercase[: draw(st.integers(1, 26))]))):
+            label = draw(st.sampled_from([*labels, item, "one", "one", "one"]))
+            label = item if label in ("a", "b", "c") else label
+            entries.append((group, item, label, draw(st.sampled_from([1, 1, 5, 19, 20, 90, 95]))))
+    return entries
+
+
+@settings(max_examples=examples(200))
+@given(mappings())
+def test_nothing_left_by_its_definition(entries):
+    said = items_left(mapping_of(entries), 20)
+    assert bool(said) == naive.nothing_left(entries)
+    assert not items_left(mapping_of(entries), 19)
+
+
+@pytest.mark.parametrize(("kept", "useless"), [(5, True), (6, False)])
+def test_the_bound_is_exact(kept, useless):
+    entries = [(0, "a", "(a,b)", 94), (0, "b", "(a,b)", 1), (0, "c", "c", kept)]
+    assert bool(items_left(mapping_of(entries), 100)) is useless
+    entries = [(0, "a", None, 95), (0, "b", "b", kept)]
+    assert bool(items_left(mapping_of(entries), 100)) is useless
+
+
+def test_a_single_item_that_is_kept_is_no_label():
+    assert not items_left(mapping_of([(0, "a", "a", 100)]), 100)
+    assert not items_left(mapping_of([]), 100)
+
+
+def test_columns_are_judged_one_by_one():
+    entries = [(0, "a", "(a,b)", 9), (0, "b", "(a,b)", 9), (0, "x", "x", 500), (0, "y", "y", 500)]
+    mapping = mapping_of(entries).assign(column=["drugs", "drugs", "codes", "codes"])
+    assert items_left(mapping, 100).startswith("100 % of the occurrences of items in drugs became one label")
+
+
+def test_columns_that_were_emptied_are_named():
+    before = pd.DataFrame({"age": range(20), "same": [1] * 19 + [2], "place": ["x", "y"] * 10})
+    after = pd.DataFrame({"age": ["*"] * 19 + ["[1, 2]"], "same": ["*"] * 20, "place": ["x", "y"] * 10})
+    assert columns_left(before, after, [0, 1, 2]) == "Nearly all rows have become alike in age"
+    assert columns_left(before[:19], after[:19], [0, 1, 2]) == ""
+
+
+def test_a_release_of_one_label_warns_and_says_so_everywhere(tmp_path):
+    with pytest.warns(UselessWarning, match="100 % .* became one label, which stands for 4 of 4") as caught:
+        result = RARE.txanon.apriori(k=3, m=1, hierarchy=FLAT)
+    assert caught[0].filename == __file__
+    assert "hint:  try pdanon.anonymize" in str(caught[0].message)
+    assert caught[0].message.what == result.useless
+    assert f"  useless    {result.useless}" in repr(result)
+    assert result.useless in result._repr_html_()
+    result.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f'<p class="alert warned">{result.useless}.</p>' in page
+    assert "The release has its guarantee, but next to nothing is left of the data." in page
+
+
+def test_a_release_with_something_left_does_not_warn():
+    assert RARE.txanon.pcta(k=2, m=1).useless == ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RARE[:10].txanon.apriori(k=3, m=2, hierarchy=FLAT)
+
+
+def test_streams_and_dask_warn(tmp_path):
+    dd = pytest.importorskip("dask.dataframe")
+    import pdanon.dask
+
+    pdanon.to_parquet(RARE, tmp_path / "rare.parquet")
+    frame = pdanon.read_parquet(tmp_path / "rare.parquet")
+    asked = {"algorithm": "apriori", "k": 3, "m": 1, "hierarchy": FLAT}
+    with pytest.warns(UselessWarning, match="became one label"):
+        pdanon.stream.anonymize(tmp_path / "rare.parquet", tmp_path / "released.parquet", **asked)
+    with pytest.warns(UselessWarning, match="became one label"):
+        pdanon.dask.anonymize(dd.from_pandas(frame, npartitions=2), **asked)
+
+
+def test_the_command_line_says_it(tmp_path, run):
+    pdanon.to_parquet(RARE, tmp_path / "rare.parquet")
+    (tmp_path / "tree.csv").write_text("a;*\nb;*\nc;*\nd;*\n")
+    asked = ("anonymize", tmp_path / "rare.parquet", tmp_path / "out.parquet", "--algorithm", "apriori")
+    code, out, err = run(*map(str, asked), "-k", "3", "-m", "1", "--hierarchy", str(tmp_path / "tree.csv"))
+    assert code == 0
+    assert "pdanon: warning: 100 % of the occurrences of items became one label" in err
+    assert "hint:  name no algorithm" in err
+    assert "UselessWarning" not in err
+    assert "  useless    100 %" in out
+
+
+def test_quasi_identifiers_that_are_emptied_warn():
+    frame = pd.DataFrame({"age": range(40), "items": [["a"]] * 40})
+    with pytest.warns(UselessWarning, match="^Nearly all rows have become alike in age"):
+        result = pdanon.mondrian(frame, k=40, quasi=["age"], keep=["items"])
+    assert result.useless == "Nearly all rows have become alike in age"
+    assert pdanon.mondrian(frame, k=20, quasi=["age"], keep=["items"]).useless == ""
+    with pytest.warns(UselessWarning, match="^Nearly all rows have become alike in age"):
+        pdanon.rfirst(frame, k=40, m=1, quasi=["age"], random_state=0)
+
+
+def test_classes_of_which_nothing_is_left_warn():
+    rare = [["a"]] * 9 + [["b"]] + [["c"]] * 9 + [["d"]]
+    frame = pd.DataFrame({"age": [20] * 20 + [60] * 20, "items": [*rare, *[["a"], ["b"]] * 10]})
+    hidden = pdanon.Transaction("apriori", hierarchy=FLAT)
+    with pytest.warns(UselessWarning, match="^In 1 of 2 groups of rows, with 50 % of"):
+        pdanon.rfirst(frame, k=10, m=1, quasi=["age"], transaction=hidden, random_state=0)
+
+
+def test_the_choice_prefers_what_has_something_left(stand_in):
+    """Whatever it loses."""
+    frame = pdanon.datasets.make_baskets(300, 20, random_state=0)
+    useless = replace(frame.txanon.pcta(k=2, m=1), useless="next to nothing")
+    assert useless.loss["NCP"] == 0
+    stand_in("pcta", lambda frame, column=None, *, k, m, keep=(), progress=False: useless)
+    result = frame.txanon.anonymize(KmAnonymity(k=5, m=2))
+    assert result.useless == ""
+    assert result.loss["NCP"] > 0
+    assert result.tried["reason"][0] == "next to nothing"
+
+
+def test_the_choice_warns_once_if_there_is_nothing_else():
+    with pytest.warns(UselessWarning, match="became one label") as caught:
+        result = RARE.txanon.anonymize(KmAnonymity(k=20, m=2))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert result.useless
+
+
+@pytest.mark.slow
+def test_nothing_is_left_of_the_diagnoses_below_a_hierarchy(data):
+    """One rare chapter in a class forces the root on it."""
+    frame = pdanon.read_parquet(data / "rt_diabetes130_patients_icd9.parquet")
+    tree = data / "hierarchies" / "diabetes130_icd9_hierarchy.csv"
+    asked = {
+        "quasi": ["race", "gender", "age"], "keep": ["patient_nbr", "payer_code", "n_encounters"],
+    }  # fmt: skip
+    hidden = pdanon.Transaction("apriori", hierarchy=tree)
+    with pytest.warns(UselessWarning, match="^100 % of the occurrences of items became one label"):
+        pdanon.rum_bound(frame, k=10, m=2, delta=0.4, transaction=hidden, **asked)
+    assert pdanon.rum_bound(frame, k=10, m=2, delta=0.4, **asked).useless == ""

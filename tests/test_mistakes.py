@@ -1,0 +1,508 @@
+"""What users do wrong first, and what they are told: what, where, how to go on, and no item's text."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import SECRET
+
+import pdanon
+from pdanon import (
+    ColumnError,
+    FormatError,
+    HierarchyError,
+    InfeasibleError,
+    ItemsetDtypeError,
+    ParameterError,
+)
+from pdanon.algorithms.registry import functions
+from pdanon.cli.main import main
+
+RICE, SALT, TEA = (f"{SECRET}-{name}" for name in ("rice", "salt", "tea"))
+ROWS = [[RICE, TEA], [RICE, SALT], [RICE, TEA], [TEA], [RICE, SALT], [TEA, SALT]]
+FRAME = pd.DataFrame({"items": ROWS, "age": range(6)})
+TEXT = FRAME.assign(items=["|".join(row) for row in ROWS])
+ONE_HOT = pd.DataFrame({item: [int(item in row) for row in ROWS] for item in (RICE, SALT, TEA)})
+LONG = FRAME.explode("items").rename(columns={"age": "person"}).reset_index(drop=True)
+
+
+class Table:
+    """What another library has for a table."""
+
+    def to_pandas(self):
+        return FRAME
+
+
+class Mistake(NamedTuple):
+    """A call, and what is said of it: in the first line, and in the hint, both as patterns."""
+
+    call: Callable[[], Any]
+    error: type[Exception]
+    what: str
+    hint: str
+
+
+def column(rows):
+    return pd.DataFrame({"items": pd.Series(list(rows), dtype=object)})
+
+
+def by_item(hierarchy):
+    return pdanon.apriori(FRAME, k=2, hierarchy=hierarchy)
+
+
+TABLES = {
+    "one column an item": Mistake(
+        lambda: pdanon.pcta(ONE_HOT.assign(person=range(10, 16)), k=2),
+        ColumnError,
+        "no list-valued column",
+        r"one-hot.*pdanon.from_onehot\(frame, columns=frame.columns.drop\(\['person'\]\)\)",
+    ),
+    "one column an item, accessor": Mistake(
+        lambda: ONE_HOT.astype(bool).txanon,
+        ColumnError,
+        "no list-valued",
+        r"one-hot.*pdanon.from_onehot\(frame\)",
+    ),
+    "one row an item": Mistake(
+        lambda: pdanon.pcta(LONG, k=2),
+        ColumnError,
+        "no list-valued",
+        r"pdanon.from_long\(frame, by='person', item='items'\)",
+    ),
+    "one row an item, named": Mistake(
+        lambda: pdanon.pcta(LONG, "items", k=2),
+        ItemsetDtypeError,
+        "does not hold lists",
+        r"pdanon.from_long\(",
+    ),
+    "joined text": Mistake(
+        lambda: pdanon.pcta(TEXT, k=2),
+        ColumnError,
+        "no list-valued",
+        r"pdanon.from_text\(frame\['items'\], sep='\|'\)",
+    ),
+    "joined text, named": Mistake(
+        lambda: pdanon.pcta(TEXT, "items", k=2),
+        ItemsetDtypeError,
+        "not hold lists",
+        r"pdanon.from_text\(.*sep='\|'\)",
+    ),
+    "joined text, series": Mistake(
+        lambda: TEXT["items"].itemset, ColumnError, "does not hold lists", r"pdanon.from_text\(.*sep='\|'\)"
+    ),
+    "text of a list": Mistake(
+        lambda: pdanon.pcta(FRAME.assign(items=FRAME["items"].map(str)), k=2),
+        ColumnError,
+        "no list-valued",
+        r"map\(ast.literal_eval\).*map\(json.loads\)",
+    ),
+    "text of an array": Mistake(
+        lambda: pdanon.pcta(FRAME.assign(items=[str(np.array(row)) for row in ROWS]), "items", k=2),
+        ItemsetDtypeError,
+        "does not hold lists",
+        "nothing reads back: write them by pdanon.to_csv",
+    ),
+    "no column": Mistake(lambda: pdanon.pcta(pd.DataFrame(), k=2), ColumnError, "no list-valued", "empty"),
+    "no row": Mistake(
+        lambda: pdanon.pcta(FRAME[:0], k=2), ColumnError, "no list-valued", "empty: it has no rows"
+    ),
+    "nothing but missing rows": Mistake(
+        lambda: pdanon.pcta(column([None] * 3), k=2), ColumnError, "no list-valued", "column='items'"
+    ),
+    "dicts": Mistake(
+        lambda: pdanon.pcta(column([{RICE: 1}] * 3), k=2), ColumnError, "no list-valued", r"\.map\(list\)"
+    ),
+    "dicts, named": Mistake(
+        lambda: pdanon.pcta(column([{RICE: 1}] * 3), "items", k=2),
+        ItemsetDtypeError,
+        "a row is not a list",
+        r"of a dict \.map\(list\)",
+    ),
+    "items that are dicts": Mistake(
+        lambda: pdanon.pcta(column([[{RICE: 1}], [{TEA: 1}]]), k=2),
+        ItemsetDtypeError,
+        "not of one known type",
+        "items must be numbers, text",
+    ),
+    "lists in lists": Mistake(
+        lambda: pdanon.pcta(column([[[RICE]], [[TEA]]]), k=2),
+        ItemsetDtypeError,
+        "not of one known type",
+        "items must be numbers, text",
+    ),
+    "items of two types": Mistake(
+        lambda: pdanon.pcta(column([[RICE, 1], [RICE]]), k=2),
+        ItemsetDtypeError,
+        "not of one",
+        "all of one type",
+    ),
+    "NaN among items": Mistake(
+        lambda: pdanon.pcta(column([[RICE, np.nan], [RICE]]), k=2),
+        ItemsetDtypeError,
+        "item is missing",
+        "drop",
+    ),
+    "a row that is text": Mistake(
+        lambda: pdanon.pcta(column([[RICE], RICE]), k=2), ItemsetDtypeError, "not a list", "never parsed"
+    ),
+    "values that are dicts": Mistake(
+        lambda: pdanon.cluster(FRAME.assign(age=[{RICE: 1}] * 6), k=2, quasi=["age"]),
+        ItemsetDtypeError,
+        "values of a quasi-identifier",
+        "holds numbers, text",
+    ),
+    "categories that are no text": Mistake(
+        lambda: pdanon.cluster(
+            FRAME.assign(age=pd.Categorical([(RICE, 1)] * 6)), k=2, quasi=["age"], random_state=0
+        ),
+        ItemsetDtypeError,
+        "quasi-identifier",
+        "holds numbers, text",
+    ),
+    "a series": Mistake(
+        lambda: pdanon.pcta(FRAME["items"], k=2), ParameterError, "a pandas DataFrame", r"to_frame\('items'\)"
+    ),
+    "another library": Mistake(
+        lambda: pdanon.pcta(Table(), k=2), ParameterError, "a pandas DataFrame", r"to_pandas\(\)"
+    ),
+    "Arrow": Mistake(
+        lambda: pdanon.pcta(pa.table({"items": ROWS}), k=2),
+        ParameterError,
+        "pandas DataFrame",
+        r"to_pandas\(\)",
+    ),
+    "a path": Mistake(
+        lambda: pdanon.pcta("in.parquet", k=2), ParameterError, "a pandas DataFrame", "pdanon.read_parquet"
+    ),
+    "a list": Mistake(
+        lambda: pdanon.pcta(ROWS, k=2), ParameterError, "a pandas DataFrame", r"pd.DataFrame\("
+    ),
+}
+PARAMETERS = {
+    "misspelt column": Mistake(
+        lambda: pdanon.pcta(FRAME, "itmes", k=2), ColumnError, "'itmes' does not exist", "mean 'items'"
+    ),
+    "k in the place of the column": Mistake(
+        lambda: pdanon.pcta(FRAME, 5, k=2), ColumnError, "column 5 does not exist", "by name, such as k="
+    ),
+    "two list columns": Mistake(
+        lambda: pdanon.pcta(FRAME.assign(more=ROWS), k=2), ColumnError, "several list-valued", "column="
+    ),
+    "misspelt quasi": Mistake(
+        lambda: pdanon.cluster(FRAME, k=2, quasi=["aeg"]), ColumnError, "'aeg' does not exist", "mean 'age'"
+    ),
+    "quasi as text": Mistake(
+        lambda: pdanon.cluster(FRAME, k=2, quasi="age"),
+        ParameterError,
+        "a list of columns",
+        r"quasi=\['age'\]",
+    ),
+    "no such parameter": Mistake(
+        lambda: pdanon.pcta(FRAME, k=2, n=2), ParameterError, "no parameter 'n'", "its parameters: .*k, m"
+    ),
+    "misspelt parameter": Mistake(
+        lambda: FRAME.txanon.apriori(k=2, heirarchy=2), ParameterError, "'heirarchy'", "mean 'hierarchy'"
+    ),
+    "upper case": Mistake(lambda: pdanon.pcta(FRAME, K=2), ParameterError, "no parameter 'K'", "mean 'k'"),
+    "k by place": Mistake(
+        lambda: pdanon.pcta(FRAME, "items", 5), ParameterError, "frame and column by place", "k=5"
+    ),
+    "no k": Mistake(lambda: pdanon.pcta(FRAME), ParameterError, "pcta needs k", "such as k=5"),
+    "no hierarchy": Mistake(
+        lambda: pdanon.apriori(FRAME, k=2), ParameterError, "apriori needs hierarchy", "hierarchy='tree.csv'"
+    ),
+    "no quasi": Mistake(lambda: pdanon.mondrian(FRAME, k=2), ParameterError, "needs quasi", r"quasi=\['age'"),
+    "misspelt method": Mistake(
+        lambda: FRAME.txanon.pct(k=2), AttributeError, "no such method", "mean 'pcta'"
+    ),
+    "k as text": Mistake(lambda: pdanon.pcta(FRAME, k="5"), ParameterError, "k must be an integer", "k=5"),
+    "k of one": Mistake(
+        lambda: pdanon.pcta(FRAME, k=1), ParameterError, "at least 2", "least number of rows"
+    ),
+    "m of none": Mistake(
+        lambda: pdanon.pcta(FRAME, k=2, m=0), ParameterError, "at least 1", "largest number"
+    ),
+    "k above the rows": Mistake(
+        lambda: pdanon.pcta(FRAME, k=7), InfeasibleError, "k is larger than", "a smaller k, or more rows"
+    ),
+    "a guarantee's class": Mistake(
+        lambda: pdanon.anonymize(FRAME, pdanon.KmAnonymity), ParameterError, "guarantee", r"KmAnonymity\(k=5"
+    ),
+    "swapped": Mistake(
+        lambda: pdanon.audit(pdanon.KmAnonymity(2), FRAME),
+        ParameterError,
+        "no such guarantee",
+        r"\(k=5, m=2\)",
+    ),
+    "no threads": Mistake(
+        lambda: pdanon.set_threads(0), ParameterError, "at least 1", "None stands for the cores"
+    ),
+    "the result as a mapping": Mistake(
+        lambda: pdanon.apply_mapping(FRAME, pdanon.pcta(FRAME, k=2)),
+        ParameterError,
+        "the mapping must be",
+        "frame, mapping = ",
+    ),
+    "the mapping of another column": Mistake(
+        lambda: pdanon.apply_mapping(column([["x"], ["y"]]), pdanon.pcta(FRAME, k=2).mapping),
+        ParameterError,
+        "items that the mapping lacks",
+        "the mapping of another column",
+    ),
+    "hierarchy upside down": Mistake(
+        lambda: by_item({RICE: "food", SALT: "food", TEA: "drink"}),
+        HierarchyError,
+        "a category holds neither",
+        r"not up; .*columns=\['child', 'parent'\]",
+    ),
+    "hierarchy in a circle": Mistake(
+        lambda: by_item(pd.DataFrame({"child": [RICE, SALT, TEA], "parent": [SALT, TEA, RICE]})),
+        HierarchyError,
+        "on a cycle",
+        "must end at the root",
+    ),
+    "hierarchy that lacks items": Mistake(
+        lambda: by_item({"all": {"food": [RICE, SALT]}}), HierarchyError, "does not cover", 'missing="root"'
+    ),
+    "hierarchy that is not there": Mistake(
+        lambda: by_item("tre.csv"), FormatError, "cannot be read: No such file", "mean 'tree.csv'"
+    ),
+}
+FILES = {
+    "semicolons": Mistake(
+        lambda: pdanon.read_csv("semicolons.csv", column="items", separator="|"),
+        ColumnError,
+        "'items' does not exist",
+        "field_separator=';'",
+    ),
+    "tabs": Mistake(
+        lambda: pdanon.read_csv("tabs.csv", column="items", separator="|"),
+        ColumnError,
+        "'items' does not exist",
+        r"field_separator='\\t'",
+    ),
+    "misspelt CSV column": Mistake(
+        lambda: pdanon.read_csv("in.csv", column="itmes", separator="|"),
+        ColumnError,
+        "'itmes'",
+        "mean 'items'",
+    ),
+    "misspelt Parquet column": Mistake(
+        lambda: pdanon.read_parquet("in.parquet", ["itmes"]), ColumnError, "lacks columns", "mean 'items'"
+    ),
+    "CSV as Parquet": Mistake(
+        lambda: pdanon.read_parquet("in.csv"), FormatError, "cannot be read as Parquet", "pdanon.read_csv"
+    ),
+    "Parquet as CSV": Mistake(
+        lambda: pdanon.read_csv("in.parquet", column="items", separator="|"),
+        FormatError,
+        "cannot be read as CSV",
+        "pdanon.read_parquet",
+    ),
+    "not UTF-8": Mistake(
+        lambda: pdanon.read_csv("latin.csv", column="items", separator="|"),
+        FormatError,
+        "as CSV",
+        "CSV UTF-8",
+    ),
+    "directory": Mistake(
+        lambda: pdanon.read_parquet("folder"), FormatError, "cannot be read", "pdanon.stream.anonymize"
+    ),
+    "misspelt file": Mistake(
+        lambda: pdanon.read_parquet("inn.parquet"), FormatError, "cannot be read", "mean 'in.parquet'"
+    ),
+    "no such directory": Mistake(
+        lambda: pdanon.read_parquet("nowhere/in.parquet"), FormatError, "cannot be", "no directory 'nowhere'"
+    ),
+    "no directory to write to": Mistake(
+        lambda: pdanon.to_parquet(FRAME, "nowhere/out.parquet"), FormatError, "cannot be written", "make the"
+    ),
+    "directory to write to": Mistake(
+        lambda: pdanon.to_parquet(FRAME, "folder"), FormatError, "cannot be written", "name a file in it"
+    ),
+    "separator that is in items": Mistake(
+        lambda: pdanon.to_csv(FRAME, "out.csv", separator="-"),
+        ParameterError,
+        "read back",
+        "no item contains",
+    ),
+    "misspelt key of a policy": Mistake(
+        lambda: pdanon.Policy.from_toml("policy.toml"), ParameterError, "no such key", "mean 'algorithm'"
+    ),
+    "misspelt policy": Mistake(
+        lambda: pdanon.Policy.from_toml("polcy.toml"), FormatError, "as TOML", "mean 'policy.toml'"
+    ),
+}
+CALLS = TABLES | PARAMETERS | FILES
+
+COMMANDS = {
+    "algorithm": (
+        "anonymize in.parquet o.parquet -k 2 --algorithm pct",
+        "invalid choice: 'pct'",
+        "mean 'pcta'",
+    ),
+    "option": ("anonymize in.parquet o.parquet --algoritm pcta -k 2", "--algoritm", "mean '--algorithm'"),
+    "option of another command": ("risk in.parquet -k 2 --colunm items", "--colunm", "mean '--column'"),
+    "command": ("anonymise in.parquet o.parquet -k 2", "invalid choice", "mean 'anonymize'"),
+    "unknown letter": ("anonymize in.parquet o.parquet -k 2 -n 2", "unrecognized arguments", "--help"),
+    "no k": ("anonymize in.parquet o.parquet", "-k is needed", "-k 5 -m 2"),
+    "no output": ("anonymize in.parquet -k 2", "required: OUT", "anonymize --help"),
+    "no separator": ("anonymize in.csv o.csv -k 2", "needs --separator", "between two items"),
+    "no column": ("anonymize in.csv o.csv -k 2 --separator |", "needs --column", "--column items"),
+    "semicolons": (
+        "risk semicolons.csv -k 2 --separator | --column items",
+        "not exist",
+        "field_separator=';'",
+    ),
+    "compressed": ("anonymize in.csv.gz o.csv -k 2", "must end in", "unpack it first"),
+    "tabs": ("risk in.tsv -k 2", "must end in", r"field_separator='\\t'"),
+    "spreadsheet": ("risk in.xlsx -k 2", "must end in", "save the sheet as 'CSV UTF-8'"),
+    "directory": ("risk folder -k 2", "must end in", "--stream reads directories"),
+    "misspelt file": ("risk inn.parquet -k 2", "cannot be read", "mean 'in.parquet'"),
+    "onto itself": ("anonymize in.parquet in.parquet -k 2", "name the same file", "a name of its own"),
+    "output is a directory": ("anonymize in.parquet folder -k 2", "is a directory", "name a file in it"),
+    "output in no directory": ("anonymize in.parquet x/o.parquet -k 2", "does not exist", "make 'x' first"),
+    "no hierarchy": (
+        "anonymize in.parquet o.parquet -k 2 --algorithm apriori",
+        "needs --hierarchy",
+        "pdanon alg",
+    ),
+    "foreign option": (
+        "anonymize in.parquet o.parquet -k 2 --algorithm pcta --parts 2",
+        "--parts",
+        "that do: lra, vpa",
+    ),
+    "text": ("risk text.parquet -k 2", "no list-valued column", r"pdanon.from_text\(.*sep='\|'\)"),
+    "policy": ("run policy.toml", "no such key", "mean 'algorithm'"),
+}
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("files")
+    pdanon.to_parquet(FRAME, directory / "in.parquet")
+    TEXT.to_parquet(directory / "text.parquet")
+    TEXT.to_csv(directory / "in.csv", index=False)
+    TEXT.to_csv(directory / "in.csv.gz", index=False)
+    TEXT.to_csv(directory / "in.tsv", index=False, sep="\t")
+    TEXT.to_csv(directory / "tabs.csv", index=False, sep="\t")
+    TEXT.to_csv(directory / "semicolons.csv", index=False, sep=";")
+    TEXT.replace(SECRET, f"{SECRET}é", regex=True).to_csv(directory / "latin.csv", encoding="latin-1")
+    (directory / "tree.csv").write_text("a;b\n")
+    (directory / "policy.toml").write_text('input = "in.parquet"\nalgoritm = "pcta"\n')
+    (directory / "folder").mkdir()
+    return directory
+
+
+def parts_of(message):
+    """The first line, and the hint."""
+    hints = re.findall(r"^  hint:  (.*)$", message, re.MULTILINE)
+    assert len(hints) == 1, message
+    return message.partition("\n")[0], hints[0]
+
+
+def assert_told(message, what, hint):
+    first, said = parts_of(message)
+    assert re.search(what, first), message
+    assert re.search(hint, said), message
+    assert SECRET not in message
+    assert "Traceback" not in message
+
+
+@pytest.mark.parametrize("mistake", CALLS.values(), ids=CALLS.keys())
+def test_call_is_told_what_is_wrong_and_what_to_do(mistake, directory, monkeypatch):
+    monkeypatch.chdir(directory)
+    with pytest.raises(mistake.error) as caught:
+        mistake.call()
+    assert isinstance(caught.value, pdanon.PdanonError)
+    assert caught.value.__context__ is None or SECRET not in str(caught.value.__context__)
+    assert_told(str(caught.value), mistake.what, mistake.hint)
+
+
+@pytest.mark.parametrize(("line", "what", "hint"), COMMANDS.values(), ids=COMMANDS.keys())
+def test_command_is_told_what_is_wrong_and_what_to_do(line, what, hint, directory, monkeypatch):
+    monkeypatch.chdir(directory)
+    before = sorted(directory.iterdir())
+    told, shown = io.StringIO(), io.StringIO()
+    with redirect_stderr(told), redirect_stdout(shown):
+        try:
+            code = main(line.split())
+        except SystemExit as ended:
+            code = ended.code
+    assert (code, shown.getvalue()) == (2, "")
+    assert_told(told.getvalue(), what, hint)
+    assert sorted(directory.iterdir()) == before
+
+
+def test_every_algorithm_says_what_it_needs():
+    for name, function in functions("items", "rows", "groups", "values", "both").items():
+        with pytest.raises(ParameterError, match=f"{name} needs frame"):
+            function()
+        with pytest.raises(ParameterError, match=r"no parameter 'kk'\n(.|\n)*did you mean 'k'"):
+            function(FRAME, kk=2)
+
+
+def hint_of(call):
+    with pytest.raises(pdanon.PdanonError) as caught:
+        call()
+    return parts_of(str(caught.value))[1]
+
+
+def test_hints_for_tables_do_what_they_say():
+    """The lines that a hint shows are run: then there are lists, and those of the frame that it should be."""
+    expected = [sorted(row) for row in ROWS]
+    one_hot = ONE_HOT.assign(person=range(10, 16))
+    for frame in (one_hot, ONE_HOT.astype(bool), LONG):
+        hint = hint_of(lambda frame=frame: pdanon.pcta(frame, k=2))
+        made = eval(
+            re.search(r"pdanon\.\w+\(.*\)(?= lists| has)", hint)[0], {"frame": frame, "pdanon": pdanon}
+        )
+        assert [sorted(row) for row in made["items"]] == expected
+    for frame in (TEXT, FRAME.assign(items=FRAME["items"].map(str))):
+        names = {"frame": frame.copy(), "pdanon": pdanon, "ast": ast}
+        hint = hint_of(lambda frame=frame: pdanon.pcta(frame, k=2))
+        exec(re.search(r"frame\['items'\] = .*?\)(?= where|$)", hint)[0], names)
+        assert [sorted(row) for row in names["frame"]["items"]] == expected
+
+    upside_down = {RICE: "food", SALT: "food", TEA: "drink"}
+    edges = re.search(r"pd\.DataFrame\(.*\)", hint_of(lambda: by_item(upside_down)))[0]
+    assert by_item(eval(edges, {"pd": pd, "tree": upside_down})).holds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("program", "environment", "what", "hint"),
+    [
+        (
+            "import sys; sys.modules['dask'] = None; import pdanon.dask",
+            {},
+            "needs the package dask",
+            r"pdanon\[dask\]",
+        ),
+        (
+            "import pandas as pd, pdanon; pdanon.pcta(pd.DataFrame({'i': [['a'], ['a']]}), k=2)",
+            {"PDANON_THREADS": "x"},
+            "PDANON_THREADS must be an integer",
+            "unset it",
+        ),
+    ],
+    ids=["no Dask", "threads"],
+)
+def test_environment_is_told(program, environment, what, hint, monkeypatch):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    message = done.stderr[done.stderr.rindex("Error: ") :]
+    assert_told(message, what, hint)
