@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.calling import called_by_name
-from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Way
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
@@ -36,6 +35,7 @@ from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.deadline import TimeLimitError, limited, time_is_up
+from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import check_known
 from pdanon.itemsets.versions import text_column
 from pdanon.recoding.counts import is_kept

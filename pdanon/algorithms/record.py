@@ -9,11 +9,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.progress import progress_bar
 from pdanon.guarantees.parameters import Unsaid, lasting
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.progress import progress_bar
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.passing import judged_columns
 from pdanon.recoding.release import release

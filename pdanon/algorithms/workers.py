@@ -11,7 +11,7 @@ from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 from threading import Thread
 from typing import Any, TypeAlias
 
-from pdanon.algorithms.progress import Report, quietly
+from pdanon.itemsets.progress import Report, quietly
 from pdanon.itemsets.threads import set_threads
 from pdanon.itemsets.values import check_count
 

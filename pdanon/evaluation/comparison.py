@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.registry import algorithm, of_lists
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
@@ -25,6 +24,7 @@ from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.tasks import Task, list_tasks
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import check_count, check_known, check_path, listed
 from pdanon.itemsets.versions import text_column
 from pdanon.recoding.loss import LOSSES

@@ -19,6 +19,7 @@ from pdanon.guarantees.verdict import facts
 from pdanon.itemsets.alike import value_numbers
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.versions import text_column
 from pdanon.recoding.counts import _of_all_rows
@@ -120,7 +121,9 @@ class Profile:
             yield "beside", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN)))
 
 
-def profile(frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3) -> Profile:
+def profile(
+    frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3, progress: bool = False
+) -> Profile:
     """Look at a raw table before it is anonymized.
 
     Parameters
@@ -133,6 +136,8 @@ def profile(frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, 
         How many rows are enough to hide in; at least 2.
     m : int
         Up to how many known items the risk is counted; at least 1.
+    progress : bool
+        Show that it goes on: the parts of the count that are done, which are as many as it takes.
 
     Returns
     -------
@@ -175,7 +180,8 @@ def profile(frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, 
     k = check_k(k)
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
-    risks = risk_of(itemsets, k=k, m=m)
+    with watching(progress, "profile"):
+        risks = risk_of(itemsets, k=k, m=m)
     index = SupportIndex.of(itemsets)
     others = [place for place in range(frame.shape[1]) if place != position]
     columns = [_column(frame.iloc[:, place], k) for place in others]

@@ -17,6 +17,7 @@ from pdanon.guarantees.public import PublicK
 from pdanon.guarantees.relational import KAnonymity
 from pdanon.guarantees.transactional import TransactionalK
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.itemsets.progress import watching
 
 __all__ = [
     "Coherence",
@@ -33,7 +34,9 @@ __all__ = [
 ]
 
 
-def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = None) -> Audit:
+def audit(
+    frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = None, *, progress: bool = False
+) -> Audit:
     """Recount from scratch whether a frame has a guarantee.
 
     Parameters
@@ -44,6 +47,8 @@ def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
         A privacy model, such as ``pdanon.KmAnonymity(k=5, m=2)``.
     column : hashable, optional
         The list column. By default the only one.
+    progress : bool
+        Show that it goes on: the parts of the count that are done, which are as many as it takes.
 
     Returns
     -------
@@ -68,7 +73,8 @@ def audit(frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
     """
     check_guarantee(guarantee)
-    return guarantee.audit(frame, column)
+    with watching(progress, "audit"):
+        return guarantee.audit(frame, column)
 
 
 def check_guarantee(guarantee: Any) -> None:

@@ -1,17 +1,27 @@
-"""A time limit, looked at wherever work of seconds is done in parts."""
+"""A time limit, and who is told how far work is: both wherever work of seconds is done in parts."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
 
-__all__ = ["TimeLimitError", "check_time", "is_over", "limited", "seconds_left", "time_is_up"]
+__all__ = [
+    "TimeLimitError",
+    "check_time",
+    "is_over",
+    "limited",
+    "part_done",
+    "seconds_left",
+    "time_is_up",
+    "watched",
+]
 
 
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
+_watcher: ContextVar[Callable[[int], object] | None] = ContextVar("watcher", default=None)
 
 
 class TimeLimitError(Exception):
@@ -46,6 +56,7 @@ def time_is_up() -> bool:
 
 def is_over(started: float, limit: float | None) -> bool:
     """Tell whether it is so many seconds since a value of ``time.perf_counter()``, or `time_is_up`."""
+    part_done()
     return time_is_up() or (limit is not None and time.perf_counter() - started >= limit)
 
 
@@ -53,3 +64,20 @@ def check_time() -> None:
     """Stop work whose time is over."""
     if time_is_up():
         raise TimeLimitError
+
+
+@contextmanager
+def watched(report: Callable[[int], object]) -> Iterator[None]:
+    """Have it told whenever a part of the work within is done, which reports no progress of its own."""
+    token = _watcher.set(report)
+    try:
+        yield
+    finally:
+        _watcher.reset(token)
+
+
+def part_done() -> None:
+    """Tell who watches that one more part is done."""
+    watcher = _watcher.get()
+    if watcher is not None:
+        watcher(1)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.itemsets.deadline import part_done
 from pdanon.itemsets.values import check_count
 
 __all__ = ["ahead", "count_threads", "even_parts", "many_parts", "set_threads", "share"]
@@ -164,13 +165,18 @@ def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list
     """
     n_threads = min(count_threads(), len(parts))
     if n_threads <= 1:
-        return [function(*part) for part in parts]
+        return [_done(function(*part)) for part in parts]
     pool = ThreadPoolExecutor(n_threads, "pdanon", _begin)
     try:
         futures = [pool.submit(copy_context().run, function, *part) for part in parts]
-        return [future.result() for future in futures]
+        return [_done(future.result()) for future in futures]
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _done(result: _T) -> _T:
+    part_done()
+    return result
 
 
 def ahead(things: Iterator[_T], steps: Callable[[_T], int]) -> Iterator[_T]:

@@ -36,9 +36,9 @@ from pdanon import (
 )
 from pdanon.algorithms import choice as choosing
 from pdanon.algorithms.choice import LOSSES, steps
-from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.itemsets.deadline import TimeLimitError, check_time, limited, seconds_left
+from pdanon.itemsets.progress import progress_bar
 
 TREE = {"*": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "D": ["d", "e", "f"]}}
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]

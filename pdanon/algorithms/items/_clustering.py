@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import Report
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError
@@ -17,6 +16,7 @@ from pdanon.guarantees.parameters import check_share, constraint_table
 from pdanon.guarantees.utility import check_release, item_blocks, partition
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.recoding import Recoding

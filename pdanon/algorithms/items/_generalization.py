@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pdanon.algorithms.progress import Report
 from pdanon.algorithms.states.leaf_rows import empty_alike
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.recoding import Recoding

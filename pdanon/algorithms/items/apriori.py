@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.calling import called_by_name
-from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.errors import InfeasibleError, ParameterError
@@ -24,6 +23,7 @@ from pdanon.guarantees.parameters import check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.recoding import Recoding

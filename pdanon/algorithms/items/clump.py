@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import decide_groups
-from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.leaf_rows import LeafRows, by_first_row, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
@@ -23,6 +22,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.parallel import first_alike
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_count, check_known
 from pdanon.recoding.decided import Decided

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import covered
-from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
@@ -23,6 +22,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenated
 from pdanon.recoding.decided import Decided

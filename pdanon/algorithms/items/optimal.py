@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import covered
 from pdanon.algorithms.items.mhghs import rounds
-from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.algorithms.states.descent import Descent, Mask, Scenario
@@ -32,6 +31,7 @@ from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.deadline import TimeLimitError, limited, seconds_left
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, csr, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_flag

@@ -15,7 +15,6 @@ import pandas as pd
 
 from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._clustering import merged, protect
-from pdanon.algorithms.progress import Report
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
@@ -24,6 +23,7 @@ from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.constraints import privacy_model, read_constraints
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.values import check_flag
 from pdanon.recoding.decided import Decided

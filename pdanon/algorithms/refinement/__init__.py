@@ -22,6 +22,7 @@ from pdanon.algorithms.states.sets_search import check_refinable
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
+from pdanon.itemsets.progress import watching
 from pdanon.recoding.original import recoded_column
 from pdanon.recoding.result import Anonymized
 
@@ -35,6 +36,7 @@ def refine(
     loss: str | Mapping[Any, float] | pd.Series[float] = "ncp",
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
 ) -> Anonymized:
     """Change what a release publishes, step by step, as long as it loses less and keeps its guarantee.
 
@@ -66,6 +68,8 @@ def refine(
         are not disturbed: there the limit only ends the search.
     random_state : int, Generator or None
         Seed, or source of randomness, of what is done at random.
+    progress : bool
+        Show that it goes on: the parts of the search that are done, which are as many as it takes.
 
     Returns
     -------
@@ -148,7 +152,8 @@ def refine(
     refined = _room_of(result)
     position = recoded_column(original, result)
     asked = {"loss": loss, "time_limit": time_limit, "random_state": random_state}
-    return refined(Task(original, position, result, asked, limit, started))
+    with watching(progress, "refine"):
+        return refined(Task(original, position, result, asked, limit, started))
 
 
 def _room_of(result: Any) -> Callable[[Task], Anonymized]:

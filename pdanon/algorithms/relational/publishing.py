@@ -10,13 +10,13 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.relational.suppression import rows_allowed
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import release_copy
+from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import random_generator
 from pdanon.recoding.passing import judged_columns, passing, recorded
 from pdanon.recoding.release import demand

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pdanon.algorithms.progress import Report
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.values import check_count, check_known
 
 __all__ = ["Block", "check_cluster"]

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.calling import called_by_name
-from pdanon.algorithms.progress import Report, progress_bar
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.blocks import Block, check_cluster
@@ -30,6 +29,7 @@ from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import check_share, lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.progress import Report, progress_bar
 from pdanon.itemsets.values import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 

@@ -14,7 +14,6 @@ import pandas as pd
 
 from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items.lra import alike_parts
-from pdanon.algorithms.progress import progress_bar
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
@@ -22,6 +21,7 @@ from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.result import Anonymized
 

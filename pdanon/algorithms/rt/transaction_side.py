@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import quietly
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.diverse_sets import DiverseSets
@@ -23,6 +22,7 @@ from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.progress import quietly
 from pdanon.itemsets.support import SupportIndex
 
 __all__ = ["TransactionSide", "by_cuts", "by_diverse_cuts", "by_diverse_sets", "by_sets"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import Report
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.turns import MOST_LISTED, rare_in_turn

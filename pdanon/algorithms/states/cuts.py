@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import Report
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import breaches
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, canonical_rows
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import Report
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.deadline import check_time
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 
 __all__ = ["Descent", "Mask", "Scenario"]

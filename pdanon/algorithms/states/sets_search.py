@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.progress import quietly
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.trace import trace_of
 from pdanon.algorithms.weights import item_weights
@@ -21,6 +20,7 @@ from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.deadline import is_over
+from pdanon.itemsets.progress import quietly
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 

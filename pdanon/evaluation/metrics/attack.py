@@ -15,6 +15,7 @@ from pdanon.evaluation.metrics.draws import draw_subsets
 from pdanon.guarantees.parameters import check_m
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator
 from pdanon.recoding.result import Anonymized
@@ -78,6 +79,7 @@ def attack(
     m: int | None = 2,
     n: int = 1000,
     random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
 ) -> Attack:
     """Play the adversary against a release.
 
@@ -95,6 +97,8 @@ def attack(
         Number of cases.
     random_state : int, Generator or None
         Seed, or source of randomness.
+    progress : bool
+        Show that it goes on: the parts of the count that are done.
 
     Returns
     -------
@@ -144,16 +148,11 @@ def attack(
     rows = rng.choice(able, n)
     codes, offsets = draw_subsets(release.items, rows, most, rng)
     known = np.diff(offsets)
-    labels, label_offsets = _translated(release, result, np.repeat(rows, known), codes, offsets)
-    cases = pd.DataFrame(
-        {
-            "row": rows,
-            "known": known,
-            "before": SupportIndex.of(release.items).distinct().supports(codes, offsets),
-            "after": SupportIndex.of(release.published).distinct().supports(labels, label_offsets),
-        }
-    )
-    return Attack(cases, most)
+    with watching(progress, "attack"):
+        labels, label_offsets = _translated(release, result, np.repeat(rows, known), codes, offsets)
+        before = SupportIndex.of(release.items).distinct().supports(codes, offsets)
+        after = SupportIndex.of(release.published).distinct().supports(labels, label_offsets)
+    return Attack(pd.DataFrame({"row": rows, "known": known, "before": before, "after": after}), most)
 
 
 def _translated(

@@ -13,6 +13,7 @@ from pdanon.guarantees.kkm import QuasiClasses
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_frame
 from pdanon.recoding.counts import _of_all_rows
@@ -28,6 +29,7 @@ def risk(
     k: int,
     m: int = 2,
     quasi: Sequence[Hashable] | None = None,
+    progress: bool = False,
 ) -> pd.DataFrame:
     """Measure what an attacker who knows a few items of a row can do.
 
@@ -43,6 +45,8 @@ def risk(
         Most items that the attacker knows; at least 1. More than the longest row has are not counted.
     quasi : sequence of hashable, optional
         Labels of columns that he knows as well, all of them.
+    progress : bool
+        Show that it goes on: the parts of the count that are done, which are as many as it takes.
 
     Returns
     -------
@@ -91,9 +95,16 @@ def risk(
     0      0   <NA>     3     0.333333  0.333333
     1      1   <NA>     3     1.000000  1.000000
     """
-    if quasi is None:
-        return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
-    k, m = check_k(k), _most(m)
+    with watching(progress, "risk"):
+        if quasi is None:
+            return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
+        return _with_quasi(frame, column, check_k(k), _most(m), quasi)
+
+
+def _with_quasi(
+    frame: pd.DataFrame, column: Hashable | None, k: int, m: int, quasi: Sequence[Hashable]
+) -> pd.DataFrame:
+    """The risk from who knows these columns as well."""
     classes = QuasiClasses.of(frame, [column], quasi)
     known = _numbers_known(0, m, classes.index)
     smallest = [

@@ -15,9 +15,9 @@ from naive.cuts import hierarchy_of, trees
 
 from examples import examples
 from pdanon.algorithms.items.mhghs import rounds
-from pdanon.algorithms.progress import quietly
 from pdanon.algorithms.states.descent import Descent
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.progress import quietly
 from pdanon.itemsets.support import SupportIndex
 
 # A table with all the facts that the paper states of its Fig. 1; its taxonomy over 11 items.

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.deadline import check_time
+from pdanon.itemsets.deadline import check_time, watched
 from pdanon.itemsets.values import check_flag
 
-__all__ = ["Report", "progress_bar", "quietly"]
+__all__ = ["Report", "progress_bar", "quietly", "watching"]
 
 Report: TypeAlias = Callable[[int], object]
 
@@ -49,3 +49,22 @@ def progress_bar(show: bool, label: str, unit: str) -> Iterator[Report]:
             check_time()
 
         yield report
+
+
+@contextmanager
+def watching(show: bool, label: str) -> Iterator[None]:
+    """Show the parts of what is done within, as many as it takes: that it goes on, not how far it is.
+
+    Parameters
+    ----------
+    show : bool
+        Whether to show a bar.
+    label : str
+        What is being done.
+    """
+    with progress_bar(show, label, "parts") as report:
+        if not show:
+            yield
+            return
+        with watched(report):
+            yield

@@ -1,0 +1,68 @@
+"""Progress bars: shown to who asks for them, and quiet about what a notebook lacks."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+import warnings
+
+import pandas as pd
+import pytest
+from conftest import frame_of
+
+import pdanon
+
+pytest.importorskip("tqdm")
+
+
+def test_notebook_without_widgets_has_plain_bars_and_no_warning(monkeypatch, capsys):
+    def get_ipython():
+        """An object of a class that tqdm takes for a notebook's."""
+        return object()
+
+    shell = types.ModuleType("IPython")
+    shell.get_ipython = get_ipython
+    monkeypatch.setitem(sys.modules, "IPython", shell)
+    monkeypatch.setitem(sys.modules, "ipykernel.zmqshell", types.ModuleType("ipykernel.zmqshell"))
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    for name in ("tqdm.auto", "tqdm.autonotebook", "tqdm.notebook"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pdanon.pcta(frame_of([["a"], ["a"], ["b"]]), k=2, progress=True)
+    assert [str(each.message) for each in caught] == []
+    assert "pcta" in capsys.readouterr().err
+
+
+def bars(capsys):
+    """What the last call showed: by label, how many parts."""
+    shown = re.findall(r"(\w+): (\d+) ?parts", capsys.readouterr().err.replace("parts [", " parts ["))
+    return {label: int(parts) for label, parts in shown}
+
+
+def test_what_counts_shows_its_parts(capsys):
+    frame = frame_of([["a", "b"], ["a", "b"], ["a", "c"], ["b"], ["b"]])
+    result = pdanon.pcta(frame, k=2, m=2)
+    calls = {
+        "risk": lambda: pdanon.risk(frame, k=2, m=3, progress=True),
+        "audit": lambda: pdanon.audit(frame, pdanon.KmAnonymity(2, 3), progress=True),
+        "refine": lambda: pdanon.refine(frame, result, progress=True),
+        "attack": lambda: pdanon.attack(frame, result, n=5, random_state=0, progress=True),
+        "profile": lambda: pdanon.profile(frame, k=2, progress=True),
+    }
+    for label, call in calls.items():
+        call()
+        assert bars(capsys)[label] > 0
+
+
+def test_nothing_is_shown_to_who_does_not_ask(capsys):
+    frame = frame_of([["a", "b"], ["a", "b"], ["a", "c"], ["b"], ["b"]])
+    pdanon.risk(frame, k=2)
+    pdanon.refine(frame, pdanon.pcta(frame, k=2, m=2))
+    assert capsys.readouterr().err == ""
+
+
+def test_numbers_are_the_same_with_a_bar():
+    frame = frame_of([["a", "b"], ["a", "b"], ["a", "c"], ["b"], ["b"]] * 30)
+    pd.testing.assert_frame_equal(pdanon.risk(frame, k=3, m=3), pdanon.risk(frame, k=3, m=3, progress=True))
