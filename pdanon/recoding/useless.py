@@ -93,16 +93,16 @@ def warn_if_useless(left: str) -> None:
 def _left(mapping: pd.DataFrame, items: str) -> str:
     """As `items_left`, of one column."""
     supports = mapping["support"].to_numpy(np.int64)
-    label = pd.factorize(mapping["generalized"])[0]
-    suppressed, n_items, total = label < 0, mapping["item"].nunique(), int(supports.sum())
+    label, labels = pd.factorize(mapping["generalized"])
+    item, items_there = pd.factorize(mapping["item"])
+    suppressed, n_items, total = label < 0, len(items_there), int(supports.sum())
     if not total:
         return ""
     removed = int(supports[suppressed].sum())
     if is_nearly_all(removed, total):
         return f"{percent(removed / total)} of the occurrences of {items} are suppressed"
-    sizes = np.zeros(label.max() + 2, np.int64)  # the last of -1
-    stands_for = mapping["item"].groupby(label).nunique()
-    sizes[stands_for.index] = stands_for
+    pairs = np.unique(label[~suppressed] * np.int64(n_items) + item[~suppressed])
+    sizes = np.bincount(pairs // n_items, minlength=len(labels) + 1)  # the last, 0, is of what is suppressed
     of_label = np.bincount(label + 1, np.where(sizes[label] > 1, supports, 0))[1:]
     broad = ~suppressed & (sizes[label] > 1) & is_nearly_all(sizes[label], n_items)
     commonest = (label == np.lexsort((sizes[:-1], of_label))[-1]) & (sizes[label] > 1)
@@ -113,15 +113,23 @@ def _left(mapping: pd.DataFrame, items: str) -> str:
         among = " or are suppressed" if removed else ""
         many = f"{percent(lost / total)} of the occurrences of {items}"
         return f"{many} became {what}, which stands for {most:,} of {n_items:,} items{among}"
-    return _groups_left(mapping, suppressed | broad, items)
+    group = pd.factorize(mapping["group"])[0]
+    return _groups_left(group, item, supports, suppressed | broad, items)
 
 
-def _groups_left(mapping: pd.DataFrame, gone: NDArray[np.bool_], items: str) -> str:
-    """Say of which groups of rows nothing is left."""
-    supports = mapping["support"]
-    groups = mapping["group"]
-    held, lost = supports.groupby(groups).sum(), supports.where(gone, 0).groupby(groups).sum()
-    emptied = is_nearly_all(lost, held) & (mapping["item"].groupby(groups).nunique() > 1)
+def _groups_left(
+    group: NDArray[np.intp],
+    item: NDArray[np.intp],
+    supports: NDArray[np.int64],
+    gone: NDArray[np.bool_],
+    items: str,
+) -> str:
+    """Say of which groups of rows, whose items follow each other, nothing is left."""
+    held = np.bincount(group, supports).astype(np.int64)
+    lost = np.bincount(group, np.where(gone, supports, 0)).astype(np.int64)
+    has_several = np.zeros(len(held), np.bool_)
+    has_several[group[1:][(group[1:] == group[:-1]) & (item[1:] != item[:-1])]] = True
+    emptied = is_nearly_all(lost, held) & has_several
     number, total = int(held[emptied].sum()), int(supports.sum())
     if 100 * number < _SOME * total or not emptied.any():
         return ""
