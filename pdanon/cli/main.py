@@ -46,6 +46,8 @@ from pdanon.evaluation.report.page import write_page
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, check_unsaid, constraint_list
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.io.lines import is_lines, read_lines
+from pdanon.io.long import from_long
 from pdanon.io.tables import (
     check_distinct,
     is_csv,
@@ -174,12 +176,13 @@ _ROLES = (
 def _anonymize(arguments: argparse.Namespace) -> int:
     if arguments.stream:
         return _anonymize_files(arguments)
+    _check_lines(arguments)
     _check_tables(arguments)
     name = arguments.algorithm
     options = of_guarantee(arguments) if name is None else _algorithm_options(arguments)
     _check_files(arguments)
     _read_options(options, arguments)
-    frame = _read(arguments.source, arguments)
+    frame = _read_lines(arguments) if arguments.by else _read(arguments.source, arguments)
     bar = bool(options.get("progress"))
     with _stage(f"running {name or 'the algorithms'}", announced=not bar), _warned(_TO_KEEP):
         run = _least_lossy if name is None else algorithm(name)
@@ -319,7 +322,8 @@ def _check_files(arguments: argparse.Namespace) -> None:
     """Check what can be checked of files before any is read."""
     files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
     check_distinct(files.values(), "arguments")
-    listed = [name for name in ("source", "target", "threats") if name in files]
+    lines = bool(getattr(arguments, "by", None))  # in which items are not joined
+    listed = [name for name in ("source", "target", "threats")[lines:] if name in files]
     csv = [files[name] for name in listed if is_csv(files[name])]
     if csv and arguments.separator is None:
         hint = "say what stands between two items, such as --separator ' '; it is never guessed"
@@ -333,14 +337,29 @@ def _check_files(arguments: argparse.Namespace) -> None:
 def _check_tables(arguments: argparse.Namespace) -> None:
     """Check that what is read and written are single tables, as it is without --stream."""
     for name, path in (("IN", arguments.source), ("OUT", arguments.target)):
-        if not is_table(path):
+        if not (is_lines(path) if arguments.by and name == "IN" else is_table(path)):
             hint = suffix_hint(path) or "with --stream, Parquet files in directories are read and written"
             raise ParameterError(f"'{path}' must end in .parquet or .csv", where=name, hint=hint)
     arguments.source = Path(arguments.source)
 
 
+def _check_lines(arguments: argparse.Namespace) -> None:
+    """Check that lines are said to be some, and by what their persons and items are known."""
+    if (arguments.by is None) != (arguments.item is None):
+        hint = "such as --by customer --item product, for a table with a line for each item"
+        raise ParameterError("--by and --item go together", hint=hint)
+    if arguments.by:
+        if arguments.column not in (None, arguments.item):
+            hint = "the lists are called as the items: leave --column out"
+            raise ParameterError("--column is not used with --item", hint=hint)
+        arguments.column = arguments.item
+
+
 def _check_stream(arguments: argparse.Namespace) -> None:
     """Check that nothing is asked for that needs all rows at once."""
+    if arguments.by or arguments.item:
+        hint = "pdanon.from_long makes lists of lines that fit into memory"
+        raise ParameterError("--stream takes lists, not --by and --item", hint=hint)
     if arguments.algorithm is None:
         hint = "try them on a sample of the rows, and name the one that loses least"
         raise ParameterError("--stream needs --algorithm", hint=hint)
@@ -366,6 +385,17 @@ def _read_options(options: dict[str, Any], arguments: argparse.Namespace) -> Non
 def _read(path: Path, arguments: argparse.Namespace) -> pd.DataFrame:
     with _stage(f"reading {path}"):
         return read_table(path, arguments.column, arguments.separator)
+
+
+def _read_lines(arguments: argparse.Namespace) -> pd.DataFrame:
+    """Read a table with a line for each item, and make a row a person of it."""
+    with _stage(f"reading {arguments.source}"):
+        text = [*arguments.by, arguments.item]
+        lines = read_lines(arguments.source, text, arguments.delimiter, arguments.encoding)
+        if lines.guessed:
+            print(f"{arguments.source}: {lines.guessed}", file=sys.stderr)
+        kept = list(getattr(arguments, "keep", []))
+        return from_long(lines.frame, by=arguments.by, item=arguments.item, keep=kept)
 
 
 def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:

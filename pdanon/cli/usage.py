@@ -80,6 +80,7 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
         group = command.add_argument_group(title)
         for parameter, known in parameters.items():
             group.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
+    _add_lines(command.add_argument_group("if IN has a line for each item"))
     _add_format(command)
     command.add_argument(
         "--mapping", metavar="FILE", type=new_table, help="write what each item became: .parquet or .csv"
@@ -125,6 +126,23 @@ def _fill_compare(command: argparse.ArgumentParser) -> None:
 
 def _fill_algorithms(command: argparse.ArgumentParser) -> None:
     """There is nothing to be said."""
+
+
+def _add_lines(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--by", nargs="+", metavar="COLUMN", help="whose line it is, such as a customer number; not published"
+    )
+    group.add_argument(
+        "--item",
+        metavar="COLUMN",
+        help="the item of the line; of the other columns those of --keep are published, one value a person",
+    )
+    group.add_argument(
+        "--delimiter",
+        metavar="CHAR",
+        help="what stands between two fields of CSV (default: what does most often)",
+    )
+    group.add_argument("--encoding", metavar="NAME", default="utf-8", help="of CSV (default: utf-8)")
 
 
 def _add_format(command: argparse.ArgumentParser) -> None:

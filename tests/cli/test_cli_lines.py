@@ -1,0 +1,106 @@
+"""Files with a line for each item, from the command line."""
+
+import gzip
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pdanon
+from pdanon.cli.main import main
+
+ROWS = [
+    ("007", "UK", "tea"),
+    ("007", "UK", "rice"),
+    ("7", "FR", "tea"),
+    ("7", "FR", "rice"),
+    ("7", "FR", "tea"),
+]
+ASKED = ["-k", "2", "-m", "2", "--by", "who", "--item", "what", "--keep", "country"]
+
+
+def written(path, mark, *, encoding="utf-8"):
+    text = "\n".join(mark.join(row) for row in [("who", "country", "what"), *ROWS]) + "\n"
+    data = text.encode(encoding)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def released(path, tmp_path, *more):
+    target = tmp_path / "out.parquet"
+    assert main(["anonymize", str(path), str(target), *ASKED, *more]) == 0
+    return pdanon.read_parquet(target)
+
+
+@pytest.mark.parametrize(
+    ("name", "mark", "said"),
+    [
+        ("lines.csv", ",", ""),
+        ("lines.csv", ";", "';' stands between two fields"),
+        ("lines.csv", "|", "'|' stands between two fields"),
+        ("lines.csv", "\t", "a tab stands between two fields"),
+        ("lines.tsv", "\t", "a tab stands between two fields"),
+        ("lines.csv.gz", ";", "';' stands between two fields"),
+        ("lines.tsv.gz", "\t", "a tab stands between two fields"),
+    ],
+)
+def test_lines_of_any_usual_csv_become_rows(tmp_path, capsys, name, mark, said):
+    frame = released(written(tmp_path / name, mark), tmp_path)
+    assert [set(row) for row in frame["what"]] == [{"tea", "rice"}] * 2
+    assert frame["country"].tolist() == ["UK", "FR"]  # 007 is not 7
+    assert list(frame) == ["country", "what"]
+    assert capsys.readouterr().err.strip().endswith(said)
+
+
+def test_lines_of_json_and_parquet_become_rows(tmp_path):
+    table = pd.DataFrame(ROWS, columns=["who", "country", "what"])
+    table.to_parquet(tmp_path / "lines.parquet")
+    (tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, table.to_dict("records"))))
+    for name in ("lines.parquet", "lines.jsonl"):
+        frame = released(tmp_path / name, tmp_path)
+        assert [set(row) for row in frame["what"]] == [{"tea", "rice"}] * 2
+
+
+def test_an_encoding_is_named_or_asked_for(tmp_path, capsys):
+    path = tmp_path / "lines.csv"
+    path.write_bytes("who,country,what\n1,FR,thé\n2,FR,thé\n".encode("latin-1"))
+    frame = released(path, tmp_path, "--encoding", "latin-1")
+    assert frame["what"].tolist() == [["thé"], ["thé"]]
+    assert main(["anonymize", str(path), str(tmp_path / "o.parquet"), *ASKED]) == 2
+    message = capsys.readouterr().err
+    assert "--encoding" in message
+    assert "th" not in message.partition("got:")[2].replace("the", "")
+    assert main(["anonymize", str(path), str(tmp_path / "o.parquet"), *ASKED, "--encoding", "utf-9"]) == 2
+    assert "no such encoding" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--by", "who"], "--by and --item go together"),
+        (["--item", "what"], "--by and --item go together"),
+        (["--by", "whom", "--item", "what"], "did you mean 'who'"),
+        (["--by", "who", "--item", "wat"], "did you mean 'what'"),
+        (["--by", "who", "--item", "what", "--column", "who"], "--column is not used with --item"),
+        (["--by", "who", "--item", "what", "--keep", "what"], "several values a person"),
+        (["--by", "what", "--item", "who", "--keep", "country"], "2 of 2 persons"),
+        (["--by", "who", "--item", "what", "--delimiter", "::"], "separates no fields"),
+        (["--stream", "--algorithm", "pcta", "--by", "who", "--item", "what"], "--stream takes lists"),
+    ],
+)
+def test_lines_that_are_not_understood(tmp_path, capsys, arguments, message):
+    path = written(tmp_path / "lines.csv", ";")
+    assert main(["anonymize", str(path), str(tmp_path / "o.parquet"), "-k", "2", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "o.parquet").exists()
+
+
+@pytest.mark.slow
+def test_a_million_lines_in_one_command(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 1_000_000
+    lines = pd.DataFrame({"who": rng.integers(0, 100_000, n), "what": rng.integers(0, 500, n)})
+    lines.assign(country="UK").to_csv(tmp_path / "lines.csv", index=False)
+    frame = released(tmp_path / "lines.csv", tmp_path, "--algorithm", "pcta")
+    assert len(frame) == lines["who"].nunique()
