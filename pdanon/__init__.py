@@ -63,6 +63,7 @@ from pdanon.evaluation.metrics.attack import Attack, attack
 from pdanon.evaluation.metrics.queries import Workload
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
+from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import (
     Coherence,
     KAnonymity,
@@ -165,6 +166,7 @@ __all__ = [
     "to_parquet",
     "to_text",
     "top_down",
+    "tradeoff",
     "tum_bound",
     "upcta",
     "utility",

@@ -24,6 +24,7 @@ from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import profile
+from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import KmAnonymity, audit
 from pdanon.guarantees.verdict import Audit
 from pdanon.io.long import to_long
@@ -81,6 +82,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     refine,
     anonymize,
     profile,
+    tradeoff,
     to_long,
     to_onehot,
     fingerprint,

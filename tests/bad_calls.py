@@ -140,6 +140,8 @@ GOOD: dict[str, Callable[[], Any]] = {
         {"id": [1, 1, 2], "age": [30, 30, 41], "item": [RICE, TEA, RICE]}
     ),
     "from_long.by": lambda: "id",
+    "tradeoff.k": lambda: [2],
+    "tradeoff.m": lambda: [1],
     "from_long.item": lambda: "item",
     "from_onehot.frame": lambda: pd.DataFrame({RICE: [1, 0], TEA: [1, 1]}),
     "from_text.series": lambda: pd.Series([f"{RICE};{TEA}", RICE]),
@@ -245,7 +247,7 @@ def target(name: str, function: Callable[..., Any], instance: Callable[[], Any] 
     parameters = []
     for parameter in list(inspect.signature(function).parameters.values())[instance is not None :]:
         if parameter.kind == parameter.VAR_KEYWORD:
-            base |= {"k": GOOD["k"], "m": GOOD["m"]}
+            base = {"k": GOOD["k"], "m": GOOD["m"]} | base
             parameters += ["k", "m"]
             continue
         parameters.append(parameter.name)

@@ -6,7 +6,7 @@ without colours: by hatches, line styles and labels at the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,18 +14,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.evaluation.fitting import bars_across, key_above, names_beside, say, size_across, size_down
+from pdanon.evaluation.canvas import axes, check_columns, horizontal, label_ends, plain, room, whole_numbers
+from pdanon.evaluation.fitting import bars_across, key_above, names_beside, say, size_across
 from pdanon.evaluation.metrics.risk import exposure
-from pdanon.itemsets.values import check_count, check_frame, check_text
+from pdanon.itemsets.values import check_count
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
 
     from pdanon.recoding.result import Anonymized
 
-__all__ = ["Plots", "comparison", "frontier"]
+__all__ = ["Plots", "comparison", "frontier", "tradeoff"]
 
 # Losses that are shares of a whole.
 SHARES = ("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows")
@@ -97,11 +97,11 @@ class Plots:
         shares = self._result.loss[[name for name in SHARES if name in self._result.loss]]
         if shares.empty:
             raise ParameterError("no measure of loss is a share", got=list(self._result.loss.index))
-        ax = _axes(ax)
+        ax = axes(ax)
         percents = 100 * shares.to_numpy()
         names = list(shares.index)
-        _horizontal(ax, names, percents, [f"{value:.3g} %" for value in percents])
-        ax.set_xlim(0, _room(np.array([100.0])))
+        horizontal(ax, names, percents, [f"{value:.3g} %" for value in percents])
+        ax.set_xlim(0, room(np.array([100.0])))
         ax.set_xticks(range(0, 101, 20))
         say(ax, x="information lost (%)", title="Information loss", beside=names)
         return ax
@@ -167,17 +167,17 @@ class Plots:
         else:
             sizes = label_sizes(self._result.mapping).to_numpy(np.int64)
             what, of, title = "published labels", "items that a label stands for", "What labels stand for"
-        ax = _axes(ax)
+        ax = axes(ax)
         names, counts = bars_across(ax, sizes)
         texts = [f"{count:,}" for count in counts]
         size = size_across(ax, [*names, *texts], len(names))
         bars = ax.bar(np.arange(len(names)), counts, color="C0")
         ax.bar_label(bars, texts, padding=2, fontsize=size)
         ax.set_xticks(np.arange(len(names)), names, fontsize=size)
-        ax.set_ylim(0, _room(counts))
+        ax.set_ylim(0, room(counts))
         say(ax, x=of, y=f"{what} (number)", title=title)
-        _whole_numbers(ax.yaxis)
-        _plain(ax)
+        whole_numbers(ax.yaxis)
+        plain(ax)
         return ax
 
     def mapping(self, most: int = 15, ax: Axes | None = None) -> Axes:
@@ -197,10 +197,10 @@ class Plots:
         mapping = self._result.mapping
         sizes = label_sizes(mapping[~is_kept(mapping)])
         shown = sizes.head(check_count(most, "most", least=1))
-        ax = _axes(ax)
+        ax = axes(ax)
         names = names_beside(ax, shown.index)
-        _horizontal(ax, names, shown.to_numpy(), [*map(str, shown)])
-        _whole_numbers(ax.xaxis)
+        horizontal(ax, names, shown.to_numpy(), [*map(str, shown)])
+        whole_numbers(ax.xaxis)
         some = f"the {len(shown)} largest of {len(sizes)}" if len(shown) < len(sizes) else f"all {len(sizes)}"
         title = f"Generalized items, {some}" if len(sizes) else "No item is generalized"
         say(ax, x="items that it stands for", title=title, beside=names)
@@ -214,7 +214,7 @@ def draw_risk(
 
     If the guarantee speaks of so many known items only, those beyond are parted by a line, and named.
     """
-    ax = _axes(ax)
+    ax = axes(ax)
     known = next(iter(tables.values()))["known"].to_numpy()
     width = 0.8 / len(tables)
     styles = {"before": ("none", "///"), "after": ("C0", "")}
@@ -232,11 +232,11 @@ def draw_risk(
         ax.axvline(beyond[0] - 0.5, color="0.6", linewidth=1, linestyle=":")
     title = "Risk before and after" if len(tables) > 1 else "Risk of the release"
     say(ax, x="items that an attacker knows (up to)", y=f"rows matched by fewer than {k} (%)", title=title)
-    room = _room(100 * pd.concat(tables)["below_k"].to_numpy(np.float64))
-    _plain(ax)
+    top = room(100 * pd.concat(tables)["below_k"].to_numpy(np.float64))
+    plain(ax)
     if len(tables) > 1:
-        room *= key_above(ax, size)
-    ax.set_ylim(0, room)
+        top *= key_above(ax, size)
+    ax.set_ylim(0, top)
     return ax
 
 
@@ -274,13 +274,13 @@ def comparison(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('k (rows)', 'NCP (share, axis to 0.034)')
     """
-    _check_columns(table, [by, x, y], numbers=[x, y])
+    check_columns(table, [by, x, y], numbers=[x, y])
     drawn = table[table[y].notna()]
     repeated = int(drawn.duplicated([by, x]).sum())
     if repeated:
         hint = f"select rows so that each {by} has one for each {x}, or average them"
         raise ParameterError(f"several rows have the same {by} and {x}", got=f"{repeated} more", hint=hint)
-    ax = _axes(ax)
+    ax = axes(ax)
     ends = []
     for number, (name, line) in enumerate(drawn.groupby(by, sort=False, observed=True)):
         line = line.sort_values(x)
@@ -290,9 +290,9 @@ def comparison(
     ends_at = _from_nothing(y, drawn[y], ax.set_ylim)
     ax.set(xlabel=_UNITS.get(x, x), ylabel=_UNITS.get(y, y) + ends_at)
     if pd.api.types.is_integer_dtype(drawn[x]):
-        _whole_numbers(ax.xaxis)
-    _plain(ax)
-    _label_ends(ax, ends)
+        whole_numbers(ax.xaxis)
+    plain(ax)
+    label_ends(ax, ends)
     return ax
 
 
@@ -331,10 +331,10 @@ def frontier(
     >>> [text.get_text() for text in ax.texts]
     ['a', 'c']
     """
-    _check_columns(table, [by, risk, loss], numbers=[risk, loss])
+    check_columns(table, [by, risk, loss], numbers=[risk, loss])
     drawn = table.dropna(subset=[risk, loss]).sort_values([loss, risk], kind="stable")
     best = drawn[risk].astype("float64").cummin().shift(fill_value=np.inf) > drawn[risk]
-    ax = _axes(ax)
+    ax = axes(ax)
     ax.plot(drawn.loc[best, loss], drawn.loc[best, risk], "-", color="0.6", drawstyle="steps-post", zorder=1)
     for number, (name, points) in enumerate(drawn.groupby(by, sort=False, observed=True)):
         marker = _MARKERS[number % len(_MARKERS)]
@@ -347,39 +347,53 @@ def frontier(
     ends_at = _from_nothing(loss, drawn[loss], ax.set_xlim)
     ax.set(xlabel=_UNITS.get(loss, loss) + ends_at, ylabel=_UNITS.get(risk, risk))
     ax.legend(frameon=False, loc="upper right")
-    _plain(ax)
+    plain(ax)
     return ax
 
 
-def _axes(ax: Axes | None) -> Axes:
-    if ax is not None:
-        if not callable(getattr(ax, "get_xaxis", None)):
-            raise ParameterError("these are no axes of matplotlib", where="ax", got=type(ax).__name__)
-        return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError:
-        hint = "pip install 'pdanon[plot]'"
-        raise ParameterError("pictures need the package matplotlib", hint=hint) from None
-    return pyplot.subplots(layout="constrained")[1]
+def tradeoff(table: pd.DataFrame, *, measure: str = "occurrences", ax: Axes | None = None) -> Axes:
+    """Draw what each k and m costs: the darker the more.
 
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        What `pdanon.tradeoff` returned: one row for each ``k`` and ``m``.
+    measure : str
+        One of its columns of shares or errors. A cell without a release is empty, and an error above 1 as
+        dark as 1.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw.
 
-def _horizontal(ax: Axes, names: Sequence[str], values: NDArray[Any], texts: Iterable[str]) -> None:
-    """Horizontal bars with the names at their left and the values at their right, the first at the top."""
-    places = np.arange(len(names))
-    size = size_down(ax, max(len(names), 3))
-    bars = ax.barh(places, values, 0.6, color="C0")
-    ax.bar_label(bars, list(texts), padding=3, fontsize=size)
-    ax.set_yticks(places, names, parse_math=False, fontsize=size)
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(max(len(names), 3) - 0.5, -0.5)
-    ax.set_xlim(0, _room(values))
-    _plain(ax)
+    Returns
+    -------
+    matplotlib.axes.Axes
 
+    Raises
+    ------
+    ParameterError
+        If a column is missing, or a k and m is there twice.
 
-def _room(values: NDArray[Any]) -> float:
-    """End of an axis that leaves room for the numbers at the bars."""
-    return 1.18 * float(values.max(initial=0)) or 1.0
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pdanon.evaluation.plotting import tradeoff
+    >>> table = pd.DataFrame({"k": [3, 5], "m": [2, 2], "occurrences": [0.1, 0.2]})
+    >>> [text.get_text() for text in tradeoff(table).texts]
+    ['10 %', '20 %']
+    """
+    check_columns(table, ["k", "m", measure], numbers=["k", "m", measure])
+    if repeated := int(table.duplicated(["k", "m"]).sum()):
+        raise ParameterError("several rows have the same k and m", where="table", got=f"{repeated} more")
+    cells = table.pivot(index="m", columns="k", values=measure)
+    ax = axes(ax)
+    ax.imshow(cells.to_numpy(np.float64), cmap="Blues", vmin=0, vmax=1, aspect="auto", origin="lower")
+    ax.set_xticks(range(cells.shape[1]), [str(k) for k in cells.columns])
+    ax.set_yticks(range(cells.shape[0]), [str(m) for m in cells.index])
+    say(ax, x=_UNITS["k"], y=_UNITS["m"], title=_UNITS.get(measure, measure))
+    for (row, place), share in np.ndenumerate(cells.to_numpy(np.float64)):
+        text = "none" if np.isnan(share) else f"{100 * share:.3g} %"
+        ax.text(place, row, text, ha="center", va="center", color="white" if share > 0.6 else "black")
+    return ax
 
 
 def _from_nothing(name: str, values: pd.Series[float], set_ends: Callable[[float, float], object]) -> str:
@@ -392,46 +406,3 @@ def _from_nothing(name: str, values: pd.Series[float], set_ends: Callable[[float
     top = float(f"{min(1.15 * most, 1.0):.2g}") or 1.0
     set_ends(0, top if most < 1 else 1.02)  # so that a line at the top is whole
     return " (0 to 1)" if top == 1 else f" (share, axis to {top:g})"
-
-
-def _plain(ax: Axes) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-
-
-def _whole_numbers(axis: Axis) -> None:
-    from matplotlib.ticker import MaxNLocator
-
-    axis.set_major_locator(MaxNLocator("auto", integer=True))
-
-
-def _label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]]) -> None:
-    """Write the name of each line beside its end; names that would cover each other are moved apart."""
-    low, high = ax.get_ylim()
-    least = -np.inf
-    for x, y, name in sorted(ends, key=lambda end: (end[1], end[2])):
-        least = max(y, least + (high - low) / 20)
-        ax.annotate(
-            name,
-            (x, y),
-            xytext=(1.03, least),
-            textcoords=ax.get_yaxis_transform(),
-            va="center",
-            fontsize=9,
-            parse_math=False,
-            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "0.6"},
-        )
-
-
-def _check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence[str]) -> None:
-    check_frame(table, "the table")
-    labels = list(table.columns)
-    for name in columns:
-        check_text(name, "the name of a column")
-    missing = [name for name in columns if labels.count(name) != 1]
-    if missing:
-        raise ParameterError(
-            "the table lacks columns, or has them twice", got=missing, hint=f"it has {labels}"
-        )
-    texts = [name for name in numbers if not pd.api.types.is_numeric_dtype(table[name])]
-    if texts:
-        raise ParameterError("what is drawn must be numbers", where="table", got=texts)

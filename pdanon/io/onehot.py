@@ -149,9 +149,10 @@ def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: st
             "columns are called like items", where="prefix", got=f"{len(taken)} columns", hint=hint
         )
     starts, rows, _ = parallel.transpose(itemsets.codes, itemsets.offsets, itemsets.n_items)
-    held = csc_array((np.ones(len(rows), np.bool_), rows, starts), shape=(len(frame), itemsets.n_items))
+    held = csc_array((np.ones(len(rows), np.int8), rows, starts), shape=(len(frame), itemsets.n_items))
     make: Any = pd.DataFrame.sparse  # of which pandas-stubs know nothing
     onehot = make.from_spmatrix(held, index=frame.index, columns=labels)
+    onehot = onehot.astype(pd.SparseDtype(np.bool_, fill_value=False))
     return pd.concat([frame.iloc[:, others], onehot], axis=1)
 
 
