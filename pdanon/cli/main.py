@@ -190,7 +190,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     with _stage(f"writing {arguments.target}"):
         _write_release(result, arguments, frame)
     if result.tried is not None:
-        print(result.tried.to_string(index=False, na_rep="", float_format="{:.4g}".format))
+        _print_tried(result.tried)
     print(result)
     print(f"  written    {arguments.target}")
     if arguments.mapping:
@@ -198,6 +198,16 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     if arguments.report:
         print(f"  report     {arguments.report}")
     return 0
+
+
+def _print_tried(tried: pd.DataFrame) -> None:
+    """Print what was tried, and in a line for each reason what was not."""
+    ran = tried["seconds"].notna()
+    shown = tried[ran].dropna(axis=1, how="all")
+    print(shown.to_string(index=False, na_rep="", float_format="{:.4g}".format))
+    for reason, left in tried[~ran].groupby("reason", sort=False):
+        print(f"not tried ({reason}): {'; '.join(left['algorithm'])}")
+    print()
 
 
 def _least_lossy(
