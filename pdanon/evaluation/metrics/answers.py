@@ -13,6 +13,7 @@ from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.metrics.conditions import Condition
 from pdanon.evaluation.metrics.cover import Cover, Release
 from pdanon.evaluation.metrics.estimates import Mode, expected_counts
+from pdanon.guarantees.verdict import facts
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_frame
@@ -43,10 +44,16 @@ class Answers:
         return iter((self.are, self.table))
 
     def __repr__(self) -> str:
-        left_out = int(self.table["error"].isna().sum())
-        return (
-            f"Answers(are={self.are:.4g}, queries={len(self.table)}, left_out={left_out}, mode={self.mode!r})"
-        )
+        queries = f"queries={len(self.table)}, left_out={self._left_out()}"
+        return f"Answers(are={self.are:.4g}, {queries}, mode={self.mode!r})"
+
+    def _repr_html_(self) -> str:
+        error = f"{self.are:.4g} on average, relative to the actual count"
+        queries = f"{len(self.table):,}, of which {self._left_out():,} have none"
+        return facts("Answers", [("error", error), ("queries", queries), ("estimate", self.mode)])
+
+    def _left_out(self) -> int:
+        return int(self.table["error"].isna().sum())
 
 
 def answered(

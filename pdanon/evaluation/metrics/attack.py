@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.cover import Release, codes_of, read_mapping
 from pdanon.evaluation.metrics.draws import draw_subsets
 from pdanon.guarantees.parameters import check_m
+from pdanon.guarantees.verdict import facts
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.progress import watching
@@ -60,15 +61,19 @@ class Attack:
         return int(self.cases["before"].min())
 
     def __repr__(self) -> str:
+        return "\n".join([self._title(), *(f"  {name:<10} {text}" for name, text in self._facts())])
+
+    def _repr_html_(self) -> str:
+        return facts(self._title(), self._facts())
+
+    def _title(self) -> str:
         known = "all items" if self.m is None else f"up to {self.m} items"
-        return "\n".join(
-            [
-                f"Attack: {len(self.cases)} cases, {known} known",
-                f"  original   {self.rate_before:.2%} re-identified; "
-                f"in the worst case {self.fewest_before} row(s) match",
-                f"  release    {self.rate:.2%} re-identified; in the worst case {self.fewest} row(s) match",
-            ]
-        )
+        return f"Attack: {len(self.cases)} cases, {known} known"
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        figures = {"original": (self.rate_before, self.fewest_before), "release": (self.rate, self.fewest)}
+        for name, (rate, fewest) in figures.items():
+            yield name, f"{rate:.2%} re-identified; in the worst case {fewest} row(s) match"
 
 
 def attack(

@@ -22,6 +22,7 @@ from pdanon.evaluation.metrics.cover import Release
 from pdanon.evaluation.metrics.draws import draw_subsets
 from pdanon.evaluation.metrics.estimates import Mode
 from pdanon.guarantees.parameters import check_share
+from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.codes import Itemsets
@@ -403,8 +404,14 @@ class Workload:
         return answered(self.queries, self.column, original, release, mode, least)
 
     def __repr__(self) -> str:
-        conditions = [label for label in self.queries.columns if label != self.column]
-        return f"Workload(queries={len(self.queries)}, column={self.column!r}, conditions={conditions})"
+        return f"Workload(queries={len(self.queries)}, column={self.column!r}, conditions={self._on()})"
+
+    def _repr_html_(self) -> str:
+        conditions = ", ".join(map(str, self._on())) or "none"
+        return facts("Workload", [("queries", f"{len(self.queries):,}"), ("conditions", conditions)])
+
+    def _on(self) -> list[Hashable]:
+        return [label for label in self.queries.columns if label != self.column]
 
 
 def _draw_rows(able: NDArray[Any], n: int, rng: np.random.Generator, what: str) -> NDArray[Any]:
