@@ -404,14 +404,11 @@ class Workload:
         return answered(self.queries, self.column, original, release, mode, least)
 
     def __repr__(self) -> str:
-        return f"Workload(queries={len(self.queries)}, column={self.column!r}, conditions={self._on()})"
+        conditions = [label for label in self.queries.columns if label != self.column]
+        return f"Workload(queries={len(self.queries)}, column={self.column!r}, conditions={conditions})"
 
     def _repr_html_(self) -> str:
-        conditions = ", ".join(map(str, self._on())) or "none"
-        return facts("Workload", [("queries", f"{len(self.queries):,}"), ("conditions", conditions)])
-
-    def _on(self) -> list[Hashable]:
-        return [label for label in self.queries.columns if label != self.column]
+        return facts(f"Workload: {len(self.queries):,} queries", [("on", ", ".join(map(str, self.queries)))])
 
 
 def _draw_rows(able: NDArray[Any], n: int, rng: np.random.Generator, what: str) -> NDArray[Any]:
