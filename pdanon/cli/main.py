@@ -27,7 +27,8 @@ from pdanon import stream
 from pdanon.algorithms import choice
 from pdanon.algorithms.record import OF_LISTS
 from pdanon.algorithms.registry import algorithm, functions, parameters_of
-from pdanon.cli.options import described, is_table, of_algorithm, of_guarantee
+from pdanon.cli.checks import check_files, check_lines, check_stream, check_tables
+from pdanon.cli.options import described, of_algorithm, of_guarantee
 from pdanon.cli.policy import Policy
 from pdanon.cli.starting import INTERRUPTED, raise_interrupts
 from pdanon.cli.usage import Command, parser_of
@@ -42,19 +43,17 @@ from pdanon.errors import (
 )
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
+from pdanon.evaluation.profile import profile
 from pdanon.evaluation.report.page import write_page
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M, check_unsaid, constraint_list
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.io.lines import is_lines, read_lines
+from pdanon.io.lines import read_lines
 from pdanon.io.long import from_long
 from pdanon.io.tables import (
-    check_distinct,
-    is_csv,
     read_columns,
     read_table,
     read_weights,
-    suffix_hint,
     write_plain,
     write_table,
     write_whole,
@@ -176,13 +175,13 @@ _ROLES = (
 def _anonymize(arguments: argparse.Namespace) -> int:
     if arguments.stream:
         return _anonymize_files(arguments)
-    _check_lines(arguments)
-    _check_tables(arguments)
+    check_lines(arguments)
+    check_tables(arguments)
     name = arguments.algorithm
     options = of_guarantee(arguments) if name is None else _algorithm_options(arguments)
-    _check_files(arguments)
+    check_files(arguments)
     _read_options(options, arguments)
-    frame = _read_lines(arguments) if arguments.by else _read(arguments.source, arguments)
+    frame = _read(arguments.source, arguments)
     bar = bool(options.get("progress"))
     with _stage(f"running {name or 'the algorithms'}", announced=not bar), _warned(_TO_KEEP):
         run = _least_lossy if name is None else algorithm(name)
@@ -222,9 +221,9 @@ def _least_lossy(
 
 def _anonymize_files(arguments: argparse.Namespace) -> int:
     """Anonymize Parquet files row group by row group."""
-    _check_stream(arguments)
+    check_stream(arguments)
     options = _algorithm_options(arguments)
-    _check_files(arguments)
+    check_files(arguments)
     _read_options(options, arguments)
     asked: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
     bar = bool(options.get("progress"))
@@ -244,7 +243,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     if (arguments.mapping is None) != (arguments.constraints is None):
         hint = "constraints name original items, and the mapping says what became of them"
         raise ParameterError("--constraints and --mapping go together", hint=hint)
-    _check_files(arguments)
+    check_files(arguments)
     guarantee = _guarantee(arguments)
     frame = _read(arguments.source, arguments)
     with _stage("auditing"):
@@ -262,12 +261,22 @@ def _audit(arguments: argparse.Namespace) -> int:
 
 
 def _risk(arguments: argparse.Namespace) -> int:
-    _check_files(arguments)
+    check_files(arguments)
     frame = _read(arguments.source, arguments)
     with _stage("counting"):
         table = risk(frame, arguments.column, k=arguments.k, m=arguments.m, quasi=arguments.quasi)
     table["items"] = table["items"].astype("string").fillna("all")
     print(table.to_string(index=False, float_format="{:.4g}".format))
+    return 0
+
+
+def _profile(arguments: argparse.Namespace) -> int:
+    check_lines(arguments)
+    check_tables(arguments)
+    check_files(arguments)
+    frame = _read(arguments.source, arguments)
+    with _stage("counting"):
+        print(profile(frame, arguments.column, k=arguments.k, m=arguments.m))
     return 0
 
 
@@ -328,62 +337,6 @@ def _bar() -> bool:
 # --- Files
 
 
-def _check_files(arguments: argparse.Namespace) -> None:
-    """Check what can be checked of files before any is read."""
-    files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
-    check_distinct(files.values(), "arguments")
-    lines = bool(getattr(arguments, "by", None))  # in which items are not joined
-    listed = [name for name in ("source", "target", "threats")[lines:] if name in files]
-    csv = [files[name] for name in listed if is_csv(files[name])]
-    if csv and arguments.separator is None:
-        hint = "say what stands between two items, such as --separator ' '; it is never guessed"
-        raise ParameterError("a CSV file needs --separator", where=str(csv[0]), hint=hint)
-    named = [path for path in csv if path not in (files.get("target"), files.get("threats"))]
-    if named and arguments.column is None:
-        hint = "say which column has the items, such as --column items"
-        raise ParameterError("a CSV file needs --column", where=str(named[0]), hint=hint)
-
-
-def _check_tables(arguments: argparse.Namespace) -> None:
-    """Check that what is read and written are single tables, as it is without --stream."""
-    for name, path in (("IN", arguments.source), ("OUT", arguments.target)):
-        if not (is_lines(path) if arguments.by and name == "IN" else is_table(path)):
-            hint = suffix_hint(path) or "with --stream, Parquet files in directories are read and written"
-            raise ParameterError(f"'{path}' must end in .parquet or .csv", where=name, hint=hint)
-    arguments.source = Path(arguments.source)
-
-
-def _check_lines(arguments: argparse.Namespace) -> None:
-    """Check that lines are said to be some, and by what their persons and items are known."""
-    if (arguments.by is None) != (arguments.item is None):
-        hint = "such as --by customer --item product, for a table with a line for each item"
-        raise ParameterError("--by and --item go together", hint=hint)
-    if arguments.by:
-        if arguments.column not in (None, arguments.item):
-            hint = "the lists are called as the items: leave --column out"
-            raise ParameterError("--column is not used with --item", hint=hint)
-        arguments.column = arguments.item
-
-
-def _check_stream(arguments: argparse.Namespace) -> None:
-    """Check that nothing is asked for that needs all rows at once."""
-    if arguments.by or arguments.item:
-        hint = "pdanon.from_long makes lists of lines that fit into memory"
-        raise ParameterError("--stream takes lists, not --by and --item", hint=hint)
-    if arguments.algorithm is None:
-        hint = "try them on a sample of the rows, and name the one that loses least"
-        raise ParameterError("--stream needs --algorithm", hint=hint)
-    csv = [path for path in (arguments.source, arguments.target) if is_csv(Path(path))]
-    if csv:
-        hint = "only Parquet can be read in parts; pdanon.read_csv and pdanon.to_parquet convert a file"
-        raise ParameterError("--stream takes no CSV", where=str(csv[0]), hint=hint)
-    if arguments.report:
-        hint = "a table that fits into memory has one without --stream"
-        raise ParameterError("--stream writes no report, which needs all rows at once", hint=hint)
-    if arguments.source and "://" not in arguments.source:
-        arguments.source = Path(arguments.source)
-
-
 def _read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:
     """Read the files among the options of an algorithm."""
     if "constraints" in options:
@@ -393,6 +346,8 @@ def _read_options(options: dict[str, Any], arguments: argparse.Namespace) -> Non
 
 
 def _read(path: Path, arguments: argparse.Namespace) -> pd.DataFrame:
+    if getattr(arguments, "by", None):
+        return _read_lines(arguments)
     with _stage(f"reading {path}"):
         return read_table(path, arguments.column, arguments.separator)
 
@@ -435,6 +390,7 @@ def _stage(what: str, *, announced: bool = True) -> Iterator[None]:
 
 
 _COMMANDS: dict[str, Command] = {
+    "profile": _profile,
     "anonymize": _anonymize,
     "audit": _audit,
     "risk": _risk,

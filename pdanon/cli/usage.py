@@ -90,6 +90,16 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     )
 
 
+def _fill_profile(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="IN", help="the data: .parquet or .csv")
+    command.add_argument("-k", default=5, **{**DEMANDS["k"], "help": "how many rows are enough (default: 5)"})
+    command.add_argument("-m", default=3, type=int, help="most items that the attacker knows (default: 3)")
+    lines = command.add_argument_group("if IN has a line for each item")
+    _add_lines(lines)
+    lines.add_argument("--keep", nargs="+", metavar="COLUMN", default=[], help="other columns to look at")
+    _add_format(command)
+
+
 def _fill_audit(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="RELEASED", type=table_file, help="the release: .parquet or .csv")
     command.add_argument("-k", required=True, **DEMANDS["k"])
@@ -135,7 +145,7 @@ def _add_lines(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--item",
         metavar="COLUMN",
-        help="the item of the line; of the other columns those of --keep are published, one value a person",
+        help="the item of the line; of the other columns those of --keep are taken, one value a person",
     )
     group.add_argument(
         "--delimiter",
@@ -152,6 +162,11 @@ def _add_format(command: argparse.ArgumentParser) -> None:
 
 # Of each command: what it does, the arguments of an example, and what adds its arguments.
 _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
+    "profile": (
+        "look at a raw table: what is in it, what identifies, and what to do before it is released",
+        "invoices.csv --by customer --item product",
+        _fill_profile,
+    ),
     "anonymize": (
         "write a release of a table, audited, with the guarantee that is asked for",
         "baskets.parquet release.parquet -k 5 -m 2 --mapping mapping.parquet",

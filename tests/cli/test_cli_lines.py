@@ -96,6 +96,16 @@ def test_lines_that_are_not_understood(tmp_path, capsys, arguments, message):
     assert not (tmp_path / "o.parquet").exists()
 
 
+def test_lines_can_be_looked_at_before(tmp_path, capsys):
+    path = written(tmp_path / "lines.csv", ";")
+    assert main(["profile", str(path), "--by", "who", "--item", "what", "--keep", "country", "-m", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "Profile: 2 rows, lists in 'what'" in shown
+    assert "country" in shown
+    assert main(["profile", str(path), "--by", "who"]) == 2
+    assert main(["profile", str(tmp_path / "lines.txt")]) == 2
+
+
 @pytest.mark.slow
 def test_a_million_lines_in_one_command(tmp_path):
     rng = np.random.default_rng(0)
