@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean, readable
 from pdanon.io.files import replacing
+from pdanon.io.text import check_separator, unreadable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
-from pdanon.itemsets.values import can_be_written, check_path, check_text, quoted
+from pdanon.itemsets.values import check_path, check_text, quoted
 from pdanon.itemsets.versions import text_column
 
 __all__ = ["read_csv", "to_csv"]
@@ -175,17 +176,13 @@ def to_csv(
         raise ColumnError("a CSV file holds one list column", got=f"more: {lists}", hint="write Parquet")
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     texts = itemsets.texts()
-    # The separator must be found after an item, and no sooner: splitting finds the first one that there is.
-    unreadable = [
-        not text or any(mark in text for mark in "\r\0") or (text + separator).find(separator) < len(text)
-        for text in texts
-    ]
-    if any(unreadable):
+    lost = sum(unreadable(text, separator) or any(mark in text for mark in "\r\0") for text in texts)
+    if lost:
         raise ParameterError(
             "an item that is empty or contains the separator, ends with its beginning, or contains a control "
             "character could not be read back",
             where="separator",
-            got=f"{sum(unreadable)} of {itemsets.n_items} items",
+            got=f"{lost} of {itemsets.n_items} items",
             hint="choose a separator that no item contains or ends with the beginning of, or write Parquet",
         )
     as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
@@ -231,10 +228,7 @@ def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str
 
 
 def _check_separators(separator: str, field_separator: str) -> None:
-    unfit = not isinstance(separator, str) or any(mark in separator for mark in "\r\0")
-    if unfit or not separator or not can_be_written(separator):
-        hint = "such as '|' or '; ', without a carriage return or a null character"
-        raise ParameterError("some text is needed", where="separator", got=quoted(separator), hint=hint)
+    check_separator(separator, "separator")
     # Quotation marks and ends of lines have a meaning of their own, and the parser knows ASCII only.
     one = isinstance(field_separator, str) and len(field_separator) == 1 and field_separator.isascii()
     if not one or field_separator in '"\r\n\0':
