@@ -22,13 +22,11 @@ from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.versions import text_column
-from pdanon.recoding.counts import _of_all_rows
+from pdanon.recoding.counts import FEW, is_nearly_all, of_all_rows, percent
 from pdanon.recoding.passing import Passing, passing
 
 __all__ = ["Alert", "Profile", "profile"]
 
-_FEW = 20  # rows; in fewer, any column may differ in each
-_NEARLY_ALL = 95  # percent of the rows
 _MOST_SHOWN = 10  # items
 _BANDS = (1, 2, 5, 10, 100, 1000, 10**4, 10**5, 10**6)  # rows
 
@@ -89,7 +87,7 @@ class Profile:
 
     def _repr_html_(self) -> str:
         alerts = [("look at", f"{alert.what}. {alert.hint}") for alert in self.alerts]
-        tables = (self.supports, self.frequent, _of_all_rows(self.risk).reset_index(), self.columns)
+        tables = (self.supports, self.frequent, of_all_rows(self.risk).reset_index(), self.columns)
         parts = [facts(self._title(), [*alerts, *self._facts()])]
         return "\n".join(
             [*parts, *(each.to_html(index=False, float_format="{:.3g}".format) for each in tables)]
@@ -112,10 +110,8 @@ class Profile:
         )
         rare, alone = (self.supports.loc[self.supports["at_most"] < k, "items"].sum() for k in (self.k, 2))
         yield "items", f"{counts['items']:,} distinct; {rare:,} in fewer than {self.k} rows, {alone:,} in one"
-        for known, row in _of_all_rows(self.risk).iterrows():
-            found = (
-                f"{_percent(row['singled_out'])} of the rows alone, {_percent(row['below_k'])} among fewer"
-            )
+        for known, row in of_all_rows(self.risk).iterrows():
+            found = f"{percent(row['singled_out'])} of the rows alone, {percent(row['below_k'])} among fewer"
             yield f"{known} known", f"{found} than {self.k}"
         if len(self.columns):
             yield "beside", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN)))
@@ -277,7 +273,7 @@ def _alerts(
     itemsets: Itemsets, columns: Sequence[_Column], together: Passing, risks: pd.DataFrame, k: int
 ) -> Iterator[Alert]:
     named = [*together.telling]
-    if itemsets.n_rows >= _FEW:
+    if itemsets.n_rows >= FEW:
         for each in together.judged:
             yield Alert(
                 f"column {each!r} differs in nearly every row", "an identifier is dropped before all else"
@@ -289,15 +285,15 @@ def _alerts(
     if many := _alike(itemsets):
         what = f"{many:,} items are alike but for capitals and blanks"
         yield Alert(what, "write them alike if they mean the same: else they are different items")
-    for known, share in _of_all_rows(risks)["below_k"].loc[:2].iloc[-1:].items():
+    for known, share in of_all_rows(risks)["below_k"].loc[:2].iloc[-1:].items():
         if share:
-            what = f"who knows {known} items finds {_percent(share)} of the rows among fewer than {k}"
+            what = f"who knows {known} items finds {percent(share)} of the rows among fewer than {k}"
             yield Alert(what, f"frame.txanon.anonymize(k={k}, m={known})")
 
 
 def _identifies(column: _Column, n_rows: int) -> bool:
     """Whether a column alone tells nearly every row."""
-    return n_rows >= _FEW and 100 * column.unique >= _NEARLY_ALL * n_rows
+    return n_rows >= FEW and bool(is_nearly_all(column.unique, n_rows))
 
 
 def _repeated(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:
@@ -316,7 +312,3 @@ def _alike(itemsets: Itemsets) -> int:
         pc.utf8_lower(pc.utf8_trim_whitespace(texts)).dictionary_encode().indices, return_counts=True
     )
     return int(sizes[sizes > 1].sum())
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share if share == 1 else min(100 * share, 99.9):.3g} %"

@@ -19,6 +19,7 @@ from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import listed
 from pdanon.itemsets.versions import text_column
+from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["tradeoff"]
@@ -123,10 +124,9 @@ def _row(
         except InfeasibleError as error:
             return {**row, "reason": one_line(error)}
     row["seconds"] = perf_counter() - began
-    shares = risk(result.frame, column, k=k, m=m + 1)
-    of_all = shares.loc[shares["items"].isna(), "below_k"]
+    left = of_all_rows(risk(result.frame, column, k=k, m=m + 1))["below_k"]
     losses = {name: result.loss[name] for name in _MEASURES if name in result.loss}
-    return {**row, "below_k": of_all.iloc[-1] if len(of_all) else 0.0, **losses}
+    return {**row, "below_k": left.iloc[-1] if len(left) else 0.0, **losses}
 
 
 def _release(

@@ -17,7 +17,7 @@ from pdanon.io.files import check_name
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.values import check_delimiter, quoted
 
-__all__ = ["Lines", "is_lines", "read_lines"]
+__all__ = ["Lines", "is_lines", "parsed", "read_lines"]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -65,7 +65,7 @@ def read_lines(
             if delimiter is None:
                 delimiter = "\t" if ".tsv" in name else _most_often(path, encoding)
                 guessed = f"{_NAMES[delimiter]} stands between two fields" if delimiter in _NAMES else ""
-            table = _read_csv(path, text, check_delimiter(delimiter, "delimiter"), _known(encoding))
+            table = parsed(path, text, check_delimiter(delimiter, "delimiter"), _known(encoding))
         problem = None
     except (OSError, UnicodeError, pa.ArrowException) as error:
         table, problem = None, cause_of(error)
@@ -75,7 +75,8 @@ def read_lines(
     return Lines(table.to_pandas(), guessed)
 
 
-def _read_csv(path: Path, text: Sequence[str], delimiter: str, encoding: str) -> pa.Table:
+def parsed(path: Path, text: Sequence[str], delimiter: str = ",", encoding: str = "utf-8") -> pa.Table:
+    """A CSV file, of which some columns are text as they stand; an empty field is missing, unless quoted."""
     convert = pa_csv.ConvertOptions(
         column_types=dict.fromkeys(text, pa.string()),
         null_values=[""],

@@ -82,7 +82,7 @@ def from_long(
     Whole numbers that are held as fractions, as pandas holds them where some are missing, become whole
     numbers again.
 
-    Cost: linear in the lines; some 60 bytes each, beside the frame.
+    Cost: time and memory grow with the lines.
 
     Examples
     --------

@@ -14,6 +14,7 @@ import pyarrow.csv as pa_csv
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
 from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.files import check_name, named_as, replacing, replacing_all
+from pdanon.io.lines import parsed
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.values import check_path
 
@@ -88,15 +89,8 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
     if not is_csv(path):
         return read_parquet(path, columns)
     check_name(path)
-    convert = pa_csv.ConvertOptions(
-        column_types=dict.fromkeys(("item", "generalized"), pa.string()),
-        null_values=[""],
-        strings_can_be_null=True,
-        quoted_strings_can_be_null=False,
-    )
-    parse = pa_csv.ParseOptions(newlines_in_values=True)
     try:
-        table = pa_csv.read_csv(path, parse_options=parse, convert_options=convert)
+        table = parsed(path, ["item", "generalized"])
     except (OSError, pa.ArrowException) as error:
         table, problem = None, cause_of(error)
     if table is None:  # raised outside the handler: Arrow's own message may show a line of the file

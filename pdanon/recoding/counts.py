@@ -10,16 +10,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 __all__ = [
+    "FEW",
     "changes",
     "class_sizes",
     "is_kept",
     "is_nearly_all",
     "label_sizes",
     "losses",
+    "of_all_rows",
     "percent",
     "what_was_lost",
 ]
 
+FEW = 20  # rows; in fewer, any column may differ in each, and little can be left
 _NEARLY_ALL = 95  # percent
 _SAID = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # in lines of their own
 
@@ -102,6 +105,6 @@ def class_sizes(classes: pd.DataFrame | None) -> NDArray[np.int64]:
     return classes.iloc[:, 1].to_numpy(np.int64)  # by position: a column may be called size too
 
 
-def _of_all_rows(table: pd.DataFrame) -> pd.DataFrame:
+def of_all_rows(table: pd.DataFrame) -> pd.DataFrame:
     """The part of `risk` that is about the whole table, by the number of known items."""
     return table[table["items"].isna()].set_index("known")

@@ -17,11 +17,10 @@ from pdanon.errors import ColumnError, IdentifierWarning, warn
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.alike import Numbers, value_numbers
 from pdanon.itemsets.columns import column_labels, is_list_column, same_label
+from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
 __all__ = ["Passing", "judged_columns", "judged_labels", "passing", "recorded"]
 
-_FEW = 20  # rows; in fewer, any column may differ in each
-_NEARLY_ALL = 95  # percent of the rows below k: what has as many explains them
 _MOST_KNOWN = 3  # columns that explain them
 _MOST_COMBINED = 8  # columns that are tried for that
 _MOST_NAMED = 8  # columns in a message
@@ -112,25 +111,23 @@ class Passing:
     @property
     def _by_one(self) -> bool:
         """Whether one column alone has nearly all rows that are unique or below k."""
-        explained = _nearly(self.subset_unique, self.unique) and _nearly(self.subset_below_k, self.below_k)
+        explained = is_nearly_all(self.subset_unique, self.unique) and is_nearly_all(
+            self.subset_below_k, self.below_k
+        )
         return len(self.subset) == 1 and explained
 
     def _found(self, unique: int, below_k: int, known: Sequence[Hashable], counted: str) -> str:
         what = _named(known) if len(known) <= _MOST_NAMED else f"values in {len(known)} columns"
         what += f", which {'passes' if len(known) == 1 else 'pass'} through unchanged"
         if not unique:
-            few = f"{below_k:,} of {counted} ({self._percent(below_k)})"
+            few = f"{below_k:,} of {counted} ({percent(below_k / self.rows)})"
             return f"For {few} fewer than {self.k} have the same {what}"
-        alone = f"{unique:,} of {counted} ({self._percent(unique)}) are the only ones with their {what}"
+        alone = f"{unique:,} of {counted} ({percent(unique / self.rows)}) are the only ones with their {what}"
         few = f"; for {self._share(below_k)} fewer than {self.k} have the same"
         return alone if below_k == unique else alone + few
 
     def _share(self, count: int) -> str:
-        return f"{count:,} ({self._percent(count)})"
-
-    def _percent(self, count: int) -> str:
-        share = 100 * count / self.rows
-        return f"{share if count == self.rows else min(share, 99.9):.3g} %"  # "100 %" are all
+        return f"{count:,} ({percent(count / self.rows)})"
 
 
 def passing(
@@ -188,7 +185,7 @@ def passing(
         subset_unique=least.unique,
         subset_below_k=least.below_k,
     )
-    if len(frame) >= _FEW and (found.below_k or incomparable):
+    if len(frame) >= FEW and (found.below_k or incomparable):
         warn(_warning(found, guarantee, frame, rows))
     return found
 
@@ -320,9 +317,9 @@ def _explaining(columns: Sequence[Numbers], below_k: int, k: int) -> _Known:
     best: list[_Known] = []
     for number in range(1, min(_MOST_KNOWN, len(tried)) + 1):
         best.append(_best(columns, values, combinations(sorted(tried), number), below_k, k))
-        if _nearly(best[-1].below_k, below_k):
+        if is_nearly_all(best[-1].below_k, below_k):
             return best[-1]
-    return next(each for each in best if _nearly(each.below_k, best[-1].below_k))
+    return next(each for each in best if is_nearly_all(each.below_k, best[-1].below_k))
 
 
 def _best(
@@ -339,13 +336,9 @@ def _best(
         if cells * (k - 1) <= best.below_k:  # as many rows at most are below k in so many combinations
             return best
         best = max(best, _count(columns, k, places), key=lambda each: each.below_k)
-        if _nearly(best.below_k, below_k):
+        if is_nearly_all(best.below_k, below_k):
             return best
     return best
-
-
-def _nearly(rows: int, of: int) -> bool:
-    return 100 * rows >= _NEARLY_ALL * of
 
 
 # --- Saying it

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from pdanon.errors import UselessWarning, warn
 from pdanon.itemsets.alike import value_numbers
-from pdanon.recoding.counts import is_nearly_all, percent
+from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
 __all__ = ["columns_left", "items_left", "warn_if_useless"]
 
-_FEW = 20  # rows; in fewer, little can be left
 _SOME = 5  # percent of the occurrences
 
 _HINT = (
@@ -50,7 +49,7 @@ def items_left(mapping: pd.DataFrame, n_rows: int) -> str:
     by suppression and labels that stand for at least 95 % of the items of the column, and they have at least
     5 % of the occurrences. These are comparisons of integers.
     """
-    if n_rows < _FEW:
+    if n_rows < FEW:
         return ""
     if "column" not in mapping:
         return _left(mapping, "items")
@@ -68,7 +67,7 @@ def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequenc
     positions : sequence of int
         The columns.
     """
-    if len(frame) < _FEW:
+    if len(frame) < FEW:
         return ""
     emptied = [
         str(frame.columns[place])

@@ -16,7 +16,7 @@ from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_frame
-from pdanon.recoding.counts import _of_all_rows
+from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
 
 __all__ = ["exposure", "risk", "risk_of"]
@@ -233,8 +233,6 @@ def exposure(
             raise ParameterError("these are not the same rows", where="original", got=got, hint=hint)
         frames = {"before": original, **frames}
     quasi = getattr(result.guarantee, "quasi", None)
-    tables = {
-        name: _of_all_rows(risk(frame, column, k=k, m=m, quasi=quasi)) for name, frame in frames.items()
-    }
+    tables = {name: of_all_rows(risk(frame, column, k=k, m=m, quasi=quasi)) for name, frame in frames.items()}
     known = max((table.index for table in tables.values()), key=len)
     return {name: table.reindex(known, method="ffill").reset_index() for name, table in tables.items()}
