@@ -4,7 +4,9 @@ Importing the package registers ``df.txanon`` and ``series.itemset``.
 """
 
 import sys
+from importlib import import_module
 from importlib.metadata import version
+from typing import Any
 
 from pdanon.cli.starting import end_at_interrupts as _end_at_interrupts
 
@@ -174,6 +176,13 @@ __all__ = [
 ]
 
 __version__ = version("pdanon")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is larger than memory, or on several machines, when it is first asked for."""
+    if name in ("dask", "stream"):
+        return import_module(f"pdanon.{name}")
+    raise AttributeError(f"module 'pdanon' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

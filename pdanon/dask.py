@@ -23,14 +23,13 @@ with needed("dask"):
     import dask.dataframe as dd
     from dask.dataframe import extensions
 
-from pdanon import guarantees
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.registry import watch
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import risk_of
-from pdanon.guarantees import KmAnonymity
-from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
+from pdanon.guarantees import KmAnonymity, check_recountable
+from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets import partitions
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets
@@ -229,16 +228,9 @@ def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
     ColumnError, ItemsetDtypeError, ParameterError
         If there is nothing to audit, or the guarantee speaks of other columns.
     """
-    if isinstance(guarantee, type) or not isinstance(guarantee, Recountable):
-        known = [name for name in guarantees.__all__ if hasattr(getattr(guarantees, name), "recount")]
-        raise ParameterError(
-            "partitions can be audited for a guarantee of items",
-            where="guarantee",
-            got=getattr(guarantee, "__name__", type(guarantee).__name__),
-            hint=f"one of {', '.join(known)}, with its parameters",
-        )
+    counted = check_recountable(guarantee)
     private = getattr(guarantee, "private", None)
-    return guarantee.recount(_counted(frame, _list_columns(frame, column, private), read=visible))
+    return counted.recount(_counted(frame, _list_columns(frame, column, private), read=visible))
 
 
 def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:

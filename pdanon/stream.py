@@ -6,16 +6,13 @@ those. The second one recodes, and the new files are read again to audit them.
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
-from uuid import NAMESPACE_URL, uuid4, uuid5
 
 import numpy as np
 import pandas as pd
@@ -23,21 +20,24 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
-from pdanon.errors import FormatError, ParameterError, cause_of, readable
-from pdanon.guarantees.verdict import Guarantee
+from pdanon.errors import FormatError, ParameterError, readable
+from pdanon.guarantees import check_recountable
+from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import check_name
 from pdanon.io.parquet import list_dtype
-from pdanon.io.tables import write_plain
-from pdanon.io.trees import ParquetTree, is_text, writing
+from pdanon.io.targets import appearing, check_mapping_file, check_target, claimed, write_mapping
+from pdanon.io.trees import ArrowReader, ParquetTree, is_text, writing
+from pdanon.itemsets.bags import visible_lists
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import relabelled, relabelled_by_groups
+from pdanon.itemsets.progress import watching
 from pdanon.itemsets.threads import ahead
 from pdanon.itemsets.values import check_path
 from pdanon.recoding.passing import judged_columns, judged_labels, passing, recorded
 from pdanon.recoding.useless import items_left, warn_if_useless
 
-__all__ = ["Streamed", "anonymize"]
+__all__ = ["Streamed", "anonymize", "audit"]
 
 _Publisher: TypeAlias = Callable[[Itemsets], Itemsets | None]
 
@@ -177,10 +177,10 @@ def anonymize(
     tree, released = ParquetTree.find(source), Path(target)
     for path in (released, mapping or released):
         check_name(path)
-    _check_target(released, tree)
-    kept = None if mapping is None else _mapping_file(Path(mapping), released, tree)
+    check_target(released, tree)
+    kept = None if mapping is None else check_mapping_file(Path(mapping), released, tree)
     stamps = tree.stamps()
-    with _claimed(released):
+    with claimed(released):
         with _unchanged(tree, stamps):
             positions = tree.find_columns(column, parameters.get("private"))
             names = tree.schema().names
@@ -193,14 +193,68 @@ def anonymize(
             judged = judged_columns(first, [], judged)  # now that there are values
             passing(first, [], result.guarantee, judged, rows=result.rows)
             warn_if_useless(items_left(result.mapping, result.rows))
-        write_mapping = partial(_write_mapping, result.mapping, kept)
-        with _appearing(released, write_mapping) as draft, _unchanged(tree, stamps):
+        mapped = partial(write_mapping, result.mapping, kept)
+        with appearing(released, mapped) as draft, _unchanged(tree, stamps):
             _recode(tree, draft, positions, recoder)
-            written = _collapsed(ParquetTree.find(draft), labels)
+            written = _collapsed(ParquetTree.find(draft), labels, read=visible_lists)
             if written.n_rows != result.rows:
                 raise _changed(tree)
             demand_of_rows(result.guarantee, written)
     return result
+
+
+def audit(
+    source: str | os.PathLike[str],
+    guarantee: Guarantee,
+    column: str | None = None,
+    *,
+    progress: bool = False,
+) -> Audit:
+    """Recount from scratch whether Parquet files that do not fit into memory have a guarantee.
+
+    Parameters
+    ----------
+    source : path
+        Released files, or original ones: what `anonymize` takes as its source.
+    guarantee : Guarantee
+        One of items: `KmAnonymity`, `PrivacyConstraints`, `LmDiversity`, `Coherence` or `PublicK`.
+    column : str, optional
+        The list column. By default the only one, apart from a private column.
+    progress : bool
+        Show that it goes on: the parts of the count that are done.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    FormatError
+        If there is no Parquet file, one cannot be read or is reached in two ways, files have different
+        columns, or change while they are read; or if something else than Parquet files would be left out.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If there is nothing to audit, or the guarantee speaks of other columns.
+
+    Notes
+    -----
+    The rows of all files count together, as one table. Cost: the files are read once; memory as `anonymize`
+    takes it for the distinct transactions and the row groups.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, pdanon, pdanon.datasets, pdanon.stream
+    >>> baskets = pdanon.datasets.make_baskets(1000, 50, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     pdanon.to_parquet(baskets, pathlib.Path(name) / "baskets.parquet")
+    ...     pdanon.stream.audit(name, pdanon.KmAnonymity(k=5, m=1))
+    Audit(holds=True, rows_at_risk=0, guarantee=KmAnonymity(k=5, m=1))
+    """
+    counted = check_recountable(guarantee)
+    tree = ParquetTree.find(check_path(source, "source"))
+    with watching(progress, "audit"), _unchanged(tree, tree.stamps()):
+        positions = tree.find_columns(column, getattr(guarantee, "private", None))
+        names = tree.schema().names
+        return counted.recount(_collapsed(tree, [names[each] for each in positions], read=visible_lists))
 
 
 def _decided(
@@ -212,84 +266,12 @@ def _decided(
     return Streamed(paths, *known), Recoder.of(made)
 
 
-def _check_target(target: Path, tree: ParquetTree) -> None:
-    if os.path.lexists(target):
-        hint = "remove it, or choose another name; nothing was read or written"
-        raise ParameterError("the target exists", where="target", got=str(target), hint=hint)
-    if not target.absolute().parent.is_dir():
-        raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
-    if tree.holds(target):
-        hint = "the release would become part of what is read"
-        raise ParameterError("the target is within the source", where="target", got=str(target), hint=hint)
-
-
-def _mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
-    """The path of the mapping, if a file can be written there that is neither read nor released."""
-    problem = hint = None
-    if path.suffix.lower() not in (".parquet", ".csv"):
-        problem = "must end in .parquet or .csv"
-    elif path.is_dir():
-        problem = "is a directory"
-    elif tree.reads(path):
-        problem, hint = "is within the source", "it would become part of what is read"
-    elif Path(os.path.realpath(target)) in (real := Path(os.path.realpath(path)), *real.parents):
-        problem, hint = "is within the target", "it would become part of the release"
-    elif not path.absolute().parent.is_dir():
-        problem = "is in a directory that does not exist"
-    if problem:
-        raise ParameterError(f"the mapping {problem}", where="mapping", got=str(path), hint=hint)
-    return path
-
-
-def _collapsed(tree: ParquetTree, labels: list[str]) -> ListColumns:
+def _collapsed(
+    tree: ParquetTree, labels: list[str], *, read: ArrowReader = Itemsets.from_arrow
+) -> ListColumns:
     """The distinct rows of the list column, or of it and the private column."""
-    batches = ahead(tree.columns(labels), lambda columns: len(columns[0].codes))
+    batches = ahead(tree.columns(labels, read), lambda columns: len(columns[0].codes))
     return collapse_columns(batches, len(labels))
-
-
-@contextmanager
-def _claimed(target: Path) -> Iterator[None]:
-    """Keep other runs from a target until the block, or the process, ends in whatever way."""
-    # Of two runs the one that ends last would else replace the mapping of the other, whose target stays.
-    lock = target.with_name(f".{uuid5(NAMESPACE_URL, target.name).hex}.lock")
-    try:
-        number = _locked(lock)
-    except BlockingIOError:
-        number = None
-    except OSError as error:
-        raise _unwritten("release", target, error) from error
-    if number is None:
-        hint = "wait until it has ended, or choose another name; nothing was read or written"
-        raise ParameterError("another run writes to the target", where="target", got=str(target), hint=hint)
-    try:
-        yield
-    finally:
-        lock.unlink(missing_ok=True)  # first, so that nobody else can have locked what is removed
-        os.close(number)
-
-
-def _locked(path: Path) -> int:
-    """Open and lock a file of this path."""
-    import fcntl  # which not all systems have
-
-    while True:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(path, number):
-                return number
-        except BaseException:
-            os.close(number)
-            raise
-        os.close(number)  # removed in the meantime, by the run that had locked it
-
-
-def _is_at(path: Path, number: int) -> bool:
-    """Tell whether an open file is what a path leads to."""
-    try:
-        return os.path.samestat(os.fstat(number), path.stat())
-    except FileNotFoundError:
-        return False
 
 
 @contextmanager
@@ -304,56 +286,6 @@ def _unchanged(tree: ParquetTree, stamps: list[object]) -> Iterator[None]:
         raise _changed(tree)
     if problem is not None:
         raise problem
-
-
-@contextmanager
-def _appearing(target: Path, before: Callable[[], object]) -> Iterator[Path]:
-    """A path beside the target, for a file or directory that gets its name when the block ends well.
-
-    What is to be done before is done when all is ready but for the name.
-    """
-    draft = target.with_name(f".{uuid4().hex}.tmp")
-    try:
-        yield draft
-        if os.path.lexists(target):
-            raise ParameterError("the target has appeared in the meantime", where="target", got=str(target))
-        for directory in (path for path in (draft, *draft.rglob("*")) if path.is_dir()):
-            _sync(directory)
-        before()
-        draft.rename(target)
-    except OSError as error:  # of writing: whatever cannot be read is a FormatError already
-        raise _unwritten("release", target, error) from error
-    finally:
-        if draft.is_dir():
-            shutil.rmtree(draft)
-        draft.unlink(missing_ok=True)
-    _sync(target.absolute().parent)
-
-
-def _write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
-    """Write the mapping, if it is asked for, so that it is there for good before what follows is."""
-    if path is None:
-        return
-    try:
-        write_plain(mapping, path)
-        _sync(Path(os.path.realpath(path)).parent)
-    except OSError as error:
-        raise _unwritten("mapping", path, error) from error
-
-
-def _unwritten(what: str, path: Path, error: OSError) -> FormatError:
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    hint = "free some space, or write to another disk" if full else "check its directory"
-    hint = f"{hint}; nothing is left of the release"
-    return FormatError(f"the {what} cannot be written", where=str(path), got=cause_of(error), hint=hint)
-
-
-def _sync(directory: Path) -> None:
-    number = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
 
 
 def _publisher(recoder: Recoder) -> _Publisher:
@@ -404,7 +336,7 @@ def _recoded(
     position, *hidden = kinds
     for number in range(file.num_row_groups):
         table = tree.read(file, name, number)
-        recoded = published(tree.itemsets(table.column(position), name, number, sets=False))
+        recoded = published(tree.itemsets(table.column(position), name, number, Itemsets.as_they_come))
         if recoded is None:
             raise _changed(tree)
         anew = {position: recoded}

@@ -134,6 +134,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "stream.anonymize.source": lambda: "good.parquet",
     "stream.anonymize.target": lambda: f"new-{time.monotonic_ns()}.parquet",
     "stream.anonymize.mapping": lambda: "written.csv",
+    "stream.audit.source": lambda: "good.parquet",
     "generalize.mapping": lambda: {RICE: "food", SALT: "food"},
     "frontier.risk": lambda: "risk",
     "from_long.frame": lambda: pd.DataFrame(

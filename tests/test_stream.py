@@ -599,3 +599,63 @@ def test_equal_rows_of_real_data_collapse(data):
     assert found.weights.sum() == column.n_rows
     assert found.n_rows == len(set(map(tuple, column.to_arrow().to_pylist())))
     assert len(found.codes) < 0.8 * len(column.codes)
+
+
+LABELS = st.lists(st.lists(st.sampled_from("abcd"), max_size=4) | st.none(), min_size=1, max_size=12)
+MODELS = [
+    pdanon.KmAnonymity(2, 1),
+    pdanon.KmAnonymity(3, 2),
+    pdanon.KmAnonymity(2, None),
+    pdanon.LmDiversity(2, 1, ["a"]),
+    pdanon.PublicK(2, ["a", "b"]),
+    pdanon.PrivacyConstraints([["a", "b"], ["c"]], 2),
+]
+
+
+@given(LABELS, st.integers(1, 5), st.integers(1, 4), st.sampled_from(MODELS))
+def test_an_audit_of_files_is_that_of_the_frame(tmp_path_factory, rows, per_file, per_group, model):
+    table = pa.table({"items": pa.array(rows, pa.list_(pa.string()))})
+    directory = tmp_path_factory.mktemp("released")
+    for first in range(0, len(rows), per_file):
+        path = directory / f"{first:02}.parquet"
+        pq.write_table(table.slice(first, per_file), path, row_group_size=per_group)
+    in_files = verdict_of(lambda: stream.audit(directory, model))
+    assert in_files == verdict_of(lambda: model.audit(frame_in_memory(table)))
+
+
+def verdict_of(audit):
+    """What an audit says, or of which kind its refusal is."""
+    try:
+        found = audit()
+    except pdanon.PdanonError as error:
+        return type(error)
+    threats = zip(found.threats["itemset"], found.threats["support"], strict=True)
+    return found.rows_at_risk, sorted((sorted(itemset), support) for itemset, support in threats)
+
+
+def test_an_audit_of_files_sees_how_often_a_row_has_a_label(tmp_path):
+    pq.write_table(pa.table({"items": [["a", "a"], ["a"]]}), tmp_path / "a.parquet", row_group_size=1)
+    assert stream.audit(tmp_path / "a.parquet", pdanon.KmAnonymity(2, 2)).rows_at_risk == 1
+
+
+def test_files_are_not_audited_for_what_other_columns_say(tmp_path):
+    pdanon.to_parquet(pd.DataFrame({"age": [1, 1], "items": [["a"], ["a"]]}), tmp_path / "a.parquet")
+    for model in (pdanon.KKm(2, 1, quasi=["age"]), pdanon.KmAnonymity):
+        with pytest.raises(ParameterError, match="a guarantee of items"):
+            stream.audit(tmp_path, model)
+
+
+def test_what_was_written_is_audited_as_it_is_seen(tmp_path, monkeypatch):
+    """A label that is written twice tells rows apart: such a release is withheld."""
+    pq.write_table(pa.table({"items": [["a", "b"]] * 3 + [["a"]] * 3}), tmp_path / "in.parquet")
+    relabelled = stream.relabelled
+
+    def doubled(*arguments, **options):
+        rows = relabelled(*arguments, **options)
+        codes = np.insert(rows.codes, 0, rows.codes[0])
+        return Itemsets(codes, rows.offsets + (np.arange(len(rows.offsets)) > 0), rows.vocabulary, rows.nulls)
+
+    monkeypatch.setattr(stream, "relabelled", doubled)
+    with pytest.raises(GuaranteeError):
+        stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2, m=2)
+    assert not (tmp_path / "out.parquet").exists()

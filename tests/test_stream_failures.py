@@ -25,6 +25,7 @@ from test_stream import partitions, table_of, written
 import pdanon
 from pdanon import stream
 from pdanon.errors import FormatError, ParameterError
+from pdanon.io import targets
 
 # A column passes through here that tells rows apart.
 pytestmark = pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
@@ -182,7 +183,7 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
         pytest.param("pdanon.stream", "demand_of_rows", marks=pytest.mark.slow),
         ("os", "fsync"),
         pytest.param("pdanon.stream", "relabelled", marks=pytest.mark.slow),
-        ("pdanon.stream", "_write_mapping"),
+        ("pdanon.stream", "write_mapping"),
     ],
 )
 def test_killed_while_files_are_written(module, name, tmp_path):
@@ -191,7 +192,7 @@ def test_killed_while_files_are_written(module, name, tmp_path):
     done = subprocess.run(command, check=False)
     assert done.returncode == -signal.SIGKILL
     assert not target.exists()
-    assert mapping.exists() == (name == "_write_mapping")
+    assert mapping.exists() == (name == "write_mapping")
     left = [path.name for path in tmp_path.iterdir() if path not in (source, mapping)]
     assert {name[0] for name in left} == {"."}
     assert sorted(name.rpartition(".")[2] for name in left) == ["lock", "tmp"]
@@ -398,8 +399,8 @@ def test_a_claim_that_was_let_go_meanwhile_is_taken_anew(tmp_path, monkeypatch):
 
     opened = []
     monkeypatch.setattr(os, "open", replaced)
-    with stream._claimed(target):
+    with targets.claimed(target):
         assert len(opened) == 2
-        with pytest.raises(ParameterError, match="another run"), stream._claimed(target):
+        with pytest.raises(ParameterError, match="another run"), targets.claimed(target):
             pass
     assert list(tmp_path.iterdir()) == []

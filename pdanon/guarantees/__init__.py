@@ -16,7 +16,7 @@ from pdanon.guarantees.privacy_constraints import PrivacyConstraints
 from pdanon.guarantees.public import PublicK
 from pdanon.guarantees.relational import KAnonymity
 from pdanon.guarantees.transactional import TransactionalK
-from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.itemsets.progress import watching
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "TransactionalK",
     "audit",
     "check_guarantee",
+    "check_recountable",
 ]
 
 
@@ -75,6 +76,19 @@ def audit(
     check_guarantee(guarantee)
     with watching(progress, "audit"):
         return guarantee.audit(frame, column)
+
+
+def check_recountable(guarantee: Any) -> Recountable:
+    """Check that a privacy model is given that counts list columns alone, wherever their rows are."""
+    if isinstance(guarantee, type) or not isinstance(guarantee, Recountable):
+        known = [name for name in __all__ if hasattr(globals()[name], "recount")]
+        raise ParameterError(
+            "rows that are not in one frame can be audited for a guarantee of items",
+            where="guarantee",
+            got=getattr(guarantee, "__name__", type(guarantee).__name__),
+            hint=f"one of {', '.join(known)}, with its parameters",
+        )
+    return guarantee
 
 
 def check_guarantee(guarantee: Any) -> None:

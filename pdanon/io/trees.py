@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,7 +28,9 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import is_list_type
 
-__all__ = ["ParquetTree", "is_text", "writing"]
+__all__ = ["ArrowReader", "ParquetTree", "is_text", "writing"]
+
+ArrowReader: TypeAlias = Callable[[pa.ChunkedArray], Itemsets]  # encodes a list column
 
 _KEPT = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")  # and no attributes
 
@@ -162,21 +164,23 @@ class ParquetTree:
         """Read a row group of a file that is open."""
         return read_row_group(file, number, self.path(name), columns)
 
-    def itemsets(self, lists: pa.ChunkedArray, name: str, number: int, *, sets: bool = True) -> Itemsets:
-        """The list column of a row group, encoded; with ``sets=False`` not sorted, to be relabelled."""
+    def itemsets(
+        self, lists: pa.ChunkedArray, name: str, number: int, read: ArrowReader = Itemsets.from_arrow
+    ) -> Itemsets:
+        """The list column of a row group, encoded."""
         try:
-            return Itemsets.from_arrow(lists) if sets else Itemsets.as_they_come(lists)
+            return read(lists)
         except ItemsetDtypeError as error:
             problem = str(error)
         raise ItemsetDtypeError(f"{problem}\n  in:    {self.path(name)}, row group {number}")
 
-    def columns(self, labels: list[str]) -> Iterator[list[Itemsets]]:
+    def columns(self, labels: list[str], read: ArrowReader = Itemsets.from_arrow) -> Iterator[list[Itemsets]]:
         """Some list columns, row group by row group."""
         for name in self.names:
             with self.open(name) as file:
                 for number in range(file.num_row_groups):
                     table = self.read(file, name, number, labels)
-                    yield [self.itemsets(table.column(label), name, number) for label in labels]
+                    yield [self.itemsets(table.column(label), name, number, read) for label in labels]
 
 
 @contextmanager

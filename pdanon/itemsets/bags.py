@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows, compact, relabelled_rows
 from pdanon.itemsets.lists import arrow_lists, encode, offsets_of, to_numpy
 
-__all__ = ["Bags", "first_copies", "visible", "with_first_copies"]
+__all__ = ["Bags", "first_copies", "visible", "visible_lists", "with_first_copies"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -46,7 +46,12 @@ class Bags:
     @classmethod
     def from_series(cls, series: pd.Series[Any]) -> Bags:
         """Encode a pandas Series of lists; as `Itemsets.from_series`, but repeated items stay."""
-        codes, offsets, values, nulls = encode(arrow_lists(series))
+        return cls.from_arrow(arrow_lists(series))
+
+    @classmethod
+    def from_arrow(cls, lists: pa.Array | pa.ChunkedArray) -> Bags:
+        """Encode an Arrow list array; as `Itemsets.from_arrow`, but repeated items stay."""
+        codes, offsets, values, nulls = encode(lists)
         return cls(*relabelled_rows(codes, offsets, np.arange(len(values)), values, repeats=True), nulls)
 
     @classmethod
@@ -83,7 +88,12 @@ class Bags:
 
 def visible(series: pd.Series[Any]) -> Itemsets:
     """Encode a column of lists as its readers see it: where a row repeats a label, each time is a copy."""
-    bags = Bags.from_series(series)
+    return visible_lists(arrow_lists(series))
+
+
+def visible_lists(lists: pa.Array | pa.ChunkedArray) -> Itemsets:
+    """As `visible`, of an Arrow list array."""
+    bags = Bags.from_arrow(lists)
     starts = np.ones(len(bags.codes), np.bool_)  # of runs of a label within a row
     starts[1:] = bags.codes[1:] != bags.codes[:-1]
     starts[bags.offsets[:-1][np.diff(bags.offsets) > 0]] = True
