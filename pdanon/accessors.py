@@ -1,4 +1,4 @@
-"""``df.txanon`` and ``series.itemset``: forwarding only.
+"""``df.txanon`` and ``series.itemset``: forwarding, and an overview that is counted when it is shown.
 
 pandas makes a new accessor at each access, and all of them at each tab completion: they keep the object
 and nothing else, and look at dtypes and the first non-missing value only.
@@ -23,10 +23,11 @@ from pdanon.errors import ColumnError, ParameterError, PdanonError, did_you_mean
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.risk import risk
+from pdanon.evaluation.overview import overview
 from pdanon.evaluation.profile import profile
 from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import KmAnonymity, audit
-from pdanon.guarantees.verdict import Audit
+from pdanon.guarantees.verdict import Audit, facts
 from pdanon.io.long import to_long
 from pdanon.io.onehot import to_onehot
 from pdanon.io.text import to_text
@@ -48,13 +49,33 @@ class MethodError(PdanonError, AttributeError):
 class TxanonAccessor:
     """Anonymization of the list column of a frame: every algorithm, the audit, the risk and the attack.
 
-    Each method is the function ``pdanon.<name>`` with the frame as its first argument.
+    Each method is the function ``pdanon.<name>`` with the frame as its first argument. Shown by itself, it is
+    an overview of the table, which is counted then.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]] * 3})
+    >>> df.txanon
+    df.txanon
+      rows       12, lists in 'items'
+      items      3 distinct; 1.75 in a row on average, 2 at most
+      risk       who knows 2 items finds 0 % of the rows alone, 25 % among fewer than 5
+      look       profile(), risk(k=5), tradeoff()
+      release    anonymize(k=5, m=2) tries what can do it; or one algorithm, such as pcta(k=5, m=2)
+      check      audit(pdanon.KmAnonymity(k=5, m=2)), attack(release)
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
         if not any(may_hold_lists(frame.iloc[:, i]) for i in range(frame.shape[1])):
             find_column(frame)
         self._obj = frame
+
+    def __repr__(self) -> str:
+        return "\n".join(["df.txanon", *(f"  {name:<10} {text}" for name, text in overview(self._obj))])
+
+    def _repr_html_(self) -> str:
+        return facts("df.txanon", overview(self._obj))
 
     def __getattr__(self, name: str) -> Any:
         """Say which method may be meant by a name that none has."""

@@ -39,7 +39,7 @@ from pdanon.itemsets.list_columns import ListColumns, Reader
 from pdanon.itemsets.mapping import apply_mapping as applied_mapping
 from pdanon.itemsets.support import supports
 from pdanon.recoding.passing import judged_columns, passing, recorded
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, Labelled
 from pdanon.recoding.useless import items_left, warn_if_useless
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
@@ -61,7 +61,7 @@ class _Seen(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class LazyRelease:
+class LazyRelease(Labelled):
     """A release that is computed when it is asked for. ``frame, mapping = result`` unpacks the first two.
 
     Parameters

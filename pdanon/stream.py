@@ -35,6 +35,7 @@ from pdanon.itemsets.progress import watching
 from pdanon.itemsets.threads import ahead
 from pdanon.itemsets.values import check_path
 from pdanon.recoding.passing import judged_columns, judged_labels, passing, recorded
+from pdanon.recoding.result import Labelled
 from pdanon.recoding.useless import items_left, warn_if_useless
 
 __all__ = ["Streamed", "anonymize", "audit"]
@@ -43,7 +44,7 @@ _Publisher: TypeAlias = Callable[[Itemsets], Itemsets | None]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
-class Streamed:
+class Streamed(Labelled):
     """What is known about a release that was written to files.
 
     Parameters

@@ -114,6 +114,7 @@ GOOD: dict[str, Callable[[], Any]] = {
     "values": lambda: [1, 2, 3],
     "codes": lambda: ["25", "26"],
     "lengths": lambda: [1],
+    "length": lambda: 1,
     "node": lambda: 1,
     "lists": lambda: ROWS,
     "queries": lambda: pd.DataFrame({"items": [[RICE], [TEA]]}),
@@ -202,7 +203,7 @@ NAMES = {
     "vary",
     "measures",
 }
-POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive"}
+POLICY_PARTS = {"parameters", "outputs", "comparison", "drop", "sensitive", "form"}
 MADE = {
     *("Anonymized", "Answers", "Attack", "Audit", "Explanation", "Hierarchy", "LazyRelease", "Plots"),
     *("Profile", "Streamed", "Workload"),

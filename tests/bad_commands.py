@@ -14,7 +14,7 @@ import pdanon
 from pdanon.cli import main
 
 POLICY = {
-    "input": '"good.parquet"',
+    "input.file": '"good.parquet"',
     "algorithm": '"pcta"',
     "separator": '" "',
     "parameters.k": "2",
@@ -39,9 +39,15 @@ COMMANDS = [
     "audit good.csv -k 2 --column items --separator |",
     "audit good.parquet -k 2 --constraints good-sets.parquet --mapping good-mapping.csv",
     "risk good.parquet -k 2 -m 2 --quasi age city",
+    "profile good.parquet -k 2 -m 2 --report new.html",
+    "tradeoff good.parquet -k 2 3 -m 1 --algorithm pcta --report new.html --out new.csv",
+    "profile good-lines.csv --by who --item what --keep city --conflicts first --delimiter ;",
+    "audit good-lines.csv -k 2 --by who --item what --encoding cp1252",
+    "risk good-ticks.csv -k 2 --by who --onehot tea rice --column items --out new.csv",
+    "anonymize good-ticks.csv new.parquet -k 2 --algorithm pcta --prefix t --keep who --encoding utf-8",
     "run good.toml",
-    "compare good.toml",
-    "algorithms",
+    "compare good.toml --all",
+    "algorithms pcta",
 ]
 
 
@@ -67,6 +73,8 @@ TOKENS = {name: make for name, make in TEXTS.items() if isinstance(make(), (str,
         "good.parquet": "good.parquet",
         "good.csv": "good.csv",
         "good.toml": "good.toml",
+        "good-lines.csv": "good-lines.csv",
+        "good-ticks.csv": "good-ticks.csv",
         "new.html": "new.html",
         "good-mapping.csv": "good-mapping.csv",
         "good-sets.parquet": "good-sets.parquet",
@@ -97,7 +105,7 @@ VALUES = {
     "tables": "[{}]",
     "missing": '"missing.parquet"',
     "missing directory": '"missing/x.parquet"',
-    "input": '"good.parquet"',
+    "input.file": '"good.parquet"',
     "directory": '"directory.parquet"',
     "broken": "[",
     "list column": '["items"]',
@@ -112,6 +120,7 @@ VALUES = {
 }
 MORE_KEYS = [
     *("x", "parameters.x", "parameters.constraints", "parameters.weights", "parameters.random_state"),
+    *("input.by", "input.item", "input.onehot", "input.prefix", "input.conflicts", "input.x"),
     *("hierarchies.items", "hierarchies.x", "outputs.report", "compare.resume"),
 ]
 
@@ -129,6 +138,8 @@ def write_files() -> None:
     released().mapping.to_csv("good-mapping.csv", index=False)
     Path("good-weights.csv").write_text(f"item,weight\n{RICE},0.5\n")
     Path("good-tree.csv").write_text("".join(f"{item};x;*\n" for item in (RICE, SALT, TEA, FLU)))
+    Path("good-lines.csv").write_text(f"who;city;what\n1;x;{TEA}\n1;x;{RICE}\n2;y;{TEA}\n2;z;{RICE}\n")
+    Path("good-ticks.csv").write_text("who,tea,rice\n1,1,0\n2,1,1\n3,1,\n")
     Path("good.toml").write_text(toml(POLICY))
     Path("not.parquet").write_text(f"items\n{RICE}\n")
     Path("bytes.csv").write_bytes(b"items,age\n\xff,1\n")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +48,25 @@ def data() -> Path:
     if not directory.is_dir():
         pytest.skip("no PDANON_DATA")
     return directory
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Open a page in headless Chromium: what it prints, and what the page and its console say."""
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        pytest.skip("no Chromium")
+    profile = tmp_path_factory.mktemp("profile")
+
+    def run(path, *flags):
+        command = [program, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
+        command += ["--enable-logging=stderr", "--hide-scrollbars", "--disable-background-networking"]
+        done = subprocess.run(
+            [*command, *flags, path.as_uri()], capture_output=True, text=True, check=True, timeout=120
+        )
+        return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+
+    return run
 
 
 @pytest.fixture

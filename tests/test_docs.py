@@ -2,7 +2,9 @@
 
 import doctest
 import re
+import runpy
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ import pdanon
 from pdanon.cli.main import main
 
 ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 BLOCK = re.compile(r'^```(\w+)(?: title="([^"\n]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 PAGES = [
     page for page in sorted((ROOT / "docs").rglob("*.md")) if "```console" in page.read_text(encoding="utf-8")
@@ -35,6 +38,14 @@ def test_commands_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
             got = printed.out or printed.err
             flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
             assert checker.check_output(expected, got, flags), f"$ pdanon {command}\n{got}"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_a_page_with_code_shows_it_soon(page):
+    """In two screens, or not much more: the first that can be tried."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    first = [n for n, line in enumerate(lines) if line.startswith((">>> ", "$ pdanon "))][:1]
+    assert first <= [60]
 
 
 def test_the_first_release_prints_what_the_readme_shows(tmp_path, monkeypatch, capsys):
@@ -62,10 +73,41 @@ def test_every_algorithm_has_a_page_that_can_be_found(name):
     assert f"`{name}`" in (ROOT / "docs" / "loss.md").read_text(encoding="utf-8")
 
 
+LINK = re.compile(r"\]\(([^)#]+)")
+
+
 def test_links_of_the_readme_lead_somewhere():
-    links = re.findall(r"\]\(([^)#]+)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert links
+    links = LINK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(links) > 40
     assert [link for link in links if not (ROOT / link).exists()] == []
+    packed = {*PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"], "LICENSE"}
+    assert {Path(link).parts[0] for link in links} <= packed
+
+
+def test_an_index_page_has_no_links_that_end_nowhere():
+    hook = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    (rule,) = hook["substitutions"]
+    text = (ROOT / hook["fragments"][0]["path"]).read_text(encoding="utf-8")
+    shown = re.sub(rule["pattern"], rule["replacement"], text)
+    assert [link for link in LINK.findall(shown) if not link.startswith("https:")] == []
+    assert "![" not in shown
+    assert "The guide goes on from here" in shown
+
+
+def test_the_readme_says_what_the_project_needs():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    project = PROJECT["project"]
+    python = project["requires-python"].removeprefix(">=")
+    (pandas,) = (each.removeprefix("pandas>=") for each in project["dependencies"] if "pandas" in each)
+    assert f"\nPython {python} or later · pandas {pandas} or later · typed" in text
+    assert f"[{project['license'].replace('-', ' ')}](LICENSE)" in text
+    assert "Typing :: Typed" in project["classifiers"]
+    assert (ROOT / "pdanon" / "py.typed").is_file()
+
+
+def test_the_picture_shows_the_figures_of_today():
+    script = runpy.run_path(str(ROOT / "docs" / "scripts" / "picture.py"))
+    assert script["picture"]() == script["PICTURE"].read_text(encoding="utf-8")
 
 
 def test_scripts_find_the_sections_that_they_write():

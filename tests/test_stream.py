@@ -43,9 +43,10 @@ ALGORITHMS = {
         "k": 6,
         "m": 2,
         "max_suppressed": 0.4,
+        "labels": "first",
         "utility": [["a0", "a1", "a10"], ["a2", "a3", "a4"], ["a5"], ["a6", "a8"]],
     },
-    "upcta": {"k": 6, "m": 2, "max_suppressed": 0.4},
+    "upcta": {"k": 6, "m": 2, "max_suppressed": 0.4, "labels": "short"},
     "apriori": {"k": 4, "m": 3, "hierarchy": TREE},
     "direct": {"k": 4, "m": 2, "hierarchy": TREE},
     "optimal": {"k": 4, "m": 2, "hierarchy": TREE},
@@ -629,8 +630,10 @@ def verdict_of(audit):
         found = audit()
     except pdanon.PdanonError as error:
         return type(error)
-    threats = zip(found.threats["itemset"], found.threats["support"], strict=True)
-    return found.rows_at_risk, sorted((sorted(itemset), support) for itemset, support in threats)
+    threats = found.threats[["itemset", "support"]].itertuples(index=False)  # missing rows may be one
+    return found.rows_at_risk, sorted(
+        (support, [] if itemset is pd.NA else sorted(itemset)) for itemset, support in threats
+    )
 
 
 def test_an_audit_of_files_sees_how_often_a_row_has_a_label(tmp_path):

@@ -7,7 +7,7 @@ from typing import Any
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.arrays import Code, Number, grown
+from cython.cimports.pdanon._kernels.arrays import Code, Flag, Number, grown
 from numpy.typing import NDArray
 
 __all__ = ["Search"]
@@ -30,6 +30,8 @@ class Search:
     their rows are marked in ``held``, and itemsets of which all rows are marked are left out. These would
     mark no other row, so that it does not matter when, and by which search, a row is marked.
 
+    It ends early when more than ``room[0]`` are listed, or when ``halt[0]`` is set.
+
     One search looks at single items; those with a part each of the items that may be first look at the rest.
 
     A node is some of the rows: their numbers, and how many of the items of each are left out, from the first
@@ -41,6 +43,8 @@ class Search:
     above: cython.longlong
     below: cython.longlong
     listing: cython.bint
+    room: cython.longlong[::1]
+    halt: Flag[::1]
     weights: Number[::1]
     held: cython.uchar[::1]
     codes: Code[::1]  # known items of each row
@@ -90,11 +94,13 @@ class Search:
         weights: Array,
         listing: bool,
         held: Array,
+        room: Array,
+        halt: Array,
     ) -> None:
         codes, offsets, n_items = known
         secret_codes, secret_offsets, n_secrets = secrets
         self.k, self.m, self.above, self.below, self.listing = k, m, above, below, listing
-        self.weights, self.held = weights, held
+        self.weights, self.held, self.room, self.halt = weights, held, room, halt
         self.codes, self.offsets = codes, offsets
         self.secret_codes, self.secret_offsets = secret_codes, secret_offsets
         self.count, self.most, self.support, self.n_rows = np.zeros((4, n_items), np.int64)
@@ -175,7 +181,7 @@ class Search:
     def _run(self) -> cython.int:
         """Visit all itemsets that begin with one of the first items."""
         size: cython.Py_ssize_t = self._next(0)
-        while size >= 0:
+        while size >= 0 and not self.halt[0] and self.room[0] >= 0:
             self.itemset[size] = self.following[size, self.cursor[size]]
             size += 1
             self._visit(size)
@@ -222,6 +228,7 @@ class Search:
         self.supports[n] = self.support[self.itemset[size - 1]]
         self.bounds[n + 1] = begin + size
         self.n_found += 1
+        self.room[0] -= 1  # threads may lose one of each other's: it only ends later then
         return 0
 
     @cython.cfunc

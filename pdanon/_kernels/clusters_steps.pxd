@@ -1,4 +1,4 @@
-from pdanon._kernels.arrays cimport Code, Number
+from pdanon._kernels.arrays cimport Code, Flag, Number
 from pdanon._kernels.clusters cimport State
 
 
@@ -22,5 +22,5 @@ cdef class Bitmaps:
 
 cdef (int, int) _largest_rare(bint pairs, State state, RarePartners rare) noexcept nogil
 cdef long long _satisfy_pair(
-    Code[::1] itemset, bint pairs, bint least_first, State state, RarePartners rare
+    Code[::1] itemset, bint pairs, bint least_first, State state, RarePartners rare, Flag[::1] halt
 ) noexcept nogil

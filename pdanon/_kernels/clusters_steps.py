@@ -6,7 +6,7 @@ Which cluster is merged with which is in ``clusters``. What the attributes are i
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.arrays import Code, Number
+from cython.cimports.pdanon._kernels.arrays import Code, Flag, Number
 from cython.cimports.pdanon._kernels.clusters import State, coarsen, counted, image_of, line_of, together
 from numpy.typing import NDArray
 
@@ -81,12 +81,18 @@ class RarePartners:
 
 
 def satisfy_pairs(
-    pairs: cython.bint, least_first: cython.bint, limit: cython.longlong, rare: RarePartners, state: State
+    pairs: cython.bint,
+    least_first: cython.bint,
+    limit: cython.longlong,
+    rare: RarePartners,
+    state: State,
+    halt: Flag[::1],
 ) -> int:
     """Merge and suppress until no cluster, and with ``pairs`` no pair of clusters, has a support in (0, k).
 
     The largest such support comes first; then a cluster before a pair, then the order of labels. At most
-    about ``limit`` steps are made, so that the caller can report progress; their number is returned.
+    about ``limit`` steps are made, so that the caller can report progress, and none when ``halt[0]`` is set;
+    their number is returned.
     """
     itemset: cython.int[::1] = np.empty(2, np.int32)
     steps: cython.longlong = 0
@@ -95,7 +101,9 @@ def satisfy_pairs(
             itemset[0], itemset[1] = _largest_rare(pairs, state, rare)
             if itemset[0] < 0:
                 break
-            steps += _satisfy_pair(itemset, pairs, least_first, state, rare)
+            steps += _satisfy_pair(itemset, pairs, least_first, state, rare, halt)
+            if halt[0]:
+                break
     return steps
 
 
@@ -122,13 +130,18 @@ def _largest_rare(pairs: cython.bint, state: State, rare: RarePartners) -> tuple
 
 
 def _satisfy_pair(
-    itemset: Code[::1], pairs: cython.bint, least_first: cython.bint, state: State, rare: RarePartners
+    itemset: Code[::1],
+    pairs: cython.bint,
+    least_first: cython.bint,
+    state: State,
+    rare: RarePartners,
+    halt: Flag[::1],
 ) -> cython.longlong:
     """Merge and suppress until two clusters, or one, are not rare; return the number of steps."""
     support: cython.longlong
     steps: cython.longlong = 0
     n: cython.int = image_of(itemset, 0, 2, state)
-    while n > 0:
+    while n > 0 and not halt[0]:
         support = state.support[state.image[0]] if n == 1 else together(state.image[0], state.image[1], state)
         if support >= rare.k:
             break

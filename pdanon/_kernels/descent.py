@@ -118,11 +118,13 @@ def find_threats(
     first: Number[::1],
     last: Number[::1],
     rows: Rows,
+    halt: Flag[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.bool_], int]:
     """Find rare sets of up to ``size`` nodes that hold a pivot, until each such set lacks a node.
 
     The node of the highest rank of each set that is found is given up. Nodes are ascending, and none is
-    below another. They are called items here and numbered by their places.
+    below another. They are called items here and numbered by their places. When ``halt[0]`` is set the search
+    ends early.
 
     Returns
     -------
@@ -136,9 +138,12 @@ def find_threats(
     i: cython.Py_ssize_t
     kept = np.ones(len(nodes), np.bool_)
     search: _Search = _Search(size, k, rank, kept, rows)
+    search.halt = halt
     search.number(nodes, first, last)
     with cython.nogil:
         for i in range(pivots.shape[0]):
+            if halt[0]:
+                break
             search.look_at(pivots[i])
     n: cython.Py_ssize_t = search.n_found
     return (
@@ -178,6 +183,7 @@ class _Search:
     prefix: cython.int[::1]
     cursor: cython.longlong[::1]
     nodes: Nodes
+    halt: Flag[::1]
 
     def __init__(
         self,
@@ -370,7 +376,7 @@ class _Search:
         b: cython.Py_ssize_t
         depth: cython.Py_ssize_t = 0
         arrived: cython.bint = True
-        while depth >= 0:
+        while depth >= 0 and not self.halt[0]:
             if arrived:
                 nodes.count_pairs(depth, self.rows.weights)
                 self.judge_pairs(depth, nodes)

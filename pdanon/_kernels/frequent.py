@@ -2,7 +2,7 @@
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.arrays import Number
+from cython.cimports.pdanon._kernels.arrays import Flag, Number
 from cython.cimports.pdanon._kernels.counting import Rows
 
 __all__ = ["count_frequent"]
@@ -12,16 +12,21 @@ _DEEPEST = cython.declare(cython.Py_ssize_t, 64)
 
 
 def count_frequent(
-    rows: Rows, items: Number[::1], least: cython.longlong, max_size: cython.Py_ssize_t, most: cython.longlong
+    rows: Rows,
+    items: Number[::1],
+    least: cython.longlong,
+    max_size: cython.Py_ssize_t,
+    most: cython.longlong,
+    halt: Flag[::1],
 ) -> int:
     """Count the sets of up to max_size of some items that ``least`` rows hold; beyond ``most`` just any more.
 
-    Each of the items is frequent.
+    Each of the items is frequent. It ends early when ``halt[0]`` is set.
     """
     search = _Search(rows, items)
     with cython.nogil:
         search.fill_words(rows, items)
-        total = search.run(least, max_size, most)
+        total = search.run(least, max_size, most, halt)
     return total
 
 
@@ -66,14 +71,18 @@ class _Search:
     @cython.nogil
     @cython.exceptval(check=False)
     def run(
-        self, least: cython.longlong, max_size: cython.Py_ssize_t, most: cython.longlong
+        self,
+        least: cython.longlong,
+        max_size: cython.Py_ssize_t,
+        most: cython.longlong,
+        halt: Flag[::1],
     ) -> cython.longlong:
         """Count the itemsets."""
         total: cython.longlong = self.words.shape[0]
         depth: cython.Py_ssize_t = 0
         here: cython.Py_ssize_t
         found: cython.Py_ssize_t
-        while depth >= 0 and total <= most:
+        while depth >= 0 and total <= most and not halt[0]:
             here = self.cursor[depth]
             if here >= self.n_extensions[depth] or depth + 1 >= max_size:
                 depth -= 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.arrays import Code, Number, grown
+from cython.cimports.pdanon._kernels.arrays import Code, Flag, Number, grown
 from numpy.typing import NDArray
 
 __all__ = ["Rows", "eliminate", "minimal_moles", "private_begins", "private_peaks"]
@@ -100,20 +100,25 @@ def minimal_moles(
     supports: Array,
     peaks: Array,
     n_items: int,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Minimal moles of 2 to p items, as CSR; no single item is one.
+    most: cython.longlong,
+    halt: Flag[::1],
+) -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
+    """Minimal moles of 2 to p items, as CSR, and whether these are all; no single item is one.
 
     Itemsets are visited depth first, the last item of a prefix first. So all subsets of an itemset were
     visited before it. And the rows of the items that follow a prefix, ``tids[starts[item]:]``, and the places
     where they stand there can be written over those of the prefix before, which only earlier items still
     need. Where no other item is to follow, only rows with private items are listed.
+
+    It ends early when there are more than ``most``, or four times as many other itemsets, or when ``halt[0]``
+    is set.
     """
     search = _Search(k, p, above, below, rows, starts, tids, places, supports, peaks, n_items)
     with cython.nogil:
-        search.run()
+        is_done = search.run(most, halt)
     n_found = search.n_found
     bounds = np.asarray(search.bounds)[: n_found + 1]
-    return np.asarray(search.found)[: bounds[n_found]], bounds
+    return np.asarray(search.found)[: bounds[n_found]], bounds, bool(is_done)
 
 
 @cython.final
@@ -178,12 +183,14 @@ class _Search:
     @cython.cfunc
     @cython.nogil
     @cython.exceptval(-1)
-    def run(self) -> cython.int:
-        """Visit all itemsets."""
+    def run(self, most: cython.longlong, halt: Flag[::1]) -> cython.int:
+        """Visit all itemsets; tell whether it did."""
         depth: cython.Py_ssize_t = 0
         node: cython.Py_ssize_t
         self.cursor[0] = self.last[0]
         while depth >= 0:
+            if halt[0] or self.n_found > most or self.n_nodes > 4 * most:
+                return 0
             self.cursor[depth] -= 1
             node = self.cursor[depth]
             if node < self.first[self.path[depth]]:
@@ -194,7 +201,7 @@ class _Search:
                 depth += 1
                 self.path[depth] = node
                 self.cursor[depth] = self.last[node]
-        return 0
+        return 1
 
     @cython.cfunc
     @cython.nogil

@@ -84,6 +84,8 @@ def rare_itemsets(
     least: cython.longlong,
     largest: cython.longlong,
     counts: cython.longlong[::1],
+    room: cython.longlong[::1],
+    halt: Flag[::1],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Itemsets of size 3..m that occur with support below k, as CSR and their supports.
 
@@ -97,11 +99,12 @@ def rare_itemsets(
     ascending; or only counted by support, if there is room for ``counts``. Without, ``exposed[row]`` (0: none
     so far) receives the size of the smallest rare itemset that the row holds, and items and nodes that cannot
     expose a row by a smaller one than is known are skipped; rows that hold a rare item or pair must be
-    exposed already.
+    exposed already. It ends early when more than ``room[0]`` are listed, or when ``halt[0]`` is set.
     """
     nodes = _room_for_nodes(m - 2, rows, pair_starts, begin, end)
     search = _Search(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed, nodes)
     search.least, search.largest, search.counts = least, largest, counts
+    search.room, search.halt = room, halt
     with cython.nogil:
         search.run(begin, end)
     found = np.asarray(search.found)[: search.size]
@@ -126,6 +129,8 @@ class _Search:
     least: cython.longlong
     largest: cython.longlong
     counts: cython.longlong[::1]
+    room: cython.longlong[::1]
+    halt: Flag[::1]
     nodes: Nodes
     cursor: cython.longlong[::1]  # which child of each node is next
     prefix: cython.int[::1]
@@ -170,6 +175,8 @@ class _Search:
         """Search prefixes whose first item is one of ``begin..end - 1``."""
         a: cython.Py_ssize_t
         for a in range(begin, end):
+            if self.halt[0]:
+                break
             if self.pair_starts[a + 1] - self.pair_starts[a] >= 2:
                 self.prefix[0] = a
                 if not self.listing:
@@ -187,7 +194,7 @@ class _Search:
         depth: cython.Py_ssize_t = 0
         b: cython.Py_ssize_t
         arrived: cython.bint = True
-        while depth >= 0:
+        while depth >= 0 and not self.halt[0] and self.room[0] >= 0:
             if arrived:
                 self.cursor[depth] = 0
                 arrived = self._visit(depth)
@@ -377,6 +384,7 @@ class _Search:
         self.size += length
         self.found_supports[self.n_found] = count
         self.n_found += 1
+        self.room[0] -= 1  # threads may lose one of each other's: it only ends later then
         self.found_starts[self.n_found] = self.size
         return 0
 

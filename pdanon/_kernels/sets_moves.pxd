@@ -9,5 +9,5 @@ cdef void clear(long long n_touched, long long n_pairs, Space space) noexcept no
 cdef (long long, long long) list_pairs(long long a, long long n_pairs, State state, Space space) noexcept nogil
 cdef bint meets_new_pair(long long b, Code[:, ::1] few, long long n_few, State state) noexcept nogil
 cdef long long list_few(long long a, long long n_touched, State state, Space space) noexcept nogil
-cdef bint meets_new(long long b, Number[::1] few, long long n_few, State state) noexcept nogil
+cdef long long first_new(long long b, Number[::1] few, long long n_few, State state) noexcept nogil
 cdef long long list_broken(long long a, long long n_touched, State state, Space space) noexcept nogil

@@ -245,13 +245,13 @@ def list_few(a: cython.longlong, n_touched: cython.longlong, state: State, space
     return n_few
 
 
-def meets_new(b: cython.longlong, few: Number[::1], n_few: cython.longlong, state: State) -> cython.bint:
-    """Whether a cluster was never beside one of those that few rows hold beside the item."""
+def first_new(b: cython.longlong, few: Number[::1], n_few: cython.longlong, state: State) -> cython.longlong:
+    """The first of the clusters that few rows hold beside the item that b was never beside, or -1."""
     for i in range(n_few):
         c = few[i]
         if c != b and state.co[b, c] == 0:
-            return True
-    return False
+            return c
+    return -1
 
 
 def list_broken(
@@ -265,6 +265,41 @@ def list_broken(
             space.broken[n] = c
             n += 1
     return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _note_stuck(
+    x: cython.longlong, one: cython.longlong, other: cython.longlong, state: State
+) -> cython.void:
+    """Note that an item cannot leave its cluster, and two others that are in the way."""
+    state.stuck[x] = state.clock
+    state.stuck_by[x, 0], state.stuck_by[x, 1] = one, other
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _explain(x: cython.longlong, n_few: cython.longlong, state: State, space: Space) -> cython.void:
+    """Note why an item could not move to the only cluster that mends what gets rare without it."""
+    b = space.broken[0]
+    new = first_new(b, space.few, n_few, state)
+    if new >= 0:
+        _note_stuck(x, b, new, state)
+    elif state.largest == 2:  # no gain, or rare beside its own cluster
+        _note_stuck(x, b, b, state)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_stuck(x: cython.longlong, state: State) -> cython.bint:
+    """Whether an item could not leave its cluster, and nothing has changed of what held it."""
+    a, then = state.label[x], state.stuck[x]
+    if a < 0 or then < state.since[a]:
+        return False
+    return then > 0 and then >= max(state.since[state.stuck_by[x, 0]], state.since[state.stuck_by[x, 1]])
 
 
 @cython.cfunc
@@ -291,6 +326,10 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
     most: cython.double = 0.0
     gets_rare: cython.bint = state.largest > 0 and a >= 0 and 0 < state.support[a] - lost < state.k
     stays: cython.bint = n_broken > 1 or gets_rare
+    if gets_rare:
+        _note_stuck(x, a, a, state)
+    elif stays:
+        _note_stuck(x, space.broken[0], space.broken[1], state)
     if not stays:
         _fill_gains(x, lost, state, space)
         if state.largest == 0:
@@ -306,7 +345,7 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
         if state.largest >= 2 and a >= 0:
             if 0 < state.co[a, b] + space.beside[a] - space.beside[b] < state.k:
                 continue
-        if meets_new(b, space.few, n_few, state):
+        if first_new(b, space.few, n_few, state) >= 0:
             continue
         if state.largest == 0 and space.refused[b]:
             continue
@@ -321,6 +360,8 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
             if a >= 0 and not _triples_stay(a, b, n_touched, state, space):
                 continue
         best, most = b, space.gains[b]
+    if best < 0 and not stays and n_broken == 1:
+        _explain(x, n_few, state, space)
     clear(n_touched, n_pairs, space)
     return best
 
@@ -335,7 +376,8 @@ def descend(order: Number[::1], state: State, rows: Rows, space: Space) -> None:
             x = order[i]
             if state.asleep[x]:
                 continue
-            a, b = state.label[x], _best_target(x, state, rows, space)
+            a = state.label[x]
+            b = -1 if _is_stuck(x, state) else _best_target(x, state, rows, space)
             if b >= 0:
                 move_to(x, b, state, rows, space)
                 changed(a, state)

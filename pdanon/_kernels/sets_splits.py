@@ -1,12 +1,13 @@
 """Kernels that part a cluster in two, several items at once, where no single item could leave it.
 
-The items that are worth most form the new cluster, half of what is held. Then items change sides as long as
+For a small cluster it is proven first, in most cases, that this cannot be. Otherwise
+the items that are worth most form the new cluster, half of what is held. Then items change sides as long as
 less is lacking. If in the end nothing is, and less is lost, the parts stay; else all items go back.
 """
 
 import cython
 from cython.cimports.pdanon._kernels.arrays import Number
-from cython.cimports.pdanon._kernels.sets_moves import price_of_two
+from cython.cimports.pdanon._kernels.sets_moves import clear, price_of_two, tally
 from cython.cimports.pdanon._kernels.sets_state import Rows, Space, State, changed, first_empty, move_to
 
 __all__ = ["split_each"]
@@ -27,6 +28,72 @@ def _apart(c: cython.longlong, state: State) -> cython.bint:
         if 0 < 2 * together < 3 * state.k:
             return False
     return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_shares(
+    n: cython.longlong, c: cython.longlong, state: State, rows: Rows, space: Space
+) -> cython.longlong:
+    """Write what each of the first members has beside other clusters, listed in ``few``; how many."""
+    last: cython.longlong = space.shares.shape[0] - 1
+    n_seen: cython.longlong = 0
+    for i in range(n):
+        n_touched, _ = tally(space.members[i], state, rows, space)
+        for j in range(n_touched):
+            d = space.touched[j]
+            if d != c:
+                if space.shares[last, d] == 0:
+                    space.few[n_seen] = d
+                    n_seen += 1
+                space.shares[i, d] = space.beside[d]
+                space.shares[last, d] += space.beside[d]
+        clear(n_touched, 0, space)
+    return n_seen
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _gets_rare(
+    part: cython.longlong, n: cython.longlong, n_seen: cython.longlong, state: State, space: Space
+) -> cython.bint:
+    """Whether a part, its members as bits, or the rest has too few rows with a cluster.
+
+    Rows of several members count for each: so what is rare here is rare indeed.
+    """
+    last: cython.longlong = space.shares.shape[0] - 1
+    held: cython.longlong
+    j: cython.longlong
+    for i in range(n_seen):
+        d = space.few[i]
+        held = 0
+        for j in range(n):
+            if part >> j & 1:
+                held += space.shares[j, d]
+        if 0 < held < state.k or 0 < space.shares[last, d] - held < state.k:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _cannot_part(
+    n: cython.longlong, c: cython.longlong, state: State, rows: Rows, space: Space
+) -> cython.bint:
+    """Whether all ways to part the first members are unsafe, as far as the rows of each alone tell."""
+    n_seen = _list_shares(n, c, state, rows, space)
+    rare: cython.bint = True
+    part: cython.longlong
+    for part in range(1, cython.cast(cython.longlong, 1) << (n - 1)):
+        rare = _gets_rare(part, n, n_seen, state, space)
+        if not rare:
+            break
+    for i in range(n_seen):
+        space.shares[:, space.few[i]] = 0
+    return rare
 
 
 @cython.cfunc
@@ -78,6 +145,9 @@ def _split(
         if state.label[order[i]] == c:
             space.members[n] = order[i]
             n += 1
+    if state.largest >= 2 and n < space.shares.shape[0] and _cannot_part(n, c, state, rows, space):
+        state.tried[c] = True
+        return False
     before: cython.double = price_of_two(c, new, scale, state)
     _part(n, c, new, state, rows, space)
     if state.lack == 0 and price_of_two(c, new, scale, state) < before - 1e-12 * before:

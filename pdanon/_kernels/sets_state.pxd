@@ -26,6 +26,10 @@ cdef class State:
     cdef Number[::1] block  # block of each item; a cluster has items of one block
     cdef long long[::1] home  # block of each cluster that is not empty
     cdef unsigned char[::1] asleep  # items without a move, in clusters that have not changed since
+    cdef long long clock  # how often a cluster has changed, plus 1
+    cdef long long[::1] since  # when each cluster changed last, by the clock
+    cdef long long[::1] stuck  # when it was seen last that an item cannot leave its cluster, 0 if never
+    cdef long long[:, ::1] stuck_by  # two clusters that are in the way, besides its own
     cdef readonly unsigned char[::1] tried  # clusters that could not be parted, and have not changed since
     cdef Code[::1] itemsets  # items of the constraints, one constraint after the other
     cdef Number[::1] bounds  # where each constraint begins
@@ -50,6 +54,7 @@ cdef class Space:
     cdef int[:, ::1] few_pairs  # two clusters a row: those that few rows hold beside the item
     cdef int[:, ::1] broken_pairs  # two clusters a row: those that get rare with its own when it leaves
     cdef long long[::1] members  # items in hand
+    cdef long long[:, ::1] shares  # `beside` of each of a few items in hand, and in the last row their sum
     cdef unsigned char[::1] refused  # for constraints: clusters to which the item may not, or need not, move
     cdef unsigned long long[:, ::1] brought  # for constraints: rows that each of two items holds, as bits
     cdef unsigned long long[:, ::1] left  # for constraints: rows of the cluster of each without it, as bits

@@ -63,6 +63,8 @@ class State:
         self.co = np.zeros((slots if largest >= 2 else 0, slots), np.int32)
         self.cube = np.zeros(comb(slots, 3) if largest == 3 else 0, np.int32)
         self.asleep, self.tried = np.zeros(n, np.uint8), np.zeros(slots, np.uint8)
+        self.clock, self.since, self.stuck = 1, np.zeros(slots, np.int64), np.zeros(n, np.int64)
+        self.stuck_by = np.zeros((n, 2), np.int64)
         self.met = np.zeros(len(bounds) - 1, np.int64)
         self.bits = np.zeros((slots if words else 0, words), np.uint64)
 
@@ -70,7 +72,10 @@ class State:
 @cython.final
 @cython.cclass
 class Space:
-    """Work space. ``beside``, ``alone``, ``place``, ``joint`` and ``lone`` are 0 between two steps."""
+    """Work space.
+
+    ``beside``, ``alone``, ``place``, ``joint``, ``lone`` and ``shares`` are 0 between two steps.
+    """
 
     def __init__(self, *, n: int, slots: int, largest: int, words: int) -> None:
         side = slots if largest == 3 else 0
@@ -81,6 +86,7 @@ class Space:
         self.joint, self.lone = np.zeros((2, side, side), np.int32)
         self.pairs, self.few_pairs, self.broken_pairs = np.zeros((3, comb(side, 2), 2), np.int32)
         self.members = np.zeros(n, np.int64)
+        self.shares = np.zeros((9, slots), np.int64)
         self.refused = np.zeros(slots, np.uint8)
         self.brought, self.left = np.zeros((2, 2, words), np.uint64)
 
@@ -251,6 +257,8 @@ def move_to(x: cython.longlong, b: cython.longlong, state: State, rows: Rows, sp
 def changed(cluster: cython.longlong, state: State) -> cython.void:
     """Wake the members of a cluster, so that they are looked at again."""
     if cluster >= 0:
+        state.clock += 1
+        state.since[cluster] = state.clock
         state.tried[cluster] = False
         for x in range(state.label.shape[0]):
             if state.label[x] == cluster:
@@ -269,6 +277,8 @@ def relocate(labels: Number[::1], state: State, rows: Rows, space: Space) -> Non
         for x in range(labels.shape[0]):
             if labels[x] != state.label[x]:
                 move_to(x, labels[x], state, rows, space)
+    state.clock += 1
+    state.since[:] = state.clock
     wake(state)
 
 

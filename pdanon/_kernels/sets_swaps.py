@@ -1,7 +1,8 @@
 """Kernels that exchange two items of two clusters, where neither of them could go alone.
 
 To make an exchange and to take it back takes long. So what can be told from the rows of the two items alone
-is looked at first: nearly all that is not safe is seen there.
+is looked at first: nearly all that is not safe is seen there. And most items that do not fit are told before
+their rows are looked at: they are not beside what the other leaves behind.
 """
 
 import cython
@@ -10,10 +11,10 @@ from cython.cimports.pdanon._kernels.arrays import Code, Number
 from cython.cimports.pdanon._kernels.sets_constraints import constraints_stay, mark_rows
 from cython.cimports.pdanon._kernels.sets_moves import (
     clear,
+    first_new,
     list_broken,
     list_few,
     list_pairs,
-    meets_new,
     meets_new_pair,
     price_of_two,
     tally,
@@ -32,14 +33,20 @@ class Leaver:
     beside: cython.longlong[::1]  # transactions that hold it and another item of each cluster
     n_few: cython.longlong
     few: cython.longlong[::1]  # clusters that few rows hold beside it
+    kept: cython.longlong[::1]  # transactions that each cluster has left with its own
+    n_needing: cython.longlong
+    needing: cython.longlong[::1]  # clusters that get rare with its own
+    n_marked: cython.longlong  # so many of these are noted in rows, the first ones
+    marks: cython.ulonglong[::1]  # for each row which of them it holds, as bits
     n_few_pairs: cython.longlong
     few_pairs: cython.int[:, ::1]  # pairs of such clusters
     n_lacking: cython.longlong
     lacking: cython.int[:, ::1]  # pairs of clusters that get rare with its own
     left: cython.longlong[::1]  # transactions that each of these has left with its own
 
-    def __init__(self, slots: int, pairs: int) -> None:
-        self.beside, self.few = np.zeros((2, slots), np.int64)
+    def __init__(self, slots: int, pairs: int, rows: int) -> None:
+        self.marks = np.zeros(rows, np.uint64)
+        self.beside, self.few, self.kept, self.needing = np.zeros((4, slots), np.int64)
         self.few_pairs, self.lacking = np.empty((2, pairs, 2), np.int32)
         self.left = np.empty(pairs, np.int64)
 
@@ -78,7 +85,71 @@ def _take_out(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, spac
         leaver.few[i] = space.few[i]
     for i in range(leaver.beside.shape[0]):
         leaver.beside[i] = space.beside[i]
+        leaver.kept[i] = state.co[a, i] - space.alone[i] if state.largest >= 2 else 0
+    leaver.n_needing = list_broken(a, n_touched, state, space)
+    for i in range(leaver.n_needing):
+        leaver.needing[i] = space.broken[i]
     clear(n_touched, n_pairs, space)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _mark(
+    x: cython.longlong, starts: Number[::1], leaver: Leaver, state: State, rows: Rows, space: Space
+) -> cython.void:
+    """Note in rows the clusters that need another item in place of the leaver.
+
+    That takes no longer than to look at the rows of the leaver.
+    """
+    steps: cython.longlong = 0
+    bit: cython.ulonglong = 1
+    c: cython.longlong
+    leaver.n_marked = 0
+    for slot in range(rows.starts[x], rows.starts[x + 1]):
+        steps += rows.offsets[rows.tids[slot] + 1] - rows.offsets[rows.tids[slot]]
+    for i in range(min(leaver.n_needing, 64)):
+        c = leaver.needing[i]
+        for j in range(starts[c], starts[c + 1]):
+            steps -= rows.starts[space.members[j] + 1] - rows.starts[space.members[j]]
+        if steps < 0:
+            break
+        for j in range(starts[c], starts[c + 1]):
+            for slot in range(rows.starts[space.members[j]], rows.starts[space.members[j] + 1]):
+                leaver.marks[rows.tids[slot]] |= bit
+        bit <<= 1
+        leaver.n_marked += 1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _wipe(starts: Number[::1], leaver: Leaver, rows: Rows, space: Space) -> cython.void:
+    """Empty the rows that are marked."""
+    c: cython.longlong
+    for i in range(leaver.n_marked):
+        c = leaver.needing[i]
+        for j in range(starts[c], starts[c + 1]):
+            for slot in range(rows.starts[space.members[j]], rows.starts[space.members[j] + 1]):
+                leaver.marks[rows.tids[slot]] = 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _meets_marked(y: cython.longlong, leaver: Leaver, state: State, rows: Rows) -> cython.bint:
+    """Whether an item is beside all clusters that are marked; its own need not be."""
+    missing: cython.ulonglong = 0
+    bit: cython.ulonglong = 1
+    for i in range(leaver.n_marked):
+        if leaver.needing[i] != state.label[y]:
+            missing |= bit
+        bit <<= 1
+    for slot in range(rows.starts[y], rows.starts[y + 1]):
+        if missing == 0:
+            break
+        missing &= ~leaver.marks[rows.tids[slot]]
+    return missing == 0
 
 
 @cython.cfunc
@@ -86,10 +157,14 @@ def _take_out(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, spac
 @cython.exceptval(check=False)
 def _may_leave_for(b: cython.longlong, leaver: Leaver, state: State) -> cython.bint:
     """Whether some item of cluster b may be fit to replace the leaver."""
-    if meets_new(b, leaver.few, leaver.n_few, state):
+    if first_new(b, leaver.few, leaver.n_few, state) >= 0:
         return False
     if meets_new_pair(b, leaver.few_pairs, leaver.n_few_pairs, state):
         return False
+    for i in range(leaver.n_needing):
+        c = leaver.needing[i]
+        if c != b and leaver.kept[c] + state.co[b, c] < state.k:
+            return False
     for i in range(leaver.n_lacking):
         c, d = leaver.lacking[i, 0], leaver.lacking[i, 1]
         if c != b and d != b and leaver.left[i] + state.cube[spot(b, c, d)] < state.k:
@@ -110,11 +185,18 @@ def _pairs_stay(
 ) -> cython.bint:
     """Whether the exchange may leave no pair of clusters rare, as far as the rows of each item alone tell."""
     b = state.label[y]
-    if meets_new(a, space.few, list_few(b, n_touched, state, space), state):
-        return False
-    for i in range(list_broken(b, n_touched, state, space)):
-        c = space.broken[i]
-        if c != a and state.co[b, c] - space.alone[c] + leaver.beside[c] < state.k:
+    # Together two items have at least what one of them has, and at most the sum.
+    for i in range(leaver.n_needing if state.largest >= 2 else 0):
+        c = leaver.needing[i]
+        if c != b and space.beside[c] == 0:
+            return False
+    for i in range(n_touched if state.largest >= 2 else 0):
+        c = space.touched[i]
+        if c in (a, b):
+            continue
+        if leaver.kept[c] + space.beside[c] < state.k:
+            return False
+        if 0 < state.co[b, c] - space.alone[c] + leaver.beside[c] < state.k:
             return False
     return True
 
@@ -158,6 +240,8 @@ def _may_replace(
     """Whether an item may be fit to replace the leaver x."""
     if state.largest == 0:
         return constraints_stay(x, y, state, rows, space)
+    if not _meets_marked(y, leaver, state, rows):
+        return False
     n_touched, _ = tally(y, state, rows, space)
     n_pairs: cython.longlong = 0
     a = state.label[x]
@@ -191,7 +275,7 @@ def _exchange(x: cython.longlong, y: cython.longlong, state: State, rows: Rows, 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _swap(
+def _seek(
     x: cython.longlong,
     starts: Number[::1],
     leaver: Leaver,
@@ -199,17 +283,9 @@ def _swap(
     rows: Rows,
     space: Space,
 ) -> cython.bint:
-    """Exchange an item with one of another cluster, if that is safe and a gain; whether it was.
-
-    The members of each cluster are in ``members``, those that are worth least first.
-    """
+    """Exchange the leaver x with the first item with which that is safe and a gain; whether there was one."""
     a = state.label[x]
     by_support: cython.bint = state.loss == 2
-    if a < 0 or state.size[a] == 1:
-        return False
-    _take_out(x, leaver, state, rows, space)
-    if state.largest == 0:
-        mark_rows(x, 0, state, rows, space)
     b: cython.longlong
     for b in range(state.top):
         if b == a or state.size[b] == 0 or state.home[b] != state.block[x]:
@@ -227,6 +303,33 @@ def _swap(
             if _may_replace(y, x, leaver, state, rows, space) and _exchange(x, y, state, rows, space):
                 return True
     return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _swap(
+    x: cython.longlong,
+    starts: Number[::1],
+    leaver: Leaver,
+    state: State,
+    rows: Rows,
+    space: Space,
+) -> cython.bint:
+    """Exchange an item with one of another cluster, if that is safe and a gain; whether it was.
+
+    The members of each cluster are in ``members``, those that are worth least first.
+    """
+    a = state.label[x]
+    if a < 0 or state.size[a] == 1:
+        return False
+    _take_out(x, leaver, state, rows, space)
+    if state.largest == 0:
+        mark_rows(x, 0, state, rows, space)
+    _mark(x, starts, leaver, state, rows, space)
+    found = _seek(x, starts, leaver, state, rows, space)
+    _wipe(starts, leaver, rows, space)
+    return found
 
 
 @cython.cfunc
@@ -264,7 +367,7 @@ def swap_each(
     slots = len(state.size)
     starts: cython.longlong[::1] = np.zeros(slots + 1, np.int64)
     free: cython.longlong[::1] = np.zeros(slots, np.int64)
-    leaver = Leaver(slots, len(space.pairs))
+    leaver = Leaver(slots, len(space.pairs), len(rows.weights))
     with cython.nogil:
         _list_members(order, starts, free, state, space)
         for i in range(items.shape[0]):

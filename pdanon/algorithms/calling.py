@@ -22,6 +22,7 @@ _SUCH = {
     "quasi": "quasi=['age', 'sex']: the columns that an attacker may know",
     "guarantee": "pdanon.KmAnonymity(k=5, m=2)",
 }
+_OF_ITEMS = ("columns", "labels", "options", "sensitive", "l")  # what a Transaction says
 
 
 class CallError(ParameterError, TypeError):
@@ -53,6 +54,8 @@ def _refused(
     unknown = [each for each in given if each not in known]
     if unknown:
         hint = did_you_mean(unknown[0].lower(), known) or f"its parameters: {', '.join(known)}"
+        if "transaction" in known and unknown[0] in _OF_ITEMS:
+            hint = f"that is said of the items: transaction=pdanon.Transaction({unknown[0]}=...)"
         what = f"{name} has no parameter {quoted(unknown[0])}"
         return CallError(what, where=f"pdanon.{name}", got=f"{len(unknown)} such", hint=hint)
     by_place = [each for each, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]

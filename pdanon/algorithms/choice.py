@@ -39,6 +39,7 @@ from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import check_known
 from pdanon.itemsets.versions import text_column
 from pdanon.recoding.counts import is_kept
+from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.useless import warn_if_useless
 
@@ -132,6 +133,7 @@ def anonymize(
     loss: str = "ncp",
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
+    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -163,6 +165,9 @@ def anonymize(
     random_state : int, Generator or None
         Seed, or source of randomness, of algorithms that begin with random rows: those for
         quasi-identifiers.
+    labels : {"set", "short", "first"} or callable
+        What sets of items are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the
+        list of their items. ``result.legend`` says which items they stand for. Nodes keep their names.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -181,8 +186,9 @@ def anonymize(
     InfeasibleError
         If no algorithm finds a release.
     ParameterError
-        If the guarantee has no algorithm, lacks the hierarchy that it needs, or makes no use of one or of
-        blocks that are given; if no algorithm was done within the time limit; or a parameter is out of range.
+        If the guarantee has no algorithm, lacks the hierarchy that it needs, or makes no use of one, of
+        blocks or of labels that are given; if no algorithm was done within the time limit; or a parameter is
+        out of range.
     ColumnError, ItemsetDtypeError, HierarchyError, FormatError
         If a column, the hierarchy or a file is not what it should be.
 
@@ -247,6 +253,8 @@ def anonymize(
     end = began + check_seconds(time_limit, "time_limit")
     given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies}
     given = {name: value for name, value in given.items() if value is not None}
+    if check_labels(labels) != "set":
+        given["labels"] = labels
     ways = _steps(guarantee, given)
     losses = LOSSES[type(guarantee)]
     measure = losses[check_known(loss, losses, "loss of this guarantee", where="loss")]
@@ -296,20 +304,20 @@ def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
 
 
 def _uses(step: Step, parameter: str) -> bool:
-    """Whether a way makes use of ``hierarchy``, ``utility`` or ``hierarchies``."""
+    """Whether a way makes use of ``hierarchy``, ``utility``, ``hierarchies`` or ``labels``."""
     if step.algorithm == "refine":
         return parameter == "utility"  # it keeps to the blocks of what it refines
     if parameter == "hierarchy":  # which some take, but not with the options of the way
         return step.way.needs == "hierarchy"
-    return parameter in parameters_of(algorithm(step.algorithm))
+    accepted = parameters_of(algorithm(step.algorithm))
+    return parameter in accepted or (parameter == "labels" and "transaction" in accepted)
 
 
 def _transaction(known: Mapping[str, Any]) -> Transaction:
     """What is done to the items, by the algorithm that a way names."""
     parts = {each.name: known[each.name] for each in fields(Transaction) if each.name in known}
     name = known.get("transaction", Transaction.algorithm)
-    if ALGORITHMS[name].nodes is None:
-        parts.pop("hierarchy", None)
+    parts.pop("hierarchy" if ALGORITHMS[name].nodes is None else "labels", None)
     return Transaction(name, **parts)
 
 

@@ -15,6 +15,7 @@ from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import progress_bar
 from pdanon.recoding.decided import Decided
+from pdanon.recoding.labels import check_labels
 from pdanon.recoding.passing import judged_columns
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
@@ -69,7 +70,7 @@ class Algorithm:
         even these. Or what is recoded instead: values of quasi-identifiers, or both.
     decide : callable, optional
         How it decides, if it recodes a list column and nothing else: ``decide(columns, report, **asked)``,
-        with all parameters of the function but the frame, the column, ``keep`` and ``progress``.
+        with all parameters of the function but the frame, the column, ``labels``, ``keep`` and ``progress``.
     unit : str
         What ``decide`` reports: the name of a step.
     keeps_type : bool
@@ -136,8 +137,10 @@ class Algorithm:
         """Decide for list columns, wherever their rows are; parameters as those of `released`."""
         assert self.decide is not None  # the registry has seen to it
         asked = {name: lasting(value) for name, value in asked.items()}
+        labels = check_labels(asked.get("labels", "set"))
+        deciding = {name: value for name, value in asked.items() if name != "labels"}
         with progress_bar(progress, self.name, self.unit) as report:
-            decided = self.decide(columns, report, **asked)
+            decided = self.decide(columns, report, **deciding).with_labels(labels)
         return replace(decided, parameters={"algorithm": self.name, **_recorded(asked, decided)})
 
 

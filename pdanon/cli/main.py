@@ -11,59 +11,40 @@ import argparse
 import os
 import sys
 import traceback
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 import pandas as pd
 
 from pdanon import stream
-from pdanon.algorithms import choice
 from pdanon.algorithms.record import OF_LISTS
 from pdanon.algorithms.registry import algorithm, functions, parameters_of
-from pdanon.cli.checks import check_files, check_lines, check_stream, check_tables
-from pdanon.cli.options import described, of_algorithm, of_guarantee
+from pdanon.cli.checks import check_files, check_form, check_stream
+from pdanon.cli.least import least_lossy
+from pdanon.cli.looks import run_profile, run_tradeoff
+from pdanon.cli.options import described, in_a_line, of_algorithm, of_guarantee
 from pdanon.cli.policy import Policy
+from pdanon.cli.printing import print_compared, print_result, print_risk
+from pdanon.cli.reading import read, read_options
+from pdanon.cli.saying import bar, say, stage, warned
 from pdanon.cli.starting import INTERRUPTED, raise_interrupts
 from pdanon.cli.usage import Command, parser_of
-from pdanon.errors import (
-    GuaranteeError,
-    IdentifierWarning,
-    InfeasibleError,
-    ParameterError,
-    PdanonError,
-    ReleaseWarning,
-    cause_of,
-)
+from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
-from pdanon.evaluation.profile import profile
 from pdanon.evaluation.report.page import write_page
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.parameters import DEFAULT_M, check_unsaid, constraint_list
+from pdanon.guarantees.parameters import check_unsaid, constraint_list
 from pdanon.guarantees.verdict import Guarantee
-from pdanon.io.lines import read_lines
-from pdanon.io.long import from_long
-from pdanon.io.tables import (
-    read_columns,
-    read_table,
-    read_weights,
-    write_plain,
-    write_table,
-    write_whole,
-)
+from pdanon.io.tables import read_columns, write_plain, write_table, write_whole
 from pdanon.recoding.counts import what_was_lost
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["main"]
-
-PATIENCE = 2.0  # seconds until a stage that is not done is named on stderr
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -101,18 +82,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             code: int = arguments.run(arguments)
         return code
     except (InfeasibleError, GuaranteeError) as error:
-        return _report(f"error: {error}", 1)
+        return say(f"error: {error}", 1)
     except PdanonError as error:
-        return _report(f"error: {error}", 2)
+        return say(f"error: {error}", 2)
     except BrokenPipeError:
         return 141
     except OSError as error:
         where = "" if error.filename is None else f"\n  where: {error.filename}"
-        return _report(f"error: {cause_of(error)}{where}", 2)
+        return say(f"error: {cause_of(error)}{where}", 2)
     except KeyboardInterrupt:
-        return _report("interrupted", INTERRUPTED)
+        return say("interrupted", INTERRUPTED)
     except MemoryError:
-        return _report("error: not enough memory", 2)
+        return say("error: not enough memory", 2)
     except Exception:  # a defect, and no verdict: not 1
         traceback.print_exc()
         return 2
@@ -132,39 +113,11 @@ def _output() -> Iterator[None]:
             raise OSError(error.errno, error.strerror, "standard output") from None
 
 
-def _report(message: str, code: int) -> int:
-    if sys.stderr is not None:  # else it would be printed as a result
-        print(f"pdanon: {message}", file=sys.stderr)
-    return code
-
-
-@contextmanager
-def _warned(hint: str) -> Iterator[None]:
-    """Say on stderr what warns of a release, as errors are said, with what can be done about it here."""
-
-    def show(message: Warning | str, *where: Any, **more: Any) -> None:
-        if isinstance(message, ReleaseWarning):
-            remedy = hint if isinstance(message, IdentifierWarning) else _IF_USELESS
-            _report(f"warning: {message.what}\n  hint:  {remedy}", 0)
-        else:
-            usual(message, *where, **more)
-
-    with warnings.catch_warnings():
-        usual = warnings.showwarning
-        warnings.simplefilter("always", ReleaseWarning)
-        warnings.showwarning = show
-        yield
-
-
 # --- Commands
 
 _TO_KEEP = (
     "leave them out of the table, protect them by a policy that names them as quasi, or say --keep and their "
     "names if they may be published as they are"
-)
-_IF_USELESS = (
-    "name no algorithm, so that all are tried, or choose a smaller k or m; for items also sets instead of a "
-    "hierarchy (pcta), or a hierarchy with more levels; for other columns fewer of them as quasi"
 )
 _ROLES = (
     "name them in [columns] as quasi, for an algorithm that protects them, as drop, or, if they may be "
@@ -175,48 +128,27 @@ _ROLES = (
 def _anonymize(arguments: argparse.Namespace) -> int:
     if arguments.stream:
         return _anonymize_files(arguments)
-    check_lines(arguments)
-    check_tables(arguments)
+    check_form(arguments)
     name = arguments.algorithm
     options = of_guarantee(arguments) if name is None else _algorithm_options(arguments)
     check_files(arguments)
-    _read_options(options, arguments)
-    frame = _read(arguments.source, arguments)
-    bar = bool(options.get("progress"))
-    with _stage(f"running {name or 'the algorithms'}", announced=not bar), _warned(_TO_KEEP):
-        run = _least_lossy if name is None else algorithm(name)
+    read_options(options, arguments)
+    frame = read(arguments.source, arguments)
+    watched = bool(options.get("progress"))
+    with stage(f"running {name or 'the algorithms'}", announced=not watched), warned(_TO_KEEP):
+        run = least_lossy if name is None else algorithm(name)
         result = run(frame, arguments.column, **options)
-    with _stage(f"writing {arguments.target}"):
+    with stage(f"writing {arguments.target}"):
         _write_release(result, arguments, frame)
-    if result.tried is not None:
-        _print_tried(result.tried)
-    print(result)
+    print_result(result)
     print(f"  written    {arguments.target}")
     if arguments.mapping:
         print(f"  mapping    {arguments.mapping}")
+    if arguments.legend:
+        print(f"  legend     {arguments.legend}")
     if arguments.report:
         print(f"  report     {arguments.report}")
     return 0
-
-
-def _print_tried(tried: pd.DataFrame) -> None:
-    """Print what was tried, and in a line for each reason what was not."""
-    ran = tried["seconds"].notna()
-    shown = tried[ran].dropna(axis=1, how="all")
-    print(shown.to_string(index=False, na_rep="", float_format="{:.4g}".format))
-    for reason, left in tried[~ran].groupby("reason", sort=False):
-        print(f"not tried ({reason}): {'; '.join(left['algorithm'])}")
-    print()
-
-
-def _least_lossy(
-    frame: pd.DataFrame, column: str | None, *, k: int, constraints: Any = None, **options: Any
-) -> Anonymized:
-    """What `pdanon.anonymize` finds for what is asked."""
-    if constraints is None:
-        return choice.anonymize(frame, None, column, k=k, **options)
-    check_unsaid(options.pop("m", DEFAULT_M))
-    return choice.anonymize(frame, PrivacyConstraints(constraints, k), column, **options)
 
 
 def _anonymize_files(arguments: argparse.Namespace) -> int:
@@ -224,10 +156,10 @@ def _anonymize_files(arguments: argparse.Namespace) -> int:
     check_stream(arguments)
     options = _algorithm_options(arguments)
     check_files(arguments)
-    _read_options(options, arguments)
+    read_options(options, arguments)
     asked: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
-    bar = bool(options.get("progress"))
-    with _stage(f"running {arguments.algorithm}", announced=not bar), _warned(_TO_KEEP):
+    watched = bool(options.get("progress"))
+    with stage(f"running {arguments.algorithm}", announced=not watched), warned(_TO_KEEP):
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **asked)
     print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
     print(f"  guarantee  {result.guarantee!r}, audited")
@@ -240,13 +172,14 @@ def _anonymize_files(arguments: argparse.Namespace) -> int:
 
 
 def _audit(arguments: argparse.Namespace) -> int:
+    check_form(arguments)
     if (arguments.mapping is None) != (arguments.constraints is None):
         hint = "constraints name original items, and the mapping says what became of them"
         raise ParameterError("--constraints and --mapping go together", hint=hint)
     check_files(arguments)
     guarantee = _guarantee(arguments)
-    frame = _read(arguments.source, arguments)
-    with _stage("auditing"):
+    frame = read(arguments.source, arguments)
+    with stage("auditing"):
         audit = guarantee.audit(frame, arguments.column)
     print(f"Audit: {len(frame)} rows")
     print(f"  guarantee  {guarantee!r}")
@@ -254,29 +187,22 @@ def _audit(arguments: argparse.Namespace) -> int:
     print(f"  at risk    {audit.rows_at_risk} rows")
     print(f"  SHA-256    {fingerprint(frame)}")
     if arguments.threats:
-        with _stage("listing threats"):
+        with stage("listing threats"):
             write_table(audit.threats, arguments.threats, "itemset", arguments.separator)
         print(f"  threats    {len(audit.threats)}, written to {arguments.threats}")
     return 0 if audit.holds else 1
 
 
 def _risk(arguments: argparse.Namespace) -> int:
+    check_form(arguments)
     check_files(arguments)
-    frame = _read(arguments.source, arguments)
-    with _stage("counting"):
+    arguments.keep = arguments.quasi
+    frame = read(arguments.source, arguments)
+    with stage("counting"):
         table = risk(frame, arguments.column, k=arguments.k, m=arguments.m, quasi=arguments.quasi)
-    table["items"] = table["items"].astype("string").fillna("all")
-    print(table.to_string(index=False, float_format="{:.4g}".format))
-    return 0
-
-
-def _profile(arguments: argparse.Namespace) -> int:
-    check_lines(arguments)
-    check_tables(arguments)
-    check_files(arguments)
-    frame = _read(arguments.source, arguments)
-    with _stage("counting"):
-        print(profile(frame, arguments.column, k=arguments.k, m=arguments.m))
+    if arguments.out:
+        write_plain(table, arguments.out)
+    print_risk(table, whole=arguments.all, path=arguments.out)
     return 0
 
 
@@ -285,13 +211,13 @@ def _run(arguments: argparse.Namespace) -> int:
     if "release" not in policy.outputs:
         where = f"{arguments.policy}, [outputs]"
         raise ParameterError("the policy names no release", where=where, hint='release = "released.parquet"')
-    with _stage(f"running {arguments.policy}"), _warned(_ROLES):
+    with stage(f"running {arguments.policy}"), warned(_ROLES):
         original = policy.read()
         result = policy.run(original)
-    with _stage("writing"):
+    with stage("writing"):
         policy.write(result, original)
-    print(result)
-    for name in ("release", "mapping", "loss", "report"):
+    print_result(result)
+    for name in ("release", "mapping", "legend", "loss", "report"):
         if name in policy.outputs:
             print(f"  {name:10} {policy.outputs[name]}")
     return 0
@@ -299,16 +225,19 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _compare(arguments: argparse.Namespace) -> int:
     policy = Policy.from_toml(arguments.policy)
-    with _stage(f"running {arguments.policy}"):
-        table = policy.compare(progress=_bar())
+    with stage(f"running {arguments.policy}"):
+        table = policy.compare(progress=bar())
     policy.write_comparison(table)
-    shown = table.dropna(axis=1, how="all")
-    print(shown.to_string(index=False, na_rep="", float_format="{:.4g}".format))
+    print_compared(table, whole=arguments.all)
     return 0
 
 
 def _algorithms(arguments: argparse.Namespace) -> int:
-    print("\n\n".join(described(name, each) for name, each in functions(*OF_LISTS).items()))
+    if arguments.name is not None:
+        print(described(arguments.name, algorithm(arguments.name)))
+        return 0
+    print("\n".join(in_a_line(name, each) for name, each in functions(*OF_LISTS).items()))
+    print("\npdanon algorithms NAME tells its guarantee and its options")
     return 0
 
 
@@ -325,49 +254,17 @@ def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """What the algorithm that was named is called with."""
     asked = of_algorithm(arguments)
     if "progress" in parameters_of(algorithm(arguments.algorithm)):
-        asked["progress"] = _bar()
+        asked["progress"] = bar()
     return asked
 
 
-def _bar() -> bool:
-    """Whether a progress bar can be shown."""
-    return sys.stderr is not None and sys.stderr.isatty() and find_spec("tqdm") is not None
-
-
-# --- Files
-
-
-def _read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:
-    """Read the files among the options of an algorithm."""
-    if "constraints" in options:
-        options["constraints"] = constraint_list(arguments.constraints, arguments.column)
-    if "weights" in options:
-        options["weights"] = read_weights(arguments.weights)
-
-
-def _read(path: Path, arguments: argparse.Namespace) -> pd.DataFrame:
-    if getattr(arguments, "by", None):
-        return _read_lines(arguments)
-    with _stage(f"reading {path}"):
-        return read_table(path, arguments.column, arguments.separator)
-
-
-def _read_lines(arguments: argparse.Namespace) -> pd.DataFrame:
-    """Read a table with a line for each item, and make a row a person of it."""
-    with _stage(f"reading {arguments.source}"):
-        text = [*arguments.by, arguments.item]
-        lines = read_lines(arguments.source, text, arguments.delimiter, arguments.encoding)
-        if lines.guessed:
-            print(f"{arguments.source}: {lines.guessed}", file=sys.stderr)
-        kept = list(getattr(arguments, "keep", []))
-        return from_long(lines.frame, by=arguments.by, item=arguments.item, keep=kept)
-
-
 def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:
-    """Write the release and what was asked for of the report and the mapping: all or none, it last."""
+    """Write the release and what was asked for beside it: all or none, it last."""
     files: dict[Path, Callable[[Path], object]] = {}
     if arguments.mapping:
         files[arguments.mapping] = partial(write_plain, result.mapping)
+    if arguments.legend:
+        files[arguments.legend] = partial(write_plain, result.legend)
     if arguments.report:
         files[arguments.report] = partial(write_page, result, original=original)
     files[arguments.target] = partial(
@@ -376,21 +273,9 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
     write_whole(files)
 
 
-@contextmanager
-def _stage(what: str, *, announced: bool = True) -> Iterator[None]:
-    """Say on stderr what is going on, if it takes long."""
-    timer = Timer(PATIENCE, _report, [f"{what} ...", 0])
-    timer.daemon = True
-    if announced:
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-
-
 _COMMANDS: dict[str, Command] = {
-    "profile": _profile,
+    "profile": run_profile,
+    "tradeoff": run_tradeoff,
     "anonymize": _anonymize,
     "audit": _audit,
     "risk": _risk,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import sys
 from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
@@ -17,6 +18,7 @@ from pdanon.algorithms.record import OF_LISTS
 from pdanon.algorithms.registry import algorithm, functions, parameters_of
 from pdanon.errors import ParameterError, did_you_mean
 from pdanon.io.tables import suffix_hint
+from pdanon.recoding.labels import LABELS
 from pdanon.recoding.result import Anonymized
 
 __all__ = [
@@ -29,9 +31,11 @@ __all__ = [
     "Parser",
     "described",
     "flag",
+    "in_a_line",
     "is_table",
     "new",
     "new_page",
+    "new_picture",
     "new_table",
     "of_algorithm",
     "of_guarantee",
@@ -62,7 +66,7 @@ def is_table(text: str | Path) -> bool:
 
 
 def table_file(text: str) -> Path:
-    """A table to read."""
+    """A table to read or write."""
     if not is_table(text):
         hint = suffix_hint(text)
         more = f"{_HINT}{hint}" if hint else ""
@@ -91,6 +95,13 @@ def new_page(text: str) -> Path:
     """A page to write."""
     if Path(text).suffix.lower() != ".html":
         raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
+    return new(text)
+
+
+def new_picture(text: str) -> Path:
+    """A picture to write."""
+    if Path(text).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise argparse.ArgumentTypeError(f"{text!r} must end in .png, .svg or .pdf")
     return new(text)
 
 
@@ -127,6 +138,10 @@ WAYS: dict[str, dict[str, Any]] = {
         "type": table_file,
         "metavar": "FILE",
         "help": "importance of items, 0 to 1: .csv or .parquet with columns item,weight",
+    },
+    "labels": {
+        "choices": LABELS,
+        "help": "what sets are called: (a,b), G017 or a +1 (default: set)",
     },
     "refine": {"action": "store_true", "help": "move items between the sets afterwards, to lose less"},
     "suppress": {"action": "store_true", "help": "suppress nodes of the hierarchy where that loses less"},
@@ -176,7 +191,7 @@ def of_guarantee(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that were given, if they say what must hold and not how."""
     given = _given(arguments)
     for option in given:
-        if option not in ("k", "m", "constraints", "hierarchy", "loss", "time_limit", "keep"):
+        if option not in ("k", "m", "constraints", "hierarchy", "loss", "time_limit", "labels", "keep"):
             raise ParameterError(f"{flag(option)} needs --algorithm", hint=_having(option))
     if "k" not in given:
         raise ParameterError("-k is needed", hint="such as -k 5 -m 2; or name an --algorithm")
@@ -195,7 +210,7 @@ def of_algorithm(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError(f"{name} needs {only}, which is no option of the command line", hint=hint)
     if required - given.keys():
         flags = ", ".join(flag(option) for option in PARAMETERS if option in required - given.keys())
-        raise ParameterError(f"{name} needs {flags}", hint="'pdanon algorithms' lists what each one takes")
+        raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' tells what it takes")
     return given
 
 
@@ -229,11 +244,18 @@ def described(name: str, function: Callable[..., Anonymized]) -> str:
     return "\n".join([name, f"  does       {does}", f"  guarantee  {guarantee}", f"  options    {options}"])
 
 
+def in_a_line(name: str, function: Callable[..., Anonymized]) -> str:
+    """An algorithm in a line: what it does."""
+    does, _, _ = (inspect.getdoc(function) or "").partition("\n")
+    return f"{name:<16} {does}"
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that reports wrong usage as the library reports wrong parameters."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse here what nobody knows, where the options are known that it may have meant."""
+        self._words = list(sys.argv[1:] if args is None else args)
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -241,8 +263,15 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, in place of a page of usage."""
+        if "arguments are required" in message and (unknown := self._unknown()):
+            message = f"unrecognized arguments: {unknown}"
         hint = "" if _HINT in message else f"{_HINT}{self._meant(message) or f'{self.prog} --help'}"
         self.exit(2, f"pdanon: error: {message}{hint}\n")
+
+    def _unknown(self) -> str | None:
+        """An option that nobody knows: what lacks may be a value of it."""
+        options = [word.partition("=")[0] for word in self._words if word.startswith("--") and word != "--"]
+        return next((each for each in options if each not in self._option_string_actions), None)
 
     def _meant(self, message: str) -> str | None:
         """The nearest of what is known, for an option or a name that is not."""

@@ -16,18 +16,20 @@ import pandas as pd
 
 from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
+from pdanon.cli.least import ASKED, least_lossy
 from pdanon.cli.roles import Roles
-from pdanon.cli.toml import NESTED, OUTPUTS, check_comparison, each_changed, read_toml
+from pdanon.cli.toml import NESTED, OUTPUTS, check_comparison, check_input, each_changed, read_toml
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.report.page import write_page
 from pdanon.evaluation.tasks import list_tasks
 from pdanon.guarantees.parameters import constraint_list
+from pdanon.io.forms import Form
+from pdanon.io.lines import is_lines, is_text
 from pdanon.io.tables import (
     check_distinct,
     is_csv,
     read_columns,
-    read_table,
     read_weights,
     suffix_hint,
     write_plain,
@@ -50,11 +52,13 @@ class Policy:
     Parameters
     ----------
     input : pathlib.Path
-        The data, ``.parquet`` or ``.csv``.
+        The data: ``.parquet``, ``.csv``, ``.tsv`` (these also with ``.gz``) or ``.jsonl``.
     algorithm : str, optional
-        Name of the algorithm. Not needed for a comparison.
+        Name of the algorithm. Without it `pdanon.anonymize` tries those that can have the guarantee; a
+        comparison needs none.
     parameters : dict
-        Its parameters, except those that say what a column is.
+        Its parameters, except those that say what a column is; without an algorithm ``k`` and what
+        `pdanon.anonymize` takes.
     items : str, optional
         The list column. By default the only one.
     quasi, sensitive, drop : list of str
@@ -64,19 +68,23 @@ class Policy:
     separator : str, optional
         What stands between two items in CSV files.
     outputs : dict
-        Paths of ``release``, ``mapping``, ``loss``, ``report`` and ``comparison``; what is not named is not
-        written.
+        Paths of ``release``, ``mapping``, ``legend``, ``loss``, ``report`` and ``comparison``; what is not
+        named is not written.
     comparison : dict
         What `compare` runs: ``algorithms, vary, measures, n_jobs, resume``.
     source : pathlib.Path, optional
         The file of the policy.
     keep : list of str
         Columns that are published as they are, too, and were judged: no warning is about them.
+    form : dict
+        Of a table without lists: ``by`` and ``item`` of one with a line for each item, ``onehot`` or
+        ``prefix`` of one with a column for each item, ``conflicts`` (``"refuse"`` or ``"first"``); of CSV
+        ``delimiter`` and ``encoding``.
 
     Notes
     -----
     Each column has a role, and so has an index that has a name: a column that nobody thought of is refused,
-    not published.
+    not published. Of a table without lists, columns that have no role are not read.
 
     Examples
     --------
@@ -116,6 +124,7 @@ class Policy:
     comparison: dict[str, Any] = field(default_factory=dict)
     source: Path | None = None
     keep: list[str] = field(default_factory=list)
+    form: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_toml(cls, file: str | PathLike[str]) -> Policy:
@@ -160,12 +169,14 @@ class Policy:
             If the table cannot be read, a column has no role, or whatever the algorithm raises.
         """
         if self.algorithm is None:
-            raise ParameterError("the policy names no algorithm", where=self._place())
-        function = algorithm(self.algorithm)
+            self._check_asked()
+        frame = self.read() if frame is None else check_frame(frame)
+        if self.algorithm is None:
+            said = self._read_all(self._roles.without_algorithm(frame, self.parameters))
+            return least_lossy(frame, self.items, **said)
         options = self._read_all(self._roles.joined(self.algorithm, self.parameters))
         place = {"column": self.items} if self._of_lists() else {}
-        frame = self.read() if frame is None else check_frame(frame)
-        return function(frame, **place, **options)
+        return algorithm(self.algorithm)(frame, **place, **options)
 
     def compare(self, *, progress: bool = False) -> pd.DataFrame:
         """Run what the policy compares, as `pdanon.compare`; nothing is written but the file of ``resume``.
@@ -178,8 +189,12 @@ class Policy:
         Returns
         -------
         pandas.DataFrame
-            One row a configuration.
+            One row a configuration. Of a policy that names no algorithm, and none to compare, what
+            `pdanon.anonymize` tried: ``tried`` of its result.
         """
+        if not any(self.comparison.values()) and self.algorithm is None and self.parameters:
+            tried = self.run().tried
+            return pd.DataFrame() if tried is None else tried
         if not self.comparison.get("algorithms"):
             hint = "give each algorithm a table, which may be empty: [compare.algorithms.pcta]"
             raise ParameterError("the policy compares nothing", where=self._place("compare"), hint=hint)
@@ -205,8 +220,9 @@ class Policy:
         ColumnError
             If a column of the policy is not there, or one that is there has no role.
         """
-        frame = read_table(self.input, self.items, self.separator)
-        there = [*frame.columns, *frame.index.names]
+        published = [*self.quasi, *self.sensitive, *self.keep]
+        frame = self._form.read(self.input, published).frame
+        there = [*frame.columns, *frame.index.names, *(self.drop if self._form.raw else [])]
         absent = [name for name in self._roles.named if name not in there]
         if absent:
             raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
@@ -228,6 +244,7 @@ class Policy:
         writers: dict[str, Callable[[Path], object]] = {
             "loss": partial(write_plain, loss),
             "mapping": partial(write_plain, result.mapping),
+            "legend": partial(write_plain, result.legend),
             "report": partial(write_page, result, original=original),
             "release": release,
         }
@@ -249,10 +266,14 @@ class Policy:
 
     def __post_init__(self) -> None:
         self._check_types()
+        self._form.check(self.input)
+        object.__setattr__(self, "items", self._form.lists)
         self._roles.check(self._place("columns"), self._place("hierarchies"))
         self._check_files()
         if self.algorithm is not None:
             self._check_algorithm(self.algorithm)
+        elif self.parameters:
+            self._check_asked()
         if self.comparison.get("algorithms"):
             for task in list_tasks(self._configurations(), self.comparison.get("vary", {})):
                 _check_transaction(task.parameters)
@@ -262,8 +283,9 @@ class Policy:
         object.__setattr__(self, "input", Path(check_path(self.input, "input")))
         if self.source is not None:
             check_path(self.source, "source")
-        for name in ("parameters", "hierarchies", "outputs", "comparison"):
+        for name in ("parameters", "hierarchies", "outputs", "comparison", "form"):
             check_kind(getattr(self, name), dict, name, "a dict")
+        check_input(self.form, self._place("input"))
         for name in ("quasi", "sensitive", "keep", "drop"):
             check_kind(getattr(self, name), list, name, "a list of column names")
         for name in ("algorithm", "items", "separator"):
@@ -278,12 +300,29 @@ class Policy:
         outputs = {name: Path(check_path(file, name)) for name, file in self.outputs.items()}
         object.__setattr__(self, "outputs", outputs)
 
-    def _check_algorithm(self, name: str) -> None:
-        accepted = parameters_of(algorithm(name))
+    def _check_asked(self) -> None:
+        """Check what is asked for where no algorithm is named."""
+        where = self._place("parameters")
+        self._check_said()
+        for key in self.parameters:
+            check_known(key, ASKED, "parameter of anonymize, as no algorithm is named", where=where)
+        if "k" not in self.parameters:
+            hint = "give k, and algorithm = ... if one is to be run and no other"
+            raise ParameterError("the policy names no algorithm, and no k", where=where, hint=hint)
+        if self.quasi and not isinstance(self.parameters.get("random_state"), int):
+            hint = "random_state = 1, or any integer: the same policy gives the same release"
+            raise ParameterError("what protects quasi draws at random", where=where, hint=hint)
+
+    def _check_said(self) -> None:
+        """Check that no parameter says what a column is."""
         said = self.parameters.keys() | _table(self.parameters.get("transaction")).keys()
         for key in said & _BY_ROLE.keys():
             hint = f"say it in [{_BY_ROLE[key]}]"
             raise ParameterError("this is said by the role of a column", where=f"parameter {key}", hint=hint)
+
+    def _check_algorithm(self, name: str) -> None:
+        accepted = parameters_of(algorithm(name))
+        self._check_said()
         self._roles.check_protected(name, self._place())
         asked = self._roles.joined(name, self.parameters)
         list_tasks({name: asked}, {})
@@ -294,8 +333,9 @@ class Policy:
 
     def _check_files(self) -> None:
         for name, file in {"input": self.input, **self.outputs}.items():
-            allowed = (".html",) if name == "report" else (".parquet", ".csv")
-            if file.suffix.lower() not in allowed:
+            allowed: tuple[str, ...] = (".html",) if name == "report" else (".parquet", ".csv")
+            allowed += (".tsv", ".jsonl") if name == "input" else ()
+            if not (is_lines(file) if name == "input" else file.suffix.lower() in allowed):
                 problem = f"{name} must end in {' or '.join(allowed)}"
                 raise ParameterError(problem, where=self._place(), got=str(file), hint=suffix_hint(file))
         for file in self.outputs.values():
@@ -310,13 +350,21 @@ class Policy:
         inputs = {path.realpath(check_path(file)): file for file in read if isinstance(file, Path)}
         for file in inputs.values():
             check_distinct([*self.outputs.values(), file], "entries of the policy")
-        joined = [file for file in (self.input, self.outputs.get("release")) if file and is_csv(file)]
+        lists = is_text(self.input) and not self._form.raw
+        joined = [self.input] if lists else []
+        joined += [file for name, file in self.outputs.items() if name == "release" and is_csv(file)]
         if joined and self.separator is None:
             hint = "say what stands between two items, such as separator = ' '; it is never guessed"
             raise ParameterError("a CSV file needs a separator", where=str(joined[0]), hint=hint)
-        if is_csv(self.input) and self.items is None:
+        if lists and self.items is None:
             hint = "say which column has the items: items = ... in [columns]"
             raise ParameterError("a CSV file needs a column", where=str(self.input), hint=hint)
+
+    @property
+    def _form(self) -> Form:
+        by = self.form.get("by", ())
+        said = {**self.form, "by": [by] if isinstance(by, str) else by}
+        return Form(**said, column=self.items, separator=self.separator)
 
     @property
     def _roles(self) -> Roles:

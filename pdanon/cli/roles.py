@@ -15,6 +15,7 @@ from pdanon.itemsets.values import check_known
 
 __all__ = ["Roles"]
 
+_MOST_NAMED = 20  # columns in a message
 _HINT = (
     "name them in [columns] as quasi, as sensitive or keep (published as they are) or as drop; None is an "
     "index without a name: name it, or reset it before the table is written"
@@ -78,13 +79,23 @@ class Roles:
             Parameters that roles do not say, as several values of them are compared.
         """
         accepted = parameters_of(algorithm(name)).keys() - {*varied}
-        relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
+        said = {key: value for key, value in self._said().items() if key in accepted}
         tree = self.hierarchies.get(self.items or "")
-        said = {"quasi": self.quasi, "keep": self.keep, "hierarchies": relational, "hierarchy": tree}
-        said = {key: value for key, value in said.items() if key in accepted and value}
         if tree and "transaction" in given:
             given = {**given, "transaction": _with_tree(given["transaction"], tree)}
         return {**said, **given}
+
+    def without_algorithm(self, frame: pd.DataFrame, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What `least_lossy` is called with, for what is asked for and for what the roles say."""
+        lists = any(is_list_column(frame.iloc[:, place]) for place in range(frame.shape[1]))
+        return {**self._said(), "lists": lists, **given}
+
+    def _said(self) -> dict[str, Any]:
+        """What the roles say, by the parameters that it is given as."""
+        relational = {column: tree for column, tree in self.hierarchies.items() if column != self.items}
+        tree = self.hierarchies.get(self.items or "")
+        said = {"quasi": self.quasi, "keep": self.keep, "hierarchies": relational, "hierarchy": tree}
+        return {key: value for key, value in said.items() if value}
 
     def published(self, frame: pd.DataFrame, where: str, *, lists: bool) -> pd.DataFrame:
         """A table without the columns that are dropped, in which each other one has a role.
@@ -108,7 +119,9 @@ class Roles:
         if isinstance(frame.index, pd.RangeIndex):
             strange = [name for name in strange if name is not None]
         if strange:
-            raise ColumnError("columns have no role", where=where, got=strange, hint=_HINT)
+            more = f" and {len(strange) - _MOST_NAMED} more" if len(strange) > _MOST_NAMED else ""
+            got = f"{strange[:_MOST_NAMED]}{more}"
+            raise ColumnError("columns have no role", where=where, got=got, hint=_HINT)
         return frame
 
 

@@ -12,23 +12,46 @@ from typing import Any
 from pdanon.errors import FormatError, ParameterError, cause_of, file_hint
 from pdanon.itemsets.values import check_kind, check_known
 
-__all__ = ["NESTED", "OUTPUTS", "check_comparison", "each_changed", "read_toml"]
+__all__ = ["NESTED", "OUTPUTS", "check_comparison", "check_input", "each_changed", "read_toml"]
 
 # The keys of each table of the file, and of what type each is.
-_KEYS: dict[str, dict[str, type]] = {
+_KEYS: dict[str, dict[str, tuple[type, ...]]] = {
     "": {
-        "algorithm": str,
-        "input": str,
-        "separator": str,
-        "parameters": dict,
-        "columns": dict,
-        "hierarchies": dict,
-        "outputs": dict,
-        "compare": dict,
+        "algorithm": (str,),
+        "input": (str, dict),
+        "separator": (str,),
+        "parameters": (dict,),
+        "columns": (dict,),
+        "hierarchies": (dict,),
+        "outputs": (dict,),
+        "compare": (dict,),
     },
-    "columns": {"items": str, "quasi": list, "sensitive": list, "keep": list, "drop": list},
-    "outputs": {"release": str, "mapping": str, "loss": str, "report": str, "comparison": str},
-    "compare": {"algorithms": dict, "vary": dict, "measures": list, "n_jobs": int, "resume": str},
+    "input": {
+        "file": (str,),
+        "by": (str, list),
+        "item": (str,),
+        "conflicts": (str,),
+        "onehot": (list,),
+        "prefix": (str,),
+        "delimiter": (str,),
+        "encoding": (str,),
+    },
+    "columns": {"items": (str,), "quasi": (list,), "sensitive": (list,), "keep": (list,), "drop": (list,)},
+    "outputs": {
+        "release": (str,),
+        "mapping": (str,),
+        "legend": (str,),
+        "loss": (str,),
+        "report": (str,),
+        "comparison": (str,),
+    },
+    "compare": {
+        "algorithms": (dict,),
+        "vary": (dict,),
+        "measures": (list,),
+        "n_jobs": (int,),
+        "resume": (str,),
+    },
 }
 NESTED = ("transaction", "options")  # parameters that are tables of parameters
 OUTPUTS = tuple(_KEYS["outputs"])
@@ -39,8 +62,10 @@ def read_toml(source: Path) -> dict[str, Any]:
     """Read the parameters of `Policy` from a file; paths in it are relative to its directory."""
     tables = _load(source)
     here = partial(_beside, source)
+    table = dict(_input(tables))
     return {
-        "input": here(tables["input"]),
+        "input": here(table.pop("file")),
+        "form": table,
         "algorithm": tables.get("algorithm"),
         "parameters": _values(source, tables.get("parameters", {})),
         **tables.get("columns", {}),
@@ -63,13 +88,23 @@ def _load(source: Path) -> dict[str, Any]:
     if tables is None:  # raised outside the handler: the parser's own message may show an item
         hint = file_hint(source, "TOML")
         raise FormatError("the file cannot be read as TOML", where=str(source), got=problem, hint=hint)
-    _check_keys(tables, "", source)
+    _check_keys(tables, "", str(source))
     if "input" not in tables:
         raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')
+    if isinstance(tables["input"], dict) and "file" not in tables["input"]:
+        where = f"{source}, [input]"
+        raise ParameterError("the input needs a file", where=where, hint='file = "invoices.csv"')
+    check_input(_input(tables), f"{source}, [input]")
     for name in ("columns", "outputs", "compare"):
-        _check_keys(tables.get(name, {}), name, source)
+        _check_keys(tables.get(name, {}), name, f"{source}, [{name}]")
     check_comparison(tables.get("compare", {}), f"{source}, [compare]")
     return tables
+
+
+def _input(tables: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is said of the input: a table, or its file alone."""
+    said: str | Mapping[str, Any] = tables["input"]
+    return {"file": said} if isinstance(said, str) else said
 
 
 def _beside(source: Path, value: Any) -> Any:
@@ -126,11 +161,16 @@ def check_comparison(table: Mapping[str, Any], place: str) -> None:
             )
 
 
-def _check_keys(table: Mapping[str, Any], name: str, source: Path) -> None:
+def check_input(table: Mapping[str, Any], where: str) -> None:
+    """Check the keys of an input, and of what types they are."""
+    _check_keys(table, "input", where)
+
+
+def _check_keys(table: Mapping[str, Any], name: str, where: str) -> None:
     known = _KEYS[name]
-    where = f"{source}, [{name}]" if name else str(source)
     for key, value in table.items():
         check_known(key, known, "key of a policy", where=where)
-        if not isinstance(value, known[key]) or isinstance(value, bool):
-            got = type(value).__name__
-            raise ParameterError(f"{key} must be {_TYPES[known[key]]}", where=where, got=got)
+        types = known[key]
+        if not isinstance(value, types) or isinstance(value, bool):
+            kinds = " or ".join(_TYPES[each] for each in types)
+            raise ParameterError(f"{key} must be {kinds}", where=where, got=type(value).__name__)

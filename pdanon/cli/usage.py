@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from pdanon.algorithms.record import OF_LISTS
 from pdanon.algorithms.registry import functions
+from pdanon.cli.completion import SHELLS, PrintCompletion
 from pdanon.cli.options import (
     CONSTRAINTS_HELP,
     DEMANDS,
@@ -20,6 +21,7 @@ from pdanon.cli.options import (
     flag,
     new,
     new_page,
+    new_picture,
     new_table,
     table_file,
 )
@@ -49,6 +51,13 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         **options,
     )
     parser.add_argument("--version", action="version", version=f"pdanon {version('pdanon')}")
+    parser.add_argument(
+        "--print-completion",
+        action=PrintCompletion,
+        choices=SHELLS,
+        metavar="SHELL",
+        help=f"print what lets a shell complete commands, options and files: {', '.join(SHELLS)}",
+    )
     added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, run in commands.items():
         text, example, fill = _COMMANDS[name]
@@ -60,7 +69,7 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
 
 
 def _fill_anonymize(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="IN", help="the data: .parquet or .csv")
+    command.add_argument("source", metavar="IN", help=_DATA)
     command.add_argument("target", metavar="OUT", type=new, help="the release: .parquet or .csv")
     command.add_argument(
         "--stream",
@@ -68,22 +77,18 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
         help="read and write Parquet in parts, as it does not fit into memory: IN is a file, a directory, "
         "a path with wildcards or a URI, and OUT does not exist yet",
     )
-    command.add_argument(
-        "--algorithm",
-        choices=functions(*OF_LISTS),
-        metavar="NAME",
-        help="see 'pdanon algorithms' for what each does (default: several are tried, and the release that "
-        "loses least is written)",
-    )
+    _add_algorithm(command, "several are tried, and the release that loses least is written")
     groups = {"what must hold": DEMANDS, "how it is reached": WAYS, "what passes through": PASSING}
-    for title, parameters in groups.items():
-        group = command.add_argument_group(title)
-        for parameter, known in parameters.items():
-            group.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
-    _add_lines(command.add_argument_group("if IN has a line for each item"))
-    _add_format(command)
+    _add_parameters(command, groups)
+    _add_form(command)
     command.add_argument(
         "--mapping", metavar="FILE", type=new_table, help="write what each item became: .parquet or .csv"
+    )
+    command.add_argument(
+        "--legend",
+        metavar="FILE",
+        type=new_table,
+        help="write which items each label stands for, to be published or not: .parquet or .csv",
     )
     command.add_argument(
         "--report", metavar="FILE", type=new_page, help="write a page that shows the release to others: .html"
@@ -91,20 +96,60 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
 
 
 def _fill_profile(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="IN", help="the data: .parquet or .csv")
+    command.add_argument("source", metavar="IN", help=_DATA)
     command.add_argument("-k", default=5, **{**DEMANDS["k"], "help": "how many rows are enough (default: 5)"})
     command.add_argument("-m", default=3, type=int, help="most items that the attacker knows (default: 3)")
-    lines = command.add_argument_group("if IN has a line for each item")
-    _add_lines(lines)
-    lines.add_argument("--keep", nargs="+", metavar="COLUMN", default=[], help="other columns to look at")
-    _add_format(command)
+    _add_form(command).add_argument(
+        "--keep", nargs="+", action="extend", metavar="COLUMN", help="other columns to look at"
+    )
+    command.add_argument(
+        "--report",
+        metavar="FILE",
+        type=new_page,
+        help="write it as a page, which is not to be published: .html",
+    )
+
+
+def _fill_tradeoff(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="IN", help=_DATA)
+    for name, values in {"k": (3, 5, 11), "m": (1, 2, 3)}.items():
+        shown = " ".join(map(str, values))
+        text = f"{DEMANDS[name]['help'].partition(';')[0]} (default: {shown})"
+        command.add_argument(f"-{name}", nargs="+", type=int, default=list(values), help=text)
+    _add_algorithm(command, "the best of those that can have the guarantee")
+    _add_parameters(command, {"how it is reached": WAYS, "what passes through": PASSING})
+    _add_form(command)
+    command.add_argument("--out", metavar="FILE", type=new_table, help="write the table: .parquet or .csv")
+    command.add_argument("--picture", metavar="FILE", type=new_picture, help="draw it: .png, .svg or .pdf")
+    command.add_argument(
+        "--report",
+        metavar="FILE",
+        type=new_page,
+        help="write it as a page, with a first look at the table: .html; not to be published",
+    )
+
+
+def _add_algorithm(command: argparse.ArgumentParser, default: str) -> None:
+    command.add_argument(
+        "--algorithm",
+        choices=list(functions(*OF_LISTS)),
+        metavar="NAME",
+        help=f"see 'pdanon algorithms' for what each does (default: {default})",
+    )
+
+
+def _add_parameters(command: argparse.ArgumentParser, groups: dict[str, dict[str, dict[str, Any]]]) -> None:
+    for title, parameters in groups.items():
+        group = command.add_argument_group(title)
+        for parameter, known in parameters.items():
+            group.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
 
 
 def _fill_audit(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="RELEASED", type=table_file, help="the release: .parquet or .csv")
+    command.add_argument("source", metavar="RELEASED", help="the release: .parquet, .csv, .tsv or .jsonl")
     command.add_argument("-k", required=True, **DEMANDS["k"])
     command.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
-    _add_format(command)
+    _add_form(command)
     command.add_argument(
         "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (not with -m)"
     )
@@ -117,13 +162,15 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
 
 
 def _fill_risk(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="IN", type=table_file, help="a table: .parquet or .csv")
+    command.add_argument("source", metavar="IN", help=_DATA)
     command.add_argument("-k", required=True, **DEMANDS["k"])
     command.add_argument("-m", default=2, type=int, help="most items that the attacker knows (default: 2)")
     command.add_argument(
         "--quasi", nargs="+", metavar="COLUMN", help="columns that the attacker knows beside the items"
     )
-    _add_format(command)
+    _add_form(command)
+    command.add_argument("--out", metavar="FILE", type=new_table, help="write the table: .parquet or .csv")
+    command.add_argument("--all", action="store_true", help="print all that was counted, not a summary")
 
 
 def _fill_run(command: argparse.ArgumentParser) -> None:
@@ -132,33 +179,58 @@ def _fill_run(command: argparse.ArgumentParser) -> None:
 
 def _fill_compare(command: argparse.ArgumentParser) -> None:
     command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
+    command.add_argument("--all", action="store_true", help="print all configurations, if they are many")
 
 
 def _fill_algorithms(command: argparse.ArgumentParser) -> None:
-    """There is nothing to be said."""
+    command.add_argument(
+        "name",
+        metavar="NAME",
+        nargs="?",
+        choices=list(functions(*OF_LISTS)),
+        help="which (default: a line of each)",
+    )
 
 
-def _add_lines(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--by", nargs="+", metavar="COLUMN", help="whose line it is, such as a customer number; not published"
-    )
-    group.add_argument(
-        "--item",
-        metavar="COLUMN",
-        help="the item of the line; of the other columns those of --keep are taken, one value a person",
-    )
-    group.add_argument(
+def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add what says of what form a table is; return the group of those without lists."""
+    command.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
+    command.add_argument("--separator", metavar="TEXT", help="what stands between two items in CSV files")
+    command.add_argument(
         "--delimiter",
         metavar="CHAR",
         help="what stands between two fields of CSV (default: what does most often)",
     )
-    group.add_argument("--encoding", metavar="NAME", default="utf-8", help="of CSV (default: utf-8)")
+    command.add_argument("--encoding", metavar="NAME", help="of CSV (default: utf-8)")
+    group = command.add_argument_group("if items have a line or a column each")
+    group.add_argument(
+        "--by",
+        nargs="+",
+        metavar="COLUMN",
+        help="whose line or row it is, such as a customer number; not published",
+    )
+    group.add_argument("--item", metavar="COLUMN", help="the item of the line")
+    group.add_argument(
+        "--conflicts",
+        choices=("refuse", "first"),
+        help="what to do if lines of a person differ in a column of --keep (default: refuse)",
+    )
+    group.add_argument(
+        "--onehot",
+        nargs="*",
+        metavar="COLUMN",
+        help="columns of 0 and 1, true and false, or counts, each of which is an item (default: all but "
+        "those of --by and --keep)",
+    )
+    group.add_argument(
+        "--prefix",
+        metavar="TEXT",
+        help="what the names of these columns begin with, which is no part of the item",
+    )
+    return group
 
 
-def _add_format(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
-    command.add_argument("--separator", metavar="TEXT", help="what stands between two items in CSV files")
-
+_DATA = "the data: .parquet, .csv, .tsv (these also with .gz) or .jsonl"
 
 # Of each command: what it does, the arguments of an example, and what adds its arguments.
 _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
@@ -166,6 +238,11 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]
         "look at a raw table: what is in it, what identifies, and what to do before it is released",
         "invoices.csv --by customer --item product",
         _fill_profile,
+    ),
+    "tradeoff": (
+        "show what each k and m would cost, and what risk it leaves, before a release is made",
+        "baskets.parquet -k 3 5 11 -m 1 2 3 --report tradeoff.html",
+        _fill_tradeoff,
     ),
     "anonymize": (
         "write a release of a table, audited, with the guarantee that is asked for",
@@ -188,5 +265,9 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]
         _fill_run,
     ),
     "compare": ("run the algorithms of a policy file, and show what is lost", "policy.toml", _fill_compare),
-    "algorithms": ("list the algorithms: guarantee, what it does, parameters", "", _fill_algorithms),
+    "algorithms": (
+        "list the algorithms, or tell the guarantee and the options of one",
+        "pcta",
+        _fill_algorithms,
+    ),
 }

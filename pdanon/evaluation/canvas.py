@@ -10,14 +10,24 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.evaluation.fitting import size_down
+from pdanon.evaluation.fitting import size_across, size_down
 from pdanon.itemsets.values import check_frame, check_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
 
-__all__ = ["axes", "check_columns", "horizontal", "label_ends", "plain", "room", "whole_numbers"]
+__all__ = [
+    "axes",
+    "check_columns",
+    "check_tradeoff",
+    "horizontal",
+    "label_ends",
+    "plain",
+    "room",
+    "upright",
+    "whole_numbers",
+]
 
 
 def axes(ax: Axes | None) -> Axes:
@@ -44,6 +54,18 @@ def horizontal(ax: Axes, names: Sequence[str], values: NDArray[Any], texts: Iter
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(len(names), 3) - 0.5, -0.5)
     ax.set_xlim(0, room(values))
+    plain(ax)
+
+
+def upright(ax: Axes, names: Sequence[str], counts: NDArray[Any]) -> None:
+    """Upright bars with their names below and their counts above, which are whole numbers."""
+    places, texts = np.arange(len(names)), [f"{count:,}" for count in counts]
+    size = size_across(ax, [*names, *texts], len(names))
+    bars = ax.bar(places, counts, color="C0")
+    ax.bar_label(bars, texts, padding=2, fontsize=size)
+    ax.set_xticks(places, names, fontsize=size)
+    ax.set_ylim(0, room(counts))
+    whole_numbers(ax.yaxis)
     plain(ax)
 
 
@@ -96,3 +118,12 @@ def check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence
     texts = [name for name in numbers if not pd.api.types.is_numeric_dtype(table[name])]
     if texts:
         raise ParameterError("what is drawn must be numbers", where="table", got=texts)
+
+
+def check_tradeoff(table: pd.DataFrame, measure: str) -> None:
+    """Check that a table has a measure for each k and m, and no two for the same."""
+    check_columns(table, ["k", "m", measure], numbers=["k", "m", measure])
+    if missing := int(table[["k", "m"]].isna().any(axis=1).sum()):
+        raise ParameterError("rows have no k or no m", where="table", got=f"{missing} rows")
+    if repeated := int(table.duplicated(["k", "m"]).sum()):
+        raise ParameterError("several rows have the same k and m", where="table", got=f"{repeated} more")

@@ -156,7 +156,7 @@ def compare(
     rows = {} if resume is None else _read_rows(resume)
     missing = [number for number, key in enumerate(keys) if key not in rows]
     kept = dict(rows)
-    with progress_bar(progress, "compare", "configurations") as report:
+    with progress_bar(progress, "compare", "configurations", len(tasks)) as report:
         report(len(tasks) - len(missing))
         for number, row, final in _run(comparison, missing, n_jobs):
             rows[keys[number]] = row
@@ -298,7 +298,7 @@ def _sent(comparison: _Comparison) -> bytes:
         return pickle.dumps(comparison)
     except (AttributeError, TypeError, pickle.PicklingError):
         pass  # raised below: the message of pickle may show an item
-    hint = "measures must be functions of a module, not defined on the spot; or use n_jobs=1"
+    hint = "measures and labels must be functions of a module, not defined on the spot; or use n_jobs=1"
     raise ParameterError("this cannot be sent to other processes", hint=hint)
 
 

@@ -14,9 +14,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.evaluation.canvas import axes, check_columns, horizontal, label_ends, plain, room, whole_numbers
+from pdanon.evaluation.canvas import (
+    axes,
+    check_columns,
+    check_tradeoff,
+    horizontal,
+    label_ends,
+    plain,
+    room,
+    upright,
+    whole_numbers,
+)
 from pdanon.evaluation.fitting import bars_across, key_above, names_beside, say, size_across
 from pdanon.evaluation.metrics.risk import exposure
+from pdanon.evaluation.styling import SHARES, styled
 from pdanon.itemsets.values import check_count
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
 
@@ -25,10 +36,7 @@ if TYPE_CHECKING:
 
     from pdanon.recoding.result import Anonymized
 
-__all__ = ["Plots", "comparison", "frontier", "tradeoff"]
-
-# Losses that are shares of a whole.
-SHARES = ("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows")
+__all__ = ["Plots", "comparison", "frontier", "styled", "tradeoff"]
 
 _UNITS = {
     "k": "k (rows)",
@@ -169,15 +177,8 @@ class Plots:
             what, of, title = "published labels", "items that a label stands for", "What labels stand for"
         ax = axes(ax)
         names, counts = bars_across(ax, sizes)
-        texts = [f"{count:,}" for count in counts]
-        size = size_across(ax, [*names, *texts], len(names))
-        bars = ax.bar(np.arange(len(names)), counts, color="C0")
-        ax.bar_label(bars, texts, padding=2, fontsize=size)
-        ax.set_xticks(np.arange(len(names)), names, fontsize=size)
-        ax.set_ylim(0, room(counts))
+        upright(ax, names, counts)
         say(ax, x=of, y=f"{what} (number)", title=title)
-        whole_numbers(ax.yaxis)
-        plain(ax)
         return ax
 
     def mapping(self, most: int = 15, ax: Axes | None = None) -> Axes:
@@ -381,18 +382,22 @@ def tradeoff(table: pd.DataFrame, *, measure: str = "occurrences", ax: Axes | No
     >>> [text.get_text() for text in tradeoff(table).texts]
     ['10 %', '20 %']
     """
-    check_columns(table, ["k", "m", measure], numbers=["k", "m", measure])
-    if repeated := int(table.duplicated(["k", "m"]).sum()):
-        raise ParameterError("several rows have the same k and m", where="table", got=f"{repeated} more")
+    check_tradeoff(table, measure)
     cells = table.pivot(index="m", columns="k", values=measure)
+    shares = cells.to_numpy(np.float64)
     ax = axes(ax)
-    ax.imshow(cells.to_numpy(np.float64), cmap="Blues", vmin=0, vmax=1, aspect="auto", origin="lower")
+    edges = [np.arange(number + 1) - 0.5 for number in reversed(cells.shape)]
+    ax.pcolormesh(*edges, np.ma.masked_invalid(shares), cmap="Blues", vmin=0, vmax=1)
     ax.set_xticks(range(cells.shape[1]), [str(k) for k in cells.columns])
     ax.set_yticks(range(cells.shape[0]), [str(m) for m in cells.index])
-    say(ax, x=_UNITS["k"], y=_UNITS["m"], title=_UNITS.get(measure, measure))
-    for (row, place), share in np.ndenumerate(cells.to_numpy(np.float64)):
-        text = "none" if np.isnan(share) else f"{100 * share:.3g} %"
-        ax.text(place, row, text, ha="center", va="center", color="white" if share > 0.6 else "black")
+    titles = _UNITS | {"below_k": "rows below k, for who knows m + 1 items"}
+    say(ax, x=_UNITS["k"], y=_UNITS["m"], title=titles.get(measure, measure))
+    for (row, place), share in np.ndenumerate(shares):
+        if np.isnan(share):  # on the colour of the page
+            ax.text(place, row, "none", ha="center", va="center")
+        else:
+            colour = "white" if share > 0.6 else "black"
+            ax.text(place, row, f"{100 * share:.3g} %", ha="center", va="center", color=colour)
     return ax
 
 

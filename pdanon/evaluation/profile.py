@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,13 +14,23 @@ import pandas as pd
 import pyarrow.compute as pc
 
 from pdanon.errors import IdentifierWarning
-from pdanon.evaluation.metrics.risk import risk_of
+from pdanon.evaluation.metrics.risk import of_few_known, risk_of
+from pdanon.evaluation.report import look
+from pdanon.evaluation.report.document import document, write_document
+from pdanon.evaluation.report.look_tables import (
+    columns_table,
+    found_table,
+    frequent_table,
+    supports_table,
+)
+from pdanon.evaluation.report.tradeoff import tradeoff_section
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import facts
-from pdanon.itemsets.alike import value_numbers
+from pdanon.itemsets.alike import Numbers, value_numbers
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.parallel import first_alike
 from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.versions import text_column
@@ -28,6 +40,23 @@ from pdanon.recoding.passing import Passing, passing
 __all__ = ["Alert", "Profile", "profile"]
 
 _MOST_SHOWN = 10  # items
+_PERSONS = {
+    *(
+        "id",
+        "uuid",
+        "guid",
+        "nbr",
+        "key",
+        "card",
+        "customer",
+        "patient",
+        "person",
+        "user",
+        "member",
+        "client",
+    ),
+    *("subject", "account", "employee", "student"),
+}
 _BANDS = (1, 2, 5, 10, 100, 1000, 10**4, 10**5, 10**6)  # rows
 
 
@@ -49,7 +78,9 @@ class Profile:
     k : int
         How many rows are enough.
     counts : pandas.Series
-        ``rows, missing rows, empty rows, items, occurrences, distinct rows``.
+        ``rows, missing rows, empty rows, items, occurrences, distinct rows, repeated rows``. Distinct are
+        the sets of items; repeated the rows that have the items and all other values of an earlier one, -1
+        if values cannot be compared.
     lengths : pandas.Series
         Items of a row: ``mean, shortest, median, 90 %, longest``.
     supports : pandas.DataFrame
@@ -86,12 +117,66 @@ class Profile:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        alerts = [("look at", f"{alert.what}. {alert.hint}") for alert in self.alerts]
-        tables = (self.supports, self.frequent, of_all_rows(self.risk).reset_index(), self.columns)
-        parts = [facts(self._title(), [*alerts, *self._facts()])]
-        return "\n".join(
-            [*parts, *(each.to_html(index=False, float_format="{:.3g}".format) for each in tables)]
-        )
+        alerts = [("look at", f"{alert.what} → {alert.hint}") for alert in self.alerts]
+        tables = [
+            found_table(of_few_known(self.risk), self.k),
+            supports_table(self.supports),
+            frequent_table(self.frequent),
+        ]
+        if len(self.columns):
+            tables.append(columns_table(self.columns, self.k, int(self.counts["rows"])))
+        return "\n".join([facts(self._title(), [*alerts, *self._facts()]), *tables])
+
+    def report(self, path: str | os.PathLike[str], *, tradeoff: pd.DataFrame | None = None) -> None:
+        """Write the first look as a page, for those who decide what becomes of the table.
+
+        One HTML file that needs no network: what to do first, who can be found, rows, items and the other
+        columns, in pictures and tables. Its pictures need matplotlib; without it the page has tables only.
+
+        Parameters
+        ----------
+        path : path
+            The file. If it exists it is replaced when the new one is complete.
+        tradeoff : pandas.DataFrame, optional
+            What `pdanon.tradeoff` returned of the same table, to show what each k and m costs.
+
+        Raises
+        ------
+        FormatError
+            If the file cannot be written.
+        ParameterError
+            If ``tradeoff`` is no such table, or ``SOURCE_DATE_EPOCH`` is no time.
+
+        Notes
+        -----
+        The page is about the original, and says so: it is not to be published. It holds counts, the names of
+        columns, and the items of `frequent`.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]] * 3})
+        >>> with tempfile.TemporaryDirectory() as directory:
+        ...     path = pathlib.Path(directory) / "look.html"
+        ...     df.txanon.profile(k=5, m=2).report(path)
+        ...     page = path.read_text(encoding="utf-8")
+        >>> "do not publish it" in page, "rice" in page, "salt" in page
+        (True, True, False)
+        """
+        write_document(document("A first look", self._sections(tradeoff), look.NOTE), path)
+
+    def _sections(self, tradeoff: pd.DataFrame | None) -> Iterator[str]:
+        yield look.warning()
+        yield facts(self._title(), self._facts())
+        yield look.first_section(self.alerts)
+        missing = int(self.counts["missing rows"])
+        yield look.risk_section(self.risk, self.k, missing)
+        if tradeoff is not None:
+            yield tradeoff_section(tradeoff)
+        yield look.rows_section(self.counts, self.lengths, look.by_length(self.risk, missing)["rows"])
+        yield look.items_section(self.supports, self.frequent, self.k)
+        yield look.columns_section(self.columns, self.k, int(self.counts["rows"]))
+        yield look.made_section()
 
     def _title(self) -> str:
         return f"Profile: {self.counts['rows']:,} rows, lists in {self.column!r}"
@@ -110,7 +195,7 @@ class Profile:
         )
         rare, alone = (self.supports.loc[self.supports["at_most"] < k, "items"].sum() for k in (self.k, 2))
         yield "items", f"{counts['items']:,} distinct; {rare:,} in fewer than {self.k} rows, {alone:,} in one"
-        for known, row in of_all_rows(self.risk).iterrows():
+        for known, row in of_few_known(self.risk).iterrows():
             found = f"{percent(row['singled_out'])} of the rows alone, {percent(row['below_k'])} among fewer"
             yield f"{known} known", f"{found} than {self.k}"
         if len(self.columns):
@@ -180,7 +265,8 @@ def profile(
         risks = risk_of(itemsets, k=k, m=m)
     index = SupportIndex.of(itemsets)
     others = [place for place in range(frame.shape[1]) if place != position]
-    columns = [_column(frame.iloc[:, place], k) for place in others]
+    numbers = [value_numbers(frame.iloc[:, place]) for place in others]
+    columns = [_column(frame.iloc[:, place], each, k) for place, each in zip(others, numbers, strict=True)]
     identifiers = [each.column for each in columns if _identifies(each, len(frame))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
@@ -188,7 +274,7 @@ def profile(
     return Profile(
         column=frame.columns[position],
         k=k,
-        counts=_counts(itemsets, index),
+        counts=_counts(itemsets, index, numbers),
         lengths=_lengths(itemsets),
         supports=_supports(index, k),
         frequent=_frequent(itemsets, index, k),
@@ -202,7 +288,7 @@ def profile(
 # --- What is counted
 
 
-def _counts(itemsets: Itemsets, index: SupportIndex) -> pd.Series[int]:
+def _counts(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> pd.Series[int]:
     lengths = itemsets.lengths
     return pd.Series(
         {
@@ -212,9 +298,20 @@ def _counts(itemsets: Itemsets, index: SupportIndex) -> pd.Series[int]:
             "items": itemsets.n_items,
             "occurrences": len(itemsets.codes),
             "distinct rows": len(index.distinct().weights),
+            "repeated rows": _repeats(itemsets, index, columns),
         },
         name="count",
     )
+
+
+def _repeats(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> int:
+    """How many rows have the items and all values of an earlier one."""
+    comparable = [each for each in columns if each is not None]
+    if len(comparable) < len(columns):
+        return -1
+    items = first_alike(index.codes, index.offsets)
+    alike = [np.where(itemsets.nulls, -1, items), *comparable]
+    return int(pd.DataFrame(dict(enumerate(alike))).duplicated().sum())
 
 
 def _lengths(itemsets: Itemsets) -> pd.Series[float]:
@@ -257,8 +354,8 @@ class _Column(NamedTuple):
     below_k: int = -1
 
 
-def _column(column: pd.Series[Any], k: int) -> _Column:
-    numbers, missing = value_numbers(column), int(column.isna().sum())
+def _column(column: pd.Series[Any], numbers: Numbers | None, k: int) -> _Column:
+    missing = int(column.isna().sum())
     if numbers is None:
         return _Column(column.name, column.dtype.name, missing=missing)
     _, sizes = np.unique(numbers, return_counts=True)
@@ -300,9 +397,16 @@ def _repeated(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:
     """Columns that may say whose row it is, of persons of whom some have several."""
     for each in columns:
         whole = not each.dtype.lower().startswith(("float", "double"))
-        if whole and n_rows // 2 < each.values < n_rows - each.missing:
+        least = n_rows // 100 if _is_named_for_persons(each.column) else n_rows // 2
+        if whole and least < each.values < n_rows - each.missing:
             what = f"column {each.column!r} has {each.values:,} values in {n_rows:,} rows"
             yield Alert(what, "if it says whose row it is, some have several: merge these rows before")
+
+
+def _is_named_for_persons(label: Hashable) -> bool:
+    """Whether the name of a column is that of a number of persons: customer_id, patientNo, DUPERSID."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", str(label))
+    return any(word.lower() in _PERSONS or word.endswith("ID") for word in words)
 
 
 def _alike(itemsets: Itemsets) -> int:

@@ -92,7 +92,7 @@ def tradeoff(
     position = find_column(frame, column)
     asked = list(product(_values(k, "k", check_k), _values(m, "m", _known)))
     rows: list[dict[str, Any]] = []
-    with progress_bar(progress, "tradeoff", "release") as report:
+    with progress_bar(progress, "tradeoff", "releases", len(asked)) as report:
         for each in asked:
             rows.append(_row(frame, frame.columns[position], *each, algorithm, options))
             report(1)

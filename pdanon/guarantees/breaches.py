@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.deadline import halt_flag
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenated, no_itemsets
-from pdanon.itemsets.threads import count_threads, many_parts
-from pdanon.itemsets.threads import share as in_threads
+from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, no_itemsets, refuse_long_list
+from pdanon.itemsets.threads import count_threads, many_parts, search
 
 __all__ = ["breaches", "divided", "rows_at_risk", "threats"]
 
@@ -92,16 +92,19 @@ def _search(
     secrets = secrets.holding_only(relevant)
     rows: Any = [(each.codes, each.offsets, each.n_items) for each in (known, secrets)]
     marked = np.zeros(len(known.weights), np.bool_) if held is None else held
-    asked = k, m, above, below, *rows, known.weights, held is None, marked
-    singles = kernel.Search(*asked)
+    room = np.array([MOST_ITEMSETS])
+    asked = k, m, above, below, rows[0], rows[1], known.weights, held is None, marked, room
+    singles = kernel.Search(*asked, halt_flag())
     found = [ItemsetTable(*singles.single_items())]
 
     def part(begin: int, end: int) -> ItemsetTable:
         # Threads may write to one place of `marked`, but then the same.
-        return ItemsetTable(*kernel.Search(*asked).larger(singles, begin, end))
+        return ItemsetTable(*kernel.Search(*asked, halt_flag()).larger(singles, begin, end))
 
-    found += in_threads(part, many_parts(singles.first_items(), 4 * count_threads()))
-    return concatenated(found)
+    found += search(part, many_parts(singles.first_items(), 4 * count_threads()), known.at_most(m))
+    every = concatenated(found)
+    refuse_long_list(every)
+    return every
 
 
 def _minimal(tables: list[ItemsetTable]) -> ItemsetTable:

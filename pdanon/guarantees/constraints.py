@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
-from pdanon.guarantees.parameters import check_k, check_m, check_share, check_unsaid, constraint_list
+from pdanon.guarantees.parameters import (
+    check_k,
+    check_m,
+    check_share,
+    check_size,
+    check_unsaid,
+    constraint_list,
+)
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.lists import offsets_of
@@ -206,6 +213,7 @@ def pairs(
     if n_chosen < 2:
         got = f"{n_chosen} of {itemsets.n_items} items"
         raise ParameterError("the share comes to fewer than two items", where="share", got=got)
+    check_size(n_chosen * (n_chosen - 1) // 2, f"{n_chosen:,} items", "share")
     rng = random_generator(random_state)
     chosen = np.sort(rng.choice(itemsets.n_items, n_chosen, replace=False)).astype(np.int32)
     both = np.column_stack(np.triu_indices(n_chosen, 1))
@@ -314,6 +322,8 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
             where="constraints",
             got=f"{int((itemsets.lengths > _LONGEST).sum())} larger ones, of up to {longest} items",
         )
+    subsets, given = int((2**itemsets.lengths - 1).sum()), f"{itemsets.n_rows:,} constraints"
+    check_size(subsets, given, "constraints")
     parts = []
     for size in np.unique(itemsets.lengths).tolist():
         starts = itemsets.offsets[:-1][itemsets.lengths == size]

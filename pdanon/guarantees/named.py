@@ -6,7 +6,6 @@ counted nowhere, and the set as something that is known.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,14 +20,11 @@ from pdanon.itemsets.bags import first_copies
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.mapping import check_mapping
+from pdanon.itemsets.notation import label_members
 from pdanon.itemsets.versions import arrow_values
 
-__all__ = ["Told", "label_members", "named_items", "refuse_overlaps", "refuse_within_labels"]
+__all__ = ["Told", "named_items", "refuse_overlaps", "refuse_within_labels"]
 
-_MEMBER = r"[^\\,()]*(?:\\[\\,()][^\\,()]*)*"
-_LABEL = re.compile(rf"(\(+)({_MEMBER}(?:,{_MEMBER})+)(\)+)")
-_MEMBERS = re.compile(rf"(?:^|,)({_MEMBER})")
-_ESCAPED = re.compile(r"\\(.)")
 _HINT = "if labels that look like sets are none, a mapping table says so: guarantee.with_mapping(mapping)"
 
 
@@ -84,14 +80,6 @@ class Told:
             _distinct(items.filter(own)) - _distinct(items.filter(pc.and_(own, labels.is_valid()))),
             frozenset(others),
         )
-
-
-def label_members(label: str) -> list[str]:
-    """The members of a published set, read from its label as `set_labels` writes it; of other texts none."""
-    found = _LABEL.fullmatch(label)
-    if found is None or len(found[1]) != len(found[3]):
-        return []
-    return [_ESCAPED.sub(r"\1", member) for member in _MEMBERS.findall(found[2])]
 
 
 def named_items(itemsets: Itemsets, named: Any, where: str, told: Told | None = None) -> NDArray[np.bool_]:

@@ -32,11 +32,15 @@ __all__ = [
     "check_m",
     "check_seconds",
     "check_share",
+    "check_size",
     "check_unsaid",
     "constraint_list",
     "constraint_table",
     "lasting",
 ]
+
+_MOST_CONSTRAINTS = 20_000_000  # that are listed
+_BYTES = 100  # each, while they are made
 
 
 class Unsaid(int):
@@ -206,3 +210,14 @@ _ITEMSETS_HINT = (
     "give a list of lists of items, a Series of lists, the path of a .parquet file with one list column, or "
     "of a .csv file with an itemset a line and an item a field"
 )
+
+
+def check_size(count: int, given: str, where: str) -> None:
+    """Check that there is room for so many constraints, before they are made."""
+    if count > _MOST_CONSTRAINTS:
+        raise ParameterError(
+            "there are too many constraints to list",
+            where=where,
+            got=f"{given}: about {count:.2g} itemsets, {count * _BYTES / 1e9:.0f} GB",
+            hint="list fewer, or smaller ones; m=2 or m=3 stands for all itemsets of these sizes",
+        )

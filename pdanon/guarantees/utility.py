@@ -14,14 +14,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import GuaranteeError, ParameterError
+from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.values import check_count, listed
 from pdanon.itemsets.versions import arrow_values
 
-__all__ = ["by_level", "by_size", "check_release", "item_blocks", "partition"]
+__all__ = ["by_level", "by_prefix", "by_size", "check_release", "item_blocks", "partition"]
 
 _HINT = "give a DataFrame with columns item and block, a dict of block -> items, or a list of lists of items"
 
@@ -67,6 +67,49 @@ def by_level(hierarchy: HierarchyLike, level: int) -> pd.DataFrame:
     return pd.DataFrame({"item": [tree.names[leaf] for leaf in leaves], "block": blocks[leaves]})
 
 
+def by_prefix(items: Iterable[Any], length: int) -> pd.DataFrame:
+    """Make a block of the codes that begin alike, such as diagnoses of one chapter.
+
+    Parameters
+    ----------
+    items : iterable
+        The codes, such as ``df["codes"].itemset.items``. One that comes again is ignored.
+    length : int
+        Number of characters that are compared, at least 1. A shorter code is a block by itself.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``item`` and ``block`` (int, from 0), by the first item of each block.
+
+    Raises
+    ------
+    ParameterError
+        If the length is below 1.
+    ItemsetDtypeError
+        If the codes are no text.
+
+    Examples
+    --------
+    >>> from pdanon.guarantees import utility
+    >>> utility.by_prefix(["E11.9", "I10", "E10.1", "E11.6"], 3)
+        item  block
+    0  E11.9      0
+    1    I10      1
+    2  E10.1      2
+    3  E11.6      0
+    """
+    check_count(length, "length", least=1)
+    distinct = _distinct(items)
+    others = sum(not isinstance(item, str) for item in distinct)
+    if others:
+        hint = "numbers have no common beginnings: make codes text where the table is read"
+        got = f"{others} of other types"
+        raise ItemsetDtypeError("codes must be text", where="items", got=got, hint=hint)
+    prefixes = [item[:length] for item in distinct]
+    return pd.DataFrame({"item": distinct, "block": pd.factorize(np.array(prefixes, dtype=object))[0]})
+
+
 def by_size(items: Iterable[Any], size: int) -> pd.DataFrame:
     """Make blocks of so many consecutive items.
 
@@ -107,9 +150,7 @@ def by_size(items: Iterable[Any], size: int) -> pd.DataFrame:
     2   tea      1
     """
     check_count(size, "size", least=1)
-    known = list(items) if isinstance(items, str) else listed(items, "items")
-    as_itemsets([known])  # which checks that all are of one type
-    distinct = pd.Series(list(dict.fromkeys(known)), name="item")
+    distinct = _distinct(items)
     return pd.DataFrame({"item": distinct, "block": np.arange(len(distinct)) // min(size, len(distinct) + 1)})
 
 
@@ -209,6 +250,13 @@ def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: i
             got=f"{straddling} published items across blocks, {suppressed} items suppressed of {allowed}",
             hint="this is a defect of pdanon; please report it with the parameters that were used",
         )
+
+
+def _distinct(items: Iterable[Any]) -> pd.Series[Any]:
+    """The distinct ones of some items, in their order."""
+    known = list(items) if isinstance(items, str) else listed(items, "items")
+    as_itemsets([known])  # which checks that all are of one type
+    return pd.Series(list(dict.fromkeys(known)), name="item")
 
 
 def _named_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:

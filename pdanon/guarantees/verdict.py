@@ -94,7 +94,7 @@ class Recountable(Guarantee, Protocol):
 def facts(title: str, pairs: Iterable[tuple[str, str]]) -> str:
     """A small table of names and texts, which notebooks show in their own style."""
     rows = "".join(
-        f'<tr><th scope="row" style="text-align:left">{escape(name)}</th>'
+        f'<tr><th scope="row" style="text-align:left;white-space:nowrap">{escape(name)}</th>'
         f'<td style="text-align:left">{escape(text)}</td></tr>'
         for name, text in pairs
     )

@@ -17,7 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean, readable
+from pdanon.io.encodings import check_encoding
 from pdanon.io.files import replacing
+from pdanon.io.lines import unreadable_text
 from pdanon.io.text import check_separator, unreadable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
@@ -26,22 +28,32 @@ from pdanon.itemsets.versions import text_column
 
 __all__ = ["read_csv", "to_csv"]
 
+_FEW = 20  # texts; in fewer, each may have one item by chance
+_USUAL = (";", ",", "|", "\t")
+
 
 def read_csv(
-    path: str | os.PathLike[str], *, column: str, separator: str, field_separator: str = ","
+    path: str | os.PathLike[str],
+    *,
+    column: str,
+    separator: str,
+    field_separator: str = ",",
+    encoding: str = "utf-8",
 ) -> pd.DataFrame:
     r"""Read a CSV file in which one column joins the items of a row by a separator.
 
     Parameters
     ----------
     path : path
-        A CSV file with a header line.
+        A CSV file with a header line; packed, if it ends in ``.gz``.
     column : str
         The column of joined items.
     separator : str
         What stands between two items. It is never guessed, and nothing around it is stripped.
     field_separator : str
         The one character between two fields.
+    encoding : str
+        How the text is encoded.
 
     Returns
     -------
@@ -53,13 +65,15 @@ def read_csv(
     Raises
     ------
     FormatError
-        If the file is missing, cannot be read, has lines with more fields than the header, or an item is
-        empty (two separators in a row).
+        If the file is missing, cannot be read, is in another encoding, has lines with more fields than the
+        header, or an item is empty (two separators in a row).
     ColumnError
         If there is no such column.
     ParameterError
         If a separator is empty or holds a control character that ends a line or field, or
-        ``field_separator`` is not one ASCII character, or a quotation mark or the end of a line.
+        ``field_separator`` is not one ASCII character, or a quotation mark or the end of a line; if the
+        separator is in none of 20 texts and more, and another usual one is in most of them; if there is no
+        such encoding.
 
     See Also
     --------
@@ -83,19 +97,15 @@ def read_csv(
     path = check_path(path)
     _check_separators(separator, field_separator)
     check_text(column, "column")
+    encoding = check_encoding(encoding)
 
-    def read() -> tuple[pd.DataFrame, pd.Series[Any]]:
-        options: dict[str, Any] = {"sep": field_separator, "index_col": False, "dtype": {column: str}}
-        with warnings.catch_warnings():
-            # pandas only warns when it drops the fields that a line has too many.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            header = pd.read_csv(path, nrows=0, **options)
-            options["skip_blank_lines"] = header.shape[1] > 1
-            _check_header(header, column, path, separator)
-            return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
-
-    frame, text = readable(read, path, "CSV")
+    options: dict[str, Any] = {"sep": field_separator, "encoding": encoding, "dtype": {column: str}}
+    read = readable(lambda: _parsed_twice(path, column, separator, options), path, "CSV")
+    if read is None:
+        raise unreadable_text(Path(path), encoding, f"it is not {encoding.upper()} text")
+    frame, text = read
     joined = pa.array(text, pa.large_string())
+    _check_occurs(joined, separator, column, path)
     split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
     itemsets = Itemsets.from_arrow(split)
     empty = itemsets.rows[itemsets.codes == itemsets.lookup([""])[0]]
@@ -221,10 +231,43 @@ def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str
     others = [mark for mark in ";\t|," if mark != separator and len(labels) == 1 and mark in labels[0]]
     hint = did_you_mean(column, labels) or "the first line of the file must name its columns"
     if others:
-        read = f"pdanon.read_csv(..., field_separator={others[0]!r}) reads it"
-        hint = f"are its fields separated by {others[0]!r}? {read}; pdanon.to_parquet writes it for commands"
+        read = f"pdanon.read_csv(..., field_separator={others[0]!r}), or --delimiter, reads it"
+        hint = f"are its fields separated by {others[0]!r}? {read}"
     got = "1 column" if len(labels) == 1 else f"{len(labels)} columns"
     raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
+
+
+def _parsed_twice(
+    path: str, column: str, separator: str, options: dict[str, Any]
+) -> tuple[pd.DataFrame, pd.Series[Any]] | None:
+    """What a file holds, and the text of a column as it stands; None if it is in another encoding."""
+    options = {**options, "index_col": False}
+    with warnings.catch_warnings():
+        # pandas only warns when it drops the fields that a line has too many.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            header = pd.read_csv(path, nrows=0, **options)
+            options["skip_blank_lines"] = header.shape[1] > 1
+            _check_header(header, column, path, separator)
+            return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
+        except UnicodeDecodeError:
+            return None
+
+
+def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> None:
+    """Check that a separator is in some text, where another usual one is in most."""
+    texts = joined.filter(pc.greater(pc.utf8_length(joined), 0))
+    if len(texts) < _FEW or pc.any(pc.match_substring(texts, separator)).as_py():
+        return
+    texts = pc.replace_substring_regex(texts, r"\([^()]*\)", "")  # in which pdanon writes sets of items
+    usual = [mark for mark in _USUAL if 2 * pc.sum(pc.match_substring(texts, mark)).as_py() > len(texts)]
+    if usual:
+        raise ParameterError(
+            "the separator is in no text of the column, so that each text would be one item",
+            where=f"separator, {os.fspath(path)}, column {column!r}",
+            got=quoted(separator),
+            hint=f"in most texts is {usual[0]!r}; if each of them is one item, write lists to Parquet",
+        )
 
 
 def _check_separators(separator: str, field_separator: str) -> None:

@@ -1,8 +1,7 @@
-"""Tables with a line for each item, from files: CSV with any usual delimiter, JSON lines and Parquet."""
+"""Tables as they are, from files: CSV with any usual delimiter, JSON lines and Parquet."""
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -12,12 +11,22 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
-from pdanon.errors import FormatError, ParameterError, cause_of
+from pdanon.errors import FormatError, cause_of, file_hint
+from pdanon.io.encodings import check_encoding, line_not_in
 from pdanon.io.files import check_name
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.values import check_delimiter, quoted
 
-__all__ = ["Lines", "is_lines", "parsed", "read_lines"]
+__all__ = [
+    "Lines",
+    "check_fields",
+    "delimiter_of",
+    "is_lines",
+    "is_text",
+    "parsed",
+    "read_lines",
+    "unreadable_text",
+]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
@@ -31,15 +40,20 @@ class Lines(NamedTuple):
     guessed: str = ""
 
 
+def is_text(path: str | Path) -> bool:
+    """Tell whether a file is CSV, packed or not, by its name."""
+    return str(path).lower().endswith(_SUFFIXES)
+
+
 def is_lines(path: str | Path) -> bool:
-    """Tell whether a file can be read as lines, by its name."""
-    return str(path).lower().endswith((*_SUFFIXES, ".jsonl", ".parquet"))
+    """Tell whether a file can be read, by its name."""
+    return is_text(path) or str(path).lower().endswith((".jsonl", ".parquet"))
 
 
 def read_lines(
-    path: Path, text: Sequence[str], delimiter: str | None = None, encoding: str = "utf-8"
+    path: Path, text: Sequence[str] = (), delimiter: str | None = None, encoding: str = "utf-8"
 ) -> Lines:
-    """Read a table with a line for each item.
+    """Read a table as it is.
 
     Parameters
     ----------
@@ -54,25 +68,68 @@ def read_lines(
         That of a CSV file.
     """
     check_name(path)
-    name = str(path).lower()
-    if name.endswith(".parquet"):
+    if str(path).lower().endswith(".parquet"):
         return Lines(read_parquet(path))
-    guessed = ""
+    if is_text(path):
+        return _read_text(path, text, delimiter, check_encoding(encoding))
     try:
-        if name.endswith(".jsonl"):
-            table = pa_json.read_json(path)
-        else:
-            if delimiter is None:
-                delimiter = "\t" if ".tsv" in name else _most_often(path, encoding)
-                guessed = f"{_NAMES[delimiter]} stands between two fields" if delimiter in _NAMES else ""
-            table = parsed(path, text, check_delimiter(delimiter, "delimiter"), _known(encoding))
-        problem = None
+        return Lines(pa_json.read_json(path).to_pandas())
+    except (OSError, pa.ArrowException) as error:
+        problem = cause_of(error)
+    # Raised outside the handler: Arrow's own message may show a line of the file.
+    hint = file_hint(path, "JSON lines") or "each line is an object, and a field of one type: {...}"
+    raise FormatError("the file cannot be read as JSON lines", where=str(path), got=problem, hint=hint)
+
+
+def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding: str) -> Lines:
+    try:
+        mark, guessed = delimiter_of(path, delimiter, encoding)
+        table = parsed(path, text, mark, encoding)
+        header, problem = table.column_names, None
+        if any(map(pa.types.is_binary, table.schema.types)):  # what Arrow makes of bytes that are no text
+            table = None
     except (OSError, UnicodeError, pa.ArrowException) as error:
         table, problem = None, cause_of(error)
-    if table is None:  # raised outside the handler: Arrow's own message may show a line of the file
-        hint = "which is not in UTF-8 may be in latin-1 or cp1252: --encoding"
-        raise FormatError("the lines cannot be read", where=str(path), got=problem, hint=f"a file {hint}")
+    if table is None:
+        raise unreadable_text(path, encoding, problem)
+    check_fields(header, mark, path)
     return Lines(table.to_pandas(), guessed)
+
+
+def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str, str]:
+    """What stands between two fields of a CSV file, and what is to be said of it if that was guessed."""
+    if delimiter is not None:
+        return check_delimiter(delimiter, "delimiter"), ""
+    mark = "\t" if ".tsv" in path.name.lower() else _most_often(path, encoding)
+    return mark, f"{_NAMES[mark]} stands between two fields" if mark in _NAMES else ""
+
+
+def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
+    """Check that a header of one field is not one of several, with something else between them."""
+    others = [mark for mark in _DELIMITERS if mark in header[0]] if len(header) == 1 else []
+    if others and others != [delimiter]:
+        raise FormatError(
+            f"{_name(delimiter)} separates no fields",
+            where=str(path),
+            got="a first line of one field",
+            hint=f"{_name(others[0])} is in it: is that the delimiter?",
+        )
+
+
+def _name(delimiter: str) -> str:
+    return _NAMES.get(delimiter, quoted(delimiter))
+
+
+def unreadable_text(path: Path, encoding: str, problem: str | None) -> FormatError:
+    """What is wrong with a CSV file that cannot be read, with no more of it than a number of a line."""
+    what, where, hint = "the file cannot be read as CSV", str(path), file_hint(path, "CSV")
+    if path.is_file() and path.suffix.lower() not in (".parquet", ".xlsx", ".toml"):
+        hint = "quotes stand around a field in which there is the delimiter, a quote or an end of line"
+        line = line_not_in(path, encoding)
+        if line is not None:
+            where, problem = f"{path}, line {line:,}", f"it is not {encoding.upper()} text"
+            hint = "say encoding (--encoding), such as cp1252 or latin-1; or save it as 'CSV UTF-8'"
+    return FormatError(what, where=where, got=problem, hint=hint)
 
 
 def parsed(path: Path, text: Sequence[str], delimiter: str = ",", encoding: str = "utf-8") -> pa.Table:
@@ -94,14 +151,5 @@ def parsed(path: Path, text: Sequence[str], delimiter: str = ",", encoding: str 
 def _most_often(path: Path, encoding: str) -> str:
     """The usual delimiter that the first line has most often; of equally many, the most usual."""
     with pa.input_stream(str(path)) as file:  # which unpacks what ends in .gz
-        line = file.read(2**16).decode(_known(encoding), "replace").partition("\n")[0]
+        line = file.read(2**16).decode(encoding, "replace").partition("\n")[0]
     return max(_DELIMITERS, key=line.count)
-
-
-def _known(encoding: str) -> str:
-    try:
-        return codecs.lookup(encoding).name
-    except LookupError:
-        pass
-    hint = "such as utf-8, latin-1 or cp1252"
-    raise ParameterError("there is no such encoding", where="encoding", got=quoted(encoding), hint=hint)

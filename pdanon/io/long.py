@@ -221,7 +221,7 @@ def _one_value_each(
             "the lines of a person have several values in a column that is kept",
             where=f"column {column.name!r}",
             got=f"{many} of {n_persons} persons",
-            hint="leave it out of keep, or take the first value: conflicts='first'",
+            hint="leave it out of keep, or take the first value: conflicts='first' (--conflicts first)",
         )
     return column.array.take(first)
 

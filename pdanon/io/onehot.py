@@ -182,7 +182,7 @@ def _lists(frame: pd.DataFrame, positions: list[int], labels: list[Any]) -> Item
             "columns hold other values than 0, 1, true, false and counts",
             where=", ".join(map(repr, unknown[:_MOST_NAMED])),
             got=f"{len(unknown)} of {len(positions)} columns",
-            hint="name the columns that are items: columns=[...] or prefix='...'",
+            hint="name the columns that are items: columns=[...] (--onehot) or prefix='...' (--prefix)",
         )
     rows = [np.flatnonzero(each) for each in has if each is not None]
     columns = np.concatenate([np.empty(0, np.int64), *rows]).astype(np.int32)

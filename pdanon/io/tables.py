@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
-from pdanon.io.csv import read_csv, to_csv
+from pdanon.io.csv import to_csv
 from pdanon.io.files import check_name, named_as, replacing, replacing_all
 from pdanon.io.lines import parsed
 from pdanon.io.parquet import read_parquet, to_parquet
@@ -22,7 +22,6 @@ __all__ = [
     "check_distinct",
     "is_csv",
     "read_columns",
-    "read_table",
     "read_weights",
     "suffix_hint",
     "write_plain",
@@ -41,10 +40,12 @@ def suffix_hint(path: str | os.PathLike[str]) -> str | None:
     suffix = Path(path).suffix.lower()
     if os.path.isdir(path):
         return "it is a directory: name a file; --stream reads directories of Parquet files"
+    if str(path).lower().endswith((".csv.gz", ".tsv.gz", ".tsv", ".jsonl")):
+        return "such a file can be read, but not written"
     if suffix in (".gz", ".bz2", ".xz", ".zst", ".zip"):
         return "it is compressed: unpack it first, as with gunzip"
-    if suffix in (".tsv", ".tab", ".txt", ".dat"):
-        return "pdanon.read_csv(..., field_separator='\\t') reads tabs between fields; then pdanon.to_parquet"
+    if suffix in (".tab", ".txt", ".dat"):
+        return "rename it to .csv, or to .tsv if there are tabs between its fields"
     if suffix in (".xlsx", ".xls", ".ods"):
         return "save the sheet as 'CSV UTF-8'"
     return None
@@ -63,15 +64,6 @@ def _is_same(first: Path, second: Path) -> bool:
     if first.exists() and second.exists():
         return first.samefile(second)
     return os.path.realpath(first) == os.path.realpath(second)
-
-
-def read_table(path: Path, column: str | None, separator: str | None) -> pd.DataFrame:
-    """Read a table with a list column, which must be named, with its separator, if it is CSV."""
-    if not is_csv(path):
-        return read_parquet(path)
-    if column is None or separator is None:
-        raise ParameterError("a CSV file needs a column and a separator", where=str(path))
-    return read_csv(path, column=column, separator=separator)
 
 
 def read_weights(path: Path) -> pd.Series[float]:

@@ -1,4 +1,4 @@
-"""A time limit, and who is told how far work is: both wherever work of seconds is done in parts."""
+"""A time limit, who is told how far work is, and what stops it: wherever work of seconds is done in parts."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = [
     "TimeLimitError",
     "check_time",
+    "halt_flag",
+    "halting",
     "is_over",
     "limited",
     "part_done",
@@ -22,6 +27,7 @@ __all__ = [
 
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
 _watcher: ContextVar[Callable[[int], object] | None] = ContextVar("watcher", default=None)
+_halt: ContextVar[NDArray[np.bool_] | None] = ContextVar("halt", default=None)
 
 
 class TimeLimitError(Exception):
@@ -74,6 +80,26 @@ def watched(report: Callable[[int], object]) -> Iterator[None]:
         yield
     finally:
         _watcher.reset(token)
+
+
+@contextmanager
+def halting() -> Iterator[NDArray[np.bool_]]:
+    """Give the flag, shape (1,), of the work within; where an error ends it, or an interrupt, it is set."""
+    flag = np.zeros(1, np.bool_)
+    token = _halt.set(flag)
+    try:
+        yield flag
+    except BaseException:
+        flag[0] = True
+        raise
+    finally:
+        _halt.reset(token)
+
+
+def halt_flag() -> NDArray[np.bool_]:
+    """The flag that a long search looks at, shape (1,): once it is set, nobody waits for what is found."""
+    flag = _halt.get()
+    return np.zeros(1, np.bool_) if flag is None else flag
 
 
 def part_done() -> None:

@@ -22,6 +22,7 @@ LISTS_HINT = (
 )
 _DICTS = "a row is a list, tuple, set or array of items: of a dict .map(list) makes a list of its keys"
 _SEPARATORS = "|;,\t"
+_PEOPLE = ("person", "patient", "customer", "client", "user", "member", "subject", "household", "card")
 _LOOKED_AT = 1000  # rows
 _MOST_SHOWN = 20  # columns
 
@@ -111,14 +112,15 @@ def _text_hint(label: Hashable, texts: list[str]) -> str | None:
 
 
 def _one_row_an_item(columns: list[pd.Series[Any]]) -> str:
-    """Of a long table: persons repeat, and the items are in the column beside."""
+    """Of a long table: persons repeat, in a column that is called so if there is one."""
     texts = [column.name for column in columns if isinstance(_first(column), str)]
     items = texts[-1] if texts else columns[-1].name
     others = [column for column in columns if column.name != items]
     persons = [column.name for column in others if len({*map(str, column)}) < len(column)]
     if not persons:
         return LISTS_HINT
-    lists = f"pdanon.from_long(frame, by={persons[0]!r}, item={items!r})"
+    called = [name for name in persons if any(word in str(name).lower() for word in _PEOPLE)]
+    lists = f"pdanon.from_long(frame, by={(called or persons)[0]!r}, item={items!r})"
     return f"text is never parsed, nor are rows put together. One row an item? {lists} has one row a person"
 
 

@@ -8,13 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon.errors import ParameterError
 from pdanon.itemsets.lists import Codes, Offsets, offsets_of
 from pdanon.itemsets.threads import even_parts, share
 
 if TYPE_CHECKING:
     from pdanon._kernels.counting import Rows
 
-__all__ = ["first_alike", "item_supports", "marked", "ordered", "pair_supports", "supports", "transpose"]
+__all__ = [
+    "MOST_PAIRS",
+    "first_alike",
+    "item_supports",
+    "marked",
+    "ordered",
+    "pair_supports",
+    "supports",
+    "transpose",
+]
+
+MOST_PAIRS = 400_000_000  # of items that are together in a row
+_BYTES = 28  # a pair, while the parts that were counted are put together
+_LOOKED_AT = 100  # items
 
 
 def ordered(
@@ -133,7 +147,10 @@ def pair_supports(rows: Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         return counting.followers(codes, offsets[begin : end + 1], n_items)
 
     following = np.add.reduce(share(follow, _parts_with_items(offsets, n_items)))
-    most = offsets_of(np.minimum(following, np.arange(n_items)[::-1]))
+    at_most = np.minimum(following, np.arange(n_items)[::-1])
+    if at_most.sum() > MOST_PAIRS:
+        _refuse_too_many(rows, at_most)
+    most = offsets_of(at_most)
 
     def part(begin: int, end: int) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         room = most[end] - most[begin]
@@ -149,6 +166,26 @@ def pair_supports(rows: Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
     counts = np.concatenate([np.diff(bounds) for bounds, _, _ in parts])
     partners = np.concatenate([partners for _, partners, _ in parts])
     return offsets_of(counts), partners, np.concatenate([supports for _, _, supports in parts])
+
+
+def _refuse_too_many(rows: Rows, at_most: NDArray[np.int64]) -> None:
+    """Refuse pairs for which there is no room: those that begin with some of the items tell how many."""
+    from pdanon._kernels import counting
+
+    looked_at = np.linspace(0, len(at_most) - 1, _LOOKED_AT).astype(np.int64)
+    found = 0
+    for item in looked_at.tolist():
+        begin, room = np.zeros(2, np.int64), int(at_most[item])
+        counting.pair_supports(rows, item, begin, np.empty(room, np.int32), np.empty(room, np.int64))
+        found += int(begin[-1])
+    estimate = float(found / max(at_most[looked_at].sum(), 1) * at_most.sum())
+    if estimate > MOST_PAIRS:
+        raise ParameterError(
+            "the rows hold too many pairs of items to count them all",
+            where="m",
+            got=f"{len(at_most):,} items, about {estimate:.2g} pairs, {estimate * _BYTES / 1e9:.0f} GB",
+            hint="m=1 needs no pairs, and partition and clump none; or leave out what makes rows so long",
+        )
 
 
 def supports(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:

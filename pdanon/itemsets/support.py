@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
-from pdanon.itemsets.deadline import check_time
+from pdanon.itemsets.deadline import check_time, halt_flag
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.table import ItemsetTable, concatenated
-from pdanon.itemsets.threads import even_parts, many_parts, share
+from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, refuse_long_list
+from pdanon.itemsets.threads import even_parts, many_parts, search, share
 
 if TYPE_CHECKING:
     from pdanon._kernels.counting import Rows
@@ -203,7 +203,9 @@ class SupportIndex:
             exposed = np.zeros(len(self.weights), np.int32)
             tables += rest._mine(k, m, minimal, True, exposed)
         check_time()
-        return concatenated(tables).ordered()
+        found = concatenated(tables)
+        refuse_long_list(found)
+        return found.ordered()
 
     def at_risk(self, k: int, m: int | None) -> NDArray[np.bool_]:
         """Which rows hold a rare itemset of up to m items; with ``m=None`` of any size."""
@@ -249,6 +251,14 @@ class SupportIndex:
             found = np.where(is_open, 0, 1).astype(np.int32)
             self._mine(k, size, True, False, found)
             exposed[is_open] = found[is_open]
+
+    def at_most(self, m: int) -> float:
+        """More itemsets than the rows have of the sizes up to m, row by row, no search for these looks at."""
+        lengths = np.diff(self.offsets).astype(np.float64)
+        found = np.ones(len(lengths))
+        for place in range(min(m, self.longest)):
+            found *= np.maximum((lengths - place) / (place + 1), 1)
+        return m * float(found.sum())
 
     def _holding_common(self, k: int) -> SupportIndex:
         """The same rows with only the items that are not rare: no minimal rare itemset holds another one."""
@@ -308,17 +318,17 @@ class SupportIndex:
 
         order, ranked = self._ranked
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
-        nothing = np.empty(0, np.int64)
+        nothing, room = np.empty(0, np.int64), np.array([MOST_ITEMSETS])
 
         def part(begin: int, end: int) -> ItemsetTable:
             if listing:  # an audit goes on: what is done when the time is over has to be checked
                 check_time()
             asked = k, m, minimal, listing, begin, end
             # Threads may write to one place of `exposed`, but then the same number.
-            found = rare.rare_itemsets(*asked, ranked.rows, *cliques, order, exposed, 1, k - 1, nothing)
-            return ItemsetTable(*found)
+            listed = order, exposed, 1, k - 1, nothing, room, halt_flag()
+            return ItemsetTable(*rare.rare_itemsets(*asked, ranked.rows, *cliques, *listed))
 
-        return share(part, many_parts(ranked.transpose[0], 51))
+        return search(part, many_parts(ranked.transpose[0], 51), self.at_most(m), limited=listing)
 
 
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:

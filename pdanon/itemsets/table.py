@@ -10,9 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon.errors import ParameterError
 from pdanon.itemsets.lists import Codes, Offsets, offsets_of
 
-__all__ = ["ItemsetTable", "concatenated", "empty_itemset", "no_itemsets"]
+__all__ = [
+    "MOST_ITEMSETS",
+    "ItemsetTable",
+    "concatenated",
+    "empty_itemset",
+    "no_itemsets",
+    "refuse_long_list",
+]
+
+MOST_ITEMSETS = (
+    50_000_000  # as many are listed, in some 5 GB while they are sorted; long rows can have any number
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,6 +83,17 @@ def no_itemsets() -> ItemsetTable:
 def empty_itemset(support: int) -> ItemsetTable:
     """The itemset without items: what is known of a row when nothing is."""
     return ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([support]))
+
+
+def refuse_long_list(listed: ItemsetTable) -> None:
+    """Refuse a list that ended because there are too many itemsets for it."""
+    if len(listed) > MOST_ITEMSETS:
+        raise ParameterError(
+            "there are too many itemsets to list",
+            where="m",
+            got=f"more than {MOST_ITEMSETS:,}",
+            hint="choose a smaller m; rows_at_risk, of an audit, and risk count rows and list nothing",
+        )
 
 
 def concatenated(tables: list[ItemsetTable]) -> ItemsetTable:

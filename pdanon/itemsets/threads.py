@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import pairwise
+from math import inf
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.deadline import part_done
+from pdanon.itemsets.deadline import TimeLimitError, halting, part_done, seconds_left
 from pdanon.itemsets.values import check_count
 
-__all__ = ["ahead", "count_threads", "even_parts", "many_parts", "set_threads", "share"]
+__all__ = ["ahead", "count_threads", "even_parts", "many_parts", "search", "set_threads", "share"]
 
 _T = TypeVar("_T")
 
@@ -25,6 +26,7 @@ _VARIABLE = "PDANON_THREADS"
 _MOST = 1024  # more than any machine has use for
 _PART = 2**14  # steps of a search that is done in one go
 _WORTH = 100_000  # steps of a loop, below which a thread costs more than it saves
+_LONGEST = 2**24  # steps of a loop in one go, which cannot be interrupted: some tenths of a second
 
 _chosen: int | None = None
 _own = threading.local()  # `busy` in the threads that are started here
@@ -109,7 +111,7 @@ def _limit_of_workers() -> int:
 
 
 def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
-    """Divide work among the threads: one part each, or one alone where there is little to do.
+    """Divide work among the threads: one part each; one alone where there is little to do, more of much.
 
     Parameters
     ----------
@@ -122,7 +124,7 @@ def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
         Begin and end of each part, in their order; together all things. There is at least one.
     """
     n_things, steps = len(before) - 1, int(before[-1])
-    n_parts = max(min(count_threads(), steps // _WORTH, n_things), 1)
+    n_parts = max(min(max(min(count_threads(), steps // _WORTH), -(-steps // _LONGEST)), n_things), 1)
     ends = np.searchsorted(before, steps * np.arange(1, n_parts) // n_parts)
     return list(pairwise([0, *ends.tolist(), n_things]))
 
@@ -166,12 +168,57 @@ def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list
     n_threads = min(count_threads(), len(parts))
     if n_threads <= 1:
         return [_done(function(*part)) for part in parts]
+    return _in_pool(function, parts, n_threads, limited=False)
+
+
+def search(
+    function: Callable[..., _T], parts: Sequence[tuple[Any, ...]], steps: float, *, limited: bool = False
+) -> list[_T]:
+    """As `share`, where a part may take any time, and looks at `halt_flag`.
+
+    Parameters
+    ----------
+    function, parts
+        As of `share`.
+    steps : float
+        More than so many there are not.
+    limited : bool
+        Whether it ends with the time limit, by `TimeLimitError`; an audit goes on.
+
+    Returns
+    -------
+    list
+        As of `share`.
+
+    Notes
+    -----
+    A thread is started even where one alone works, unless there is little to do: who waits for it can be
+    interrupted, a loop that is compiled cannot.
+    """
+    if getattr(_own, "busy", False) or (len(parts) <= 1 and steps < _LONGEST):
+        return [_done(function(*part)) for part in parts]
+    return _in_pool(function, parts, max(min(count_threads(), len(parts)), 1), limited=limited)
+
+
+def _in_pool(
+    function: Callable[..., _T], parts: Sequence[tuple[Any, ...]], n_threads: int, *, limited: bool
+) -> list[_T]:
+    """What some threads return; they are told, and have ended, when waiting for them is interrupted."""
     pool = ThreadPoolExecutor(n_threads, "pdanon", _begin)
     try:
-        futures = [pool.submit(copy_context().run, function, *part) for part in parts]
-        return [_done(future.result()) for future in futures]
+        with halting():
+            futures = [pool.submit(copy_context().run, function, *part) for part in parts]
+            return [_done(_awaited(future, limited=limited)) for future in futures]
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _awaited(future: Future[_T], *, limited: bool) -> _T:
+    left = seconds_left() if limited else inf
+    try:
+        return future.result(None if left == inf else left)
+    except TimeoutError:
+        raise TimeLimitError from None
 
 
 def _done(result: _T) -> _T:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from pdanon.itemsets.deadline import check_time
+from pdanon.itemsets.deadline import check_time, halt_flag
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenated
-from pdanon.itemsets.threads import many_parts, share
+from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, refuse_long_list
+from pdanon.itemsets.threads import many_parts, search
 
 __all__ = ["MOST_LISTED", "rare_in_turn"]
 
@@ -75,13 +75,15 @@ class _Search:
     def counted(self) -> NDArray[np.int64]:
         """How many there are, by run and support, shape (runs, k)."""
         counts = np.zeros((len(self.runs), self._k), np.int64)
-        share(self._part, [(*run, 1, self._k - 1, each) for run, each in zip(self.runs, counts, strict=True)])
+        parts = [(*run, 1, self._k - 1, each) for run, each in zip(self.runs, counts, strict=True)]
+        search(self._part, parts, self.at_most(), limited=True)
         return counts
 
     def listed(self, least: int, largest: int, runs: _Runs) -> ItemsetTable:
         """Those of some supports in some runs, the largest support first."""
         nothing = np.empty(0, np.int64)
-        found = concatenated(share(self._part, [(*run, least, largest, nothing) for run in runs]))
+        parts = [(*run, least, largest, nothing) for run in runs]
+        found = concatenated(search(self._part, parts, self.at_most(), limited=True))
         return found if least == largest else found.take(np.argsort(-found.supports, kind="stable"))
 
     def _part(
@@ -91,12 +93,14 @@ class _Search:
 
         check_time()
         asked = self._k, self._size, True, True, begin, end
-        unexposed = np.empty(0, np.int32)
+        unexposed, room = np.empty(0, np.int32), np.array([MOST_ITEMSETS])
         rows = self._index.rows
         found = rare.rare_itemsets(
-            *asked, rows, *self._cliques, self._order, unexposed, least, largest, counts
+            *asked, rows, *self._cliques, self._order, unexposed, least, largest, counts, room, halt_flag()
         )
-        return ItemsetTable(*found)
+        listed = ItemsetTable(*found)
+        refuse_long_list(listed)
+        return listed
 
 
 def _portions(counts: NDArray[np.int64], runs: _Runs, most: int) -> Iterator[tuple[int, int, _Runs]]:

@@ -7,10 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.versions import arrow_values
+from pdanon.recoding.labels import Labels, relabelled_sets
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
 
@@ -71,6 +75,17 @@ class Decided:
         prepared = replace(columns, itemsets=recoding.prepared(columns.itemsets))
         known = guarantee.with_mapping(mapping)
         return cls(prepared, recoding, known, mapping, loss, parameters or {}, trace, problem)
+
+    def with_labels(self, labels: Labels) -> Decided:
+        """The same with sets that are called otherwise."""
+        recoding = relabelled_sets(self.recoding, self.columns.itemsets, labels)
+        if recoding is self.recoding:
+            return self
+        before = arrow_values(self.mapping["generalized"]).combine_chunks()
+        names = recoding.labels.take(pc.index_in(before, value_set=self.recoding.labels))
+        mapping = self.mapping.assign(generalized=pd.array(names, dtype=pd.ArrowDtype(pa.string())))
+        known = self.guarantee.with_mapping(mapping)
+        return replace(self, recoding=recoding, guarantee=known, mapping=mapping)
 
     def with_loss(self, name: str, value: float) -> Decided:
         """The same with one measure more."""

@@ -12,16 +12,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.bags import Bags
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.notation import set_labels
 from pdanon.itemsets.support import SupportIndex
 
-__all__ = ["Changes", "Recoding", "mapping_table", "set_labels"]
+__all__ = ["Changes", "Recoding", "mapping_table"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -179,35 +178,6 @@ class Changes:
     targets: Codes
     supports: NDArray[np.int64]
     of_occurrence: NDArray[Any]
-
-
-def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.int64]) -> pa.Array:
-    """Label of each set of items: its only item's text, or ``(a,b)`` with members in item order.
-
-    Separators inside members are escaped, and a label that some item has as its own text gets one more
-    pair of parentheses, so that no two labels are alike and an item's text means that item. A missing member
-    is ``<NA>``; one with this text is escaped.
-
-    Parameters
-    ----------
-    texts : pyarrow.Array, length (items,)
-        The text of each item, null for a missing one.
-    members : ndarray of int64
-        Item codes, set after set.
-    sizes : ndarray of int64, shape (sets,)
-        How many members each set has, at least 1.
-    """
-    texts = texts.cast(pa.large_string())
-    opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
-    escaped = pc.replace_substring_regex(texts, r"([\\,()]|^<NA>$)", r"\\\1").fill_null("<NA>")
-    offsets = offsets_of(sizes)
-    lists = pa.LargeListArray.from_arrays(offsets, escaped.take(pa.array(members)))
-    labels = pc.binary_join_element_wise(opening, pc.binary_join(lists, comma), closing, nothing)
-    while (taken := pc.is_in(labels, value_set=texts)).true_count:
-        enclosed = pc.binary_join_element_wise(opening, labels, closing, nothing)
-        labels = pc.if_else(taken, enclosed, labels)
-    alone = pa.array(np.where(sizes == 1, members[offsets[:-1]], -1), mask=sizes > 1)
-    return pc.coalesce(texts.take(alone), labels).cast(pa.string())
 
 
 def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | None = None) -> pd.DataFrame:

@@ -7,21 +7,58 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pdanon.guarantees.verdict import Guarantee, facts
 from pdanon.itemsets.columns import is_list_column
-from pdanon.recoding.counts import class_sizes, what_was_lost
+from pdanon.recoding.counts import class_sizes, is_kept, what_was_lost
 from pdanon.recoding.passing import Passing
 
-__all__ = ["Anonymized", "add_views", "headline", "recoded_lists"]
+__all__ = ["Anonymized", "Labelled", "add_views", "headline", "recoded_lists"]
 
 # What shows a result is above it: `pdanon.evaluation` says here who draws, reports and explains.
 _VIEWS: dict[str, Callable[..., Any]] = {}
 
 
+class Labelled:
+    """What has a mapping, and can say without it what the labels of a release stand for."""
+
+    __slots__ = ()
+    mapping: pd.DataFrame
+
+    @property
+    def legend(self) -> pd.DataFrame:
+        """What the labels stand for: ``label, item``, and ``column`` first if there are several list columns.
+
+        A line for each item that became a label other than itself, by label, then by item; no supports and
+        no groups, and no item that was suppressed everywhere. The release can be published with it or
+        without: its guarantee holds for those who know the legend. Where labels are nodes of a hierarchy, it
+        lists the items that occur, which the hierarchy does not tell.
+
+        Examples
+        --------
+        >>> import pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+        >>> result = df.txanon.pcta(k=2, m=2, labels="short")
+        >>> result.frame["items"].tolist()
+        [['G1', 'tea'], ['G1'], ['G1', 'tea'], ['tea']]
+        >>> result.legend
+          label  item
+        0    G1  rice
+        1    G1  salt
+        """
+        became = self.mapping[self.mapping["generalized"].notna() & ~is_kept(self.mapping)]
+        names = [*(["column"] if "column" in became else []), "label", "item"]
+        lines = became.rename(columns={"generalized": "label"})[names].drop_duplicates()
+        lines = lines.sort_values(["label", "item"], kind="stable")
+        if "column" in names:
+            lines = lines.iloc[np.argsort(pd.factorize(lines["column"])[0], kind="stable")]
+        return lines.reset_index(drop=True)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class Anonymized:
+class Anonymized(Labelled):
     """A release and what is known about it. ``frame, mapping = result`` unpacks the first two.
 
     Parameters
@@ -82,7 +119,13 @@ class Anonymized:
         """The pictures: ``plot.loss()``, ``plot.risk(original)``, ``plot.sizes()``, ``plot.mapping()``."""
         return _VIEWS["plot"](self)
 
-    def report(self, path: str | os.PathLike[str], original: pd.DataFrame | None = None) -> None:
+    def report(
+        self,
+        path: str | os.PathLike[str],
+        original: pd.DataFrame | None = None,
+        *,
+        tradeoff: pd.DataFrame | None = None,
+    ) -> None:
         """Write a page that shows the release to others.
 
         One HTML file that needs no network: what was asked, the guarantee and how it was checked, the risk,
@@ -96,13 +139,16 @@ class Anonymized:
             The file. If it exists it is replaced when the new one is complete.
         original : pandas.DataFrame, optional
             What the release was made from, to show the risk before as well.
+        tradeoff : pandas.DataFrame, optional
+            What `pdanon.tradeoff` returned of it, to show what other k and m would have cost.
 
         Raises
         ------
         FormatError
             If the file cannot be written.
         ParameterError
-            If the original does not have the rows of the release, or ``SOURCE_DATE_EPOCH`` is no time.
+            If the original does not have the rows of the release, ``tradeoff`` is no such table, or
+            ``SOURCE_DATE_EPOCH`` is no time.
 
         Notes
         -----
@@ -124,7 +170,7 @@ class Anonymized:
         ...     "The release has its guarantee" in path.read_text(encoding="utf-8")
         True
         """
-        _VIEWS["report"](self, path, original)
+        _VIEWS["report"](self, path, original, tradeoff)
 
     def explain(self, item: Any, original: pd.DataFrame) -> Any:
         """Explain why an item was generalized or suppressed.

@@ -7,7 +7,7 @@ from conftest import SECRET, frame_of, rows_of
 from naive import itemsets as naive
 
 import pdanon
-from pdanon.cli import main as cli
+from pdanon.cli import saying
 from pdanon.io.csv import to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 
@@ -20,7 +20,7 @@ FILES = ("anonymize", "in.parquet", "out.parquet")
 def here(tmp_path, monkeypatch):
     """A directory with data, and no stage that takes long."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "PATIENCE", 600)
+    monkeypatch.setattr(saying, "PATIENCE", 600)
     to_parquet(frame_of(ROWS), "in.parquet")
     to_csv(frame_of(ROWS), "in.csv", separator=" ")
     to_parquet(frame_of([{RICE, SALT}]), "protect.parquet")

@@ -15,7 +15,7 @@ from commands import CSV, KM, RICE, TEA, contents, here  # noqa: F401 (`here` ac
 from conftest import SECRET, frame_of, rows_of
 
 import pdanon
-from pdanon.cli import main as cli
+from pdanon.cli import saying
 from pdanon.io.parquet import read_parquet, to_parquet
 
 # --- Failures leave everything as it was
@@ -179,7 +179,7 @@ def test_stage_is_named_when_it_takes_long(run, monkeypatch, stand_in):
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("slow", slow)
-    monkeypatch.setattr(cli, "PATIENCE", 0.05)
+    monkeypatch.setattr(saying, "PATIENCE", 0.05)
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "slow", "-k", "2")
     assert code == 0
     assert "pdanon: running slow ...\n" in err
@@ -196,9 +196,9 @@ def test_bar_is_for_terminals(run, monkeypatch, stand_in, terminal, installed):
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("slow", slow)
-    monkeypatch.setattr(cli, "PATIENCE", 0.0)
+    monkeypatch.setattr(saying, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    monkeypatch.setattr(cli, "find_spec", lambda name: object() if installed else None)
+    monkeypatch.setattr(saying, "find_spec", lambda name: object() if installed else None)
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "slow", "-k", "2")
     assert code == 0
     assert asked == [terminal and installed]

@@ -96,7 +96,7 @@ def test_output_is_closed(name):
 
 def test_a_defect_is_no_verdict(run, monkeypatch):
     for error, said in [(MemoryError(), "pdanon: error: not enough memory\n"), (IndexError(), "Traceback")]:
-        monkeypatch.setattr(cli, "_read", Mock(side_effect=error))
+        monkeypatch.setattr(cli, "read", Mock(side_effect=error))
         code, out, err = run("audit", "in.parquet", "-k", "2")
         assert (code, out) == (2, "")
         assert err.startswith(said)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from commands import CSV, KM, here  # noqa: F401 (`here` acts on every test)
 
-from pdanon.io import tables
+from pdanon.io import forms, tables
 
 
 @pytest.fixture
@@ -18,7 +18,8 @@ def unread(monkeypatch):
     def fail(*arguments, **options):
         raise AssertionError("a file was read")
 
-    for name in ("read_parquet", "read_csv", "read_columns"):
+    monkeypatch.setattr(forms.Form, "read", fail)
+    for name in ("read_parquet", "read_columns"):
         monkeypatch.setattr(tables, name, fail)
 
 
@@ -37,7 +38,7 @@ WRONG = {
     "no k": (("risk", "in.parquet"), "required: -k"),
     "no k for the algorithm": (
         ("anonymize", "in.parquet", "out.parquet", "--algorithm", "pcta"),
-        "pcta needs -k\n  hint:  'pdanon algorithms' lists what each one takes",
+        "pcta needs -k\n  hint:  'pdanon algorithms pcta' tells what it takes",
     ),
     "m is no number": (
         ("audit", "in.parquet", "-k", "2", "-m", "None"),
@@ -51,7 +52,7 @@ WRONG = {
     ),
     "suffix of the input": (
         ("risk", "in.txt", "-k", "2"),
-        "argument IN: 'in.txt' must end in .parquet or .csv",
+        "'in.txt' must end in .parquet, .csv, .tsv or .jsonl",
     ),
     "suffix of the mapping": (
         ("anonymize", "in.parquet", "out.parquet", *KM, "--mapping", "map"),

@@ -13,9 +13,9 @@ from conftest import SECRET, frame_of, rows_of
 from naive import itemsets as naive
 
 import pdanon
-from pdanon.cli import policy as cli
 from pdanon.errors import ColumnError, FormatError, InfeasibleError, ParameterError
 from pdanon.io.csv import read_csv, to_csv
+from pdanon.io.forms import Form
 from pdanon.io.parquet import read_parquet, to_parquet
 
 ROWS = [{"rice", "tea"}, {"rice", "salt"}, {"rice", "tea"}, {"tea"}]
@@ -375,7 +375,7 @@ def test_constraints_written_like_the_data_are_refused(here):
     ("change", "message", "further"), [(*each, ("", ""))[:3] for each in REFUSED.values()], ids=REFUSED
 )
 def test_what_makes_no_sense_is_refused_at_once(here, monkeypatch, change, message, further):
-    monkeypatch.setattr(cli, "read_table", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(Form, "read", lambda *arguments: 1 / 0)
     before = written(here)
     with pytest.raises(ParameterError, match=message):
         policy_of(here, change=change, further=further)

@@ -30,6 +30,8 @@ def test_figures_are_those_of_a_count_in_plain_python(rows, other, k):
         "items": len(supports),
         "occurrences": occurrences,
         "distinct rows": len({frozenset(row or ()) for row in rows}),
+        "repeated rows": len(rows)
+        - len({(row if row is None else frozenset(row), x) for row, x in zip(rows, other, strict=False)}),
     }
     assert found.lengths["longest"] == max(map(len, present), default=0)
     for band in found.supports.itertuples():

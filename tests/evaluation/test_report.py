@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from html import escape
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +13,7 @@ import pandas as pd
 import pytest
 from conftest import SECRET, frame_of
 from frames import FRAMES
+from pages import Page, brightness, free, rows_below, width_on_a_phone
 
 import pdanon
 import pdanon.evaluation.report.page
@@ -24,40 +22,6 @@ from pdanon.evaluation.report.page import asked
 from pdanon.recoding.counts import changes, label_sizes
 
 ROWS = [{"rice", "tea"}, {"rice", "salt"}, {"rice", "tea"}, {"tea"}]
-VOID = {"meta", "wbr", "br", "link", "img", "hr", "input"}
-
-
-class Page(HTMLParser):
-    """A page as a list of (tag, attributes) and the text of each element that has one."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open, self.elements, self.cells = [], [], []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-        if tag in ("th", "td", "h1", "h2", "h3", "p", "caption", "button"):
-            self.cells.append([tag, ""])
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attributes):
-        self.elements.append((tag, dict(attributes)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if self.cells and self.cells[-1][0] in self.open:
-            self.cells[-1][1] += data
-
-    def texts(self, *tags):
-        return [text for tag, text in self.cells if tag in tags]
-
-    def attributes(self, *tags):
-        return [attributes for tag, attributes in self.elements if tag in tags]
 
 
 @pytest.fixture
@@ -68,15 +32,6 @@ def frame():
 @pytest.fixture
 def result(frame):
     return frame.txanon.pcta(k=2, m=2)
-
-
-def rows_below(page, heading):
-    """The cells of the table that follows a heading, row by row, the head first."""
-    cells = page.cells[page.cells.index(["h2", heading]) + 1 :]
-    end = next((i for i, (tag, _) in enumerate(cells) if tag == "h2"), len(cells))
-    cells = [text for tag, text in cells[:end] if tag in ("th", "td")]
-    text = "".join(f"<{cell}>" for cell in cells)
-    return cells, text
 
 
 # --- What it says
@@ -167,6 +122,8 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
         "2",
         "refine",
         "False",
+        "labels",
+        "set",
     ]
     # Before, salt alone finds one row of four.
     assert rows_below(page, "Risk before and after")[0][5:] == [
@@ -496,25 +453,6 @@ def test_existing_file_stays_whole(frame, result, tmp_path, monkeypatch):
 # --- In a browser
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """Open a page in headless Chromium: what it prints, and what the page and its console say."""
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if program is None:
-        pytest.skip("no Chromium")
-    profile = tmp_path_factory.mktemp("profile")
-
-    def run(path, *flags):
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"]
-        command += ["--enable-logging=stderr", "--hide-scrollbars", "--disable-background-networking"]
-        done = subprocess.run(
-            [*command, *flags, path.as_uri()], capture_output=True, text=True, check=True, timeout=120
-        )
-        return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-
-    return run
-
-
 @pytest.fixture
 def page(tmp_path):
     """The report of a release with several labels."""
@@ -522,14 +460,6 @@ def page(tmp_path):
     path = tmp_path / "release.html"
     frame.txanon.pcta(k=2, m=1).report(path, original=frame)
     return path
-
-
-def free(path, script=""):
-    """A copy of a page, in which other scripts may run as well."""
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", path.read_text(encoding="utf-8"))
-    copy = path.with_name("free.html")
-    copy.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
-    return copy
 
 
 def test_browser_has_nothing_to_complain_about(browser, page):
@@ -575,23 +505,10 @@ def test_tables_are_sorted_by_buttons(browser, page):
 
 
 def test_phone_needs_no_sideways_scrolling(browser, page):
-    script = "document.title = document.querySelector('iframe').contentDocument.documentElement.scrollWidth"
-    frame = f'<iframe width="375" height="900" srcdoc="{escape(page.read_text(encoding="utf-8"))}"></iframe>'
-    wrapper = page.with_name("phone.html")
-    wrapper.write_text(f'<!DOCTYPE html><body onload="{script}">{frame}', encoding="utf-8")
-    dom, _ = browser(wrapper, "--dump-dom")
-    assert int(re.search(r"<title>(\d+)</title>", dom).group(1)) <= 375
+    assert width_on_a_phone(browser, page) <= 375
 
 
 def test_light_and_dark_are_drawn(browser, page):
-    from matplotlib.image import imread
-
-    brightness = []
-    for scheme in (1, 0):
-        picture = page.with_name(f"{scheme}.png")
-        browser(page, f"--blink-settings=preferredColorScheme={scheme}", f"--screenshot={picture}")
-        pixels = imread(picture)[..., :3]
-        assert pixels.std() > 0.03  # not blank
-        brightness.append(float(pixels.mean()))
-    assert brightness[0] > 0.85
-    assert brightness[1] < 0.25
+    light, dark = brightness(browser, page)
+    assert light > 0.85
+    assert dark < 0.25

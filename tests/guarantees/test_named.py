@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import pickle
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of
 from families import RT
-from hypothesis import given
-from hypothesis import strategies as st
 from test_kkm import left_out
 
 import pdanon
 from pdanon import Coherence, KKm, KLm, KmAnonymity, LmDiversity, ParameterError, PublicK
-from pdanon.guarantees.named import label_members
-from pdanon.recoding.recoding import set_labels
 
-TEXTS = st.lists(st.text(alphabet="ab,()\\\0\n", max_size=4), min_size=1, max_size=6, unique=True)
 NAMED = {
     "KLm": lambda items: KLm(2, 2, 1, ["sex"], items),
     "LmDiversity": lambda items: LmDiversity(2, 1, items, 2),
@@ -36,42 +29,6 @@ def people(*rows):
 
 def mapping_of(became):
     return pd.DataFrame({"group": 0, "item": [*became], "generalized": [*became.values()]}, dtype="str")
-
-
-# --- labels of sets are read as they were written
-
-
-@given(TEXTS, st.data())
-def test_labels_are_read_as_they_were_written(texts, data):
-    owner = data.draw(st.lists(st.integers(0, 2), min_size=len(texts), max_size=len(texts)))
-    sets = [[code for code, own in enumerate(owner) if own == each] for each in sorted({*owner})]
-    members = np.array([code for each in sets for code in each])
-    labels = set_labels(pa.array(texts), members, np.array([len(each) for each in sets])).to_pylist()
-    for label, each in zip(labels, sets, strict=True):
-        if len(each) > 1:
-            assert label_members(label) == [texts[code] for code in each]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "a",
-        "a,b",
-        "(a)",
-        "()",
-        "(a,b",
-        "a,b)",
-        "((a,b)",
-        "(a,b))",
-        "(a,b),c",
-        "(a,(b,c))",
-        "(a\\,b)",
-        "(a,b\\)",
-    ],
-)
-def test_other_texts_are_no_sets(text):
-    assert label_members(text) == []
 
 
 # --- audits

@@ -14,7 +14,7 @@ from trees import naive_rows, ragged, trees
 
 import pdanon
 from examples import examples
-from pdanon import Hierarchy
+from pdanon import Hierarchy, ItemsetDtypeError, ParameterError
 from pdanon.guarantees import utility
 from pdanon.itemsets.codes import Itemsets
 
@@ -166,3 +166,37 @@ def test_the_frame_of_blocks_is_not_changed():
     before = table.copy()
     frame_of([{"a"}, {"b"}]).txanon.coat(k=2, m=1, utility=table, max_suppressed=1.0)
     pd.testing.assert_frame_equal(table, before)
+
+
+# --- by prefix
+
+
+@given(st.lists(st.text(alphabet="E1.", max_size=4), unique=True), st.integers(1, 5))
+def test_codes_that_begin_alike_share_a_block(codes, length):
+    blocks = utility.by_prefix(codes, length)
+    assert blocks["item"].tolist() == codes
+    own = dict(zip(codes, blocks["block"], strict=True))
+    for one in codes:
+        for other in codes:
+            assert (own[one] == own[other]) == (one[:length] == other[:length])
+    assert sorted({*own.values()}) == [*range(len({*own.values()}))]
+
+
+def test_what_has_no_beginning_is_refused():
+    with pytest.raises(ParameterError, match="length must be an integer of at least 1"):
+        utility.by_prefix(["E11"], 0)
+    with pytest.raises(ItemsetDtypeError, match="codes must be text") as caught:
+        utility.by_prefix([11, 12], 1)
+    assert "2 of other types" in str(caught.value)
+
+
+def test_sets_of_a_release_keep_to_the_beginnings():
+    rows = [["E1", "I1"], ["E2"], ["I2", "E1"], ["M1"], ["M2"], ["I1"]]
+    frame = pd.DataFrame({"codes": rows})
+    chapters = utility.by_prefix(frame["codes"].itemset.items, 1)
+    legend = pdanon.anonymize(frame, k=2, m=1, utility=chapters).legend
+    assert {label: {item[0] for item in own} for label, own in legend.groupby("label")["item"]} == {
+        "(E1,E2)": {"E"},
+        "(I1,I2)": {"I"},
+        "(M1,M2)": {"M"},
+    }

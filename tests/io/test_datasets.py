@@ -17,6 +17,7 @@ from examples import examples
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.datasets import make_baskets
+from pdanon.io.long import from_long
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets
 
@@ -147,8 +148,23 @@ def test_script_makes_the_example_files(tmp_path):
     script = runpy.run_path(str(EXAMPLES / "make_examples.py"))
     committed = read_parquet(EXAMPLES / "baskets.parquet")
     pd.testing.assert_frame_equal(script["baskets"](), committed)
+    pd.testing.assert_frame_equal(script["invoices"](), pd.read_csv(EXAMPLES / "invoices.csv"))
+    pd.testing.assert_frame_equal(script["patients"](), read_parquet(EXAMPLES / "patients.parquet"))
     script["hierarchy"]().to_csv(tmp_path / "hierarchy.csv")
     assert (tmp_path / "hierarchy.csv").read_bytes() == (EXAMPLES / "baskets_hierarchy.csv").read_bytes()
+
+
+def test_invoices_are_lines_of_the_baskets():
+    lines = pd.read_csv(EXAMPLES / "invoices.csv")
+    of_lines = from_long(lines, by="customer", item="product", keep=["store"])
+    of_lists = read_parquet(EXAMPLES / "baskets.parquet")
+
+    def rows(frame):
+        return sorted((store, *items) for store, items in frame.itertuples(index=False))
+
+    assert rows(of_lines) == rows(of_lists)
+    assert len(lines) > len(lines.drop_duplicates(["customer", "product"]))  # some were bought twice
+    assert lines["date"].is_monotonic_increasing
 
 
 def test_example_files_fit_each_other():
@@ -161,3 +177,4 @@ def test_example_files_fit_each_other():
     assert len({*levels[0], *levels[1], *levels[2]}) == 60 + levels[1].nunique() + levels[2].nunique()
     assert Hierarchy.of(EXAMPLES / "baskets_hierarchy.csv").n_leaves == 60
     assert (EXAMPLES / "baskets.parquet").stat().st_size < 100_000
+    assert sum(file.stat().st_size for file in EXAMPLES.iterdir()) < 1_500_000

@@ -464,7 +464,7 @@ def test_what_is_not_csv_is_named_without_its_content(tmp_path, content):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(
-        FormatError, match=r"as CSV\n.*a\.csv\n  got: .*(No such|empty|not UTF-8|a line has)"
+        FormatError, match=r"as CSV\n.*a\.csv(, line 2)?\n  got: .*(No such|empty|not UTF-8|a line has)"
     ) as caught:
         read_csv(path, column="items", separator="|")
     assert "Error" not in str(caught.value)

@@ -20,7 +20,7 @@ from pyarrow import fs
 import pdanon
 from examples import examples
 from pdanon import stream
-from pdanon.cli import main as cli
+from pdanon.cli import saying
 from pdanon.errors import FormatError, ParameterError
 from pdanon.io.listing import Listing
 from pdanon.io.tables import read_weights, write_plain
@@ -330,7 +330,7 @@ def test_names_that_are_not_text_are_refused_where_arrow_takes_none(use, tmp_pat
 
 
 def test_the_command_line_prints_names_that_are_not_text(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(cli, "PATIENCE", 600)
+    monkeypatch.setattr(saying, "PATIENCE", 600)
     pdanon.to_parquet(baskets(), tmp_path / "in.parquet")
     target = tmp_path / f"{NOT_TEXT}.csv"
     asked = ("--separator", " ", "--algorithm", "pcta", "-k", "2")

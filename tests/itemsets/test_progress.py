@@ -37,7 +37,7 @@ def test_notebook_without_widgets_has_plain_bars_and_no_warning(monkeypatch, cap
 
 def bars(capsys):
     """What the last call showed: by label, how many parts."""
-    shown = re.findall(r"(\w+): (\d+) ?parts", capsys.readouterr().err.replace("parts [", " parts ["))
+    shown = re.findall(r"(\w+): (\d+) parts", capsys.readouterr().err)
     return {label: int(parts) for label, parts in shown}
 
 

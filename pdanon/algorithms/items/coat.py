@@ -17,6 +17,7 @@ from pdanon.algorithms.items._clustering import decide_within_blocks, merged
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.recoding.labels import Labels
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "coat"]
@@ -33,6 +34,7 @@ def coat(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -62,6 +64,9 @@ def coat(
         with all its items.
     weights : mapping or Series, optional
         Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
+    labels : {"set", "short", "first"} or callable
+        What sets are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the list of
+        their items. ``result.legend`` says which items they stand for.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -134,7 +139,7 @@ def coat(
     3      0   tea          tea        3
     """
     asked: Any = {"k": k, "m": m, "constraints": constraints, "utility": utility}
-    asked |= {"max_suppressed": max_suppressed, "weights": weights}
+    asked |= {"max_suppressed": max_suppressed, "weights": weights, "labels": labels}
     return RECORD.released(frame, column, progress, keep=keep, **asked)
 
 

@@ -27,6 +27,7 @@ from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.values import check_flag
 from pdanon.recoding.decided import Decided
+from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -43,6 +44,7 @@ def pcta(
     constraints: Any = None,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
     refine: bool = False,
+    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -67,6 +69,9 @@ def pcta(
         Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
     refine : bool
         Move items between the sets afterwards, as `pdanon.refine` does, so that the release loses less NCP.
+    labels : {"set", "short", "first"} or callable
+        What sets are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the list of
+        their items. ``result.legend`` says which items they stand for.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -124,9 +129,9 @@ def pcta(
     1      0  salt  (rice,salt)        1
     2      0   tea          tea        3
     """
-    return RECORD.released(
-        frame, column, progress, keep=keep, k=k, m=m, constraints=constraints, weights=weights, refine=refine
-    )
+    asked: Any = {"k": k, "m": m, "constraints": constraints, "weights": weights}
+    asked |= {"refine": refine, "labels": labels}
+    return RECORD.released(frame, column, progress, keep=keep, **asked)
 
 
 def decide(

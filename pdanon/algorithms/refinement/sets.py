@@ -21,6 +21,7 @@ from pdanon.guarantees.utility import check_release, item_blocks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.values import check_known
 from pdanon.itemsets.versions import numbers_of
+from pdanon.recoding.labels import relabelled_sets
 from pdanon.recoding.original import labels_of
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -31,7 +32,7 @@ __all__ = ["check_loss", "refined_sets"]
 def refined_sets(task: Task) -> Anonymized:
     """Refine a global recoding to sets; parameters as those of `pdanon.refine`, checked."""
     itemsets, result = task.itemsets, task.result
-    labels = _clusters_of(result, itemsets)
+    labels = _clusters_of(task, itemsets)
     utility = result.parameters.get("utility")
     blocks = item_blocks(utility, itemsets)
     search = Refinement(itemsets, labels, result.guarantee, blocks, task.asked["loss"], task.started)
@@ -48,11 +49,12 @@ def check_loss(loss: Any) -> None:
         check_known(loss, LOSSES, "loss that refine can lower", where="loss")
 
 
-def _clusters_of(result: Anonymized, itemsets: Itemsets) -> NDArray[np.int64]:
+def _clusters_of(task: Task, itemsets: Itemsets) -> NDArray[np.int64]:
     """The cluster of each item, -1 if it is suppressed, read from the mapping table."""
-    texts = labels_of(result, itemsets)
+    texts = labels_of(task.result, itemsets)
     labels = numbers_of(texts)
     sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
+    sets = relabelled_sets(sets, itemsets, task.labels)
     became = sets.labels.take(pa.array(sets.targets, mask=sets.targets < 0))
     if not became.equals(texts.cast(became.type)):
         raise ParameterError("the release is not one of sets", where="result", hint=KINDS)

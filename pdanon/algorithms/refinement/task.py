@@ -13,6 +13,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.values import random_generator
 from pdanon.recoding.decided import Decided
+from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
@@ -68,11 +69,17 @@ class Task:
         own = {f"refine_{name}": value for name, value in self.asked.items()}
         return {**self.result.parameters, "refine": True, **own}
 
+    @property
+    def labels(self) -> Labels:
+        """What sets are called."""
+        return self.result.parameters.get("labels", "set")
+
     def released(self, itemsets: Itemsets, recoding: Recoding, trace: pd.DataFrame) -> Anonymized:
         """Publish what the search has found."""
         columns = ListColumns(itemsets, label=self.original.columns[self.position])
         found = Decided.of(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
-        return release(self.original, [self.position], found, self.result.passing.judged)
+        named = found.with_labels(self.labels)
+        return release(self.original, [self.position], named, self.result.passing.judged)
 
     def run(self, search: Search) -> None:
         """Search until nothing gains; with a limit go on at random until it is reached."""

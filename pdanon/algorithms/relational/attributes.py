@@ -29,8 +29,8 @@ from pdanon.algorithms.relational.cells import (
 from pdanon.algorithms.relational.ranges import Ranges
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.notation import set_labels
 from pdanon.itemsets.versions import text_column
-from pdanon.recoding.recoding import set_labels
 
 __all__ = ["Attribute", "Numbers", "Ranges", "Sets", "Tree"]
 

@@ -10,8 +10,10 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon.algorithms.relational.cells import Cells
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.relational.suppression import rows_allowed
+from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
@@ -24,6 +26,8 @@ from pdanon.recoding.result import Anonymized
 from pdanon.recoding.useless import columns_left, warn_if_useless
 
 __all__ = ["class_table", "form", "with_classes"]
+
+_MOST_TEXT = 8 * 10**9  # characters of a column
 
 
 def form(
@@ -90,8 +94,24 @@ def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd
     """A copy of a frame with generalized quasi-identifiers; all else, index and attrs as they were."""
     copy = release_copy(frame)
     for position, cells in zip(table.positions, classes.cells, strict=True):
+        _refuse_long_texts(frame.columns[position], cells, classes.of_row)
         copy.isetitem(position, cells.values.take(cells.numbers[classes.of_row]))
     return copy
+
+
+def _refuse_long_texts(label: Hashable, cells: Cells, of_row: NDArray[Any]) -> None:
+    """Refuse texts for which there is no room: sets of very many values, row after row."""
+    if not pd.api.types.is_string_dtype(cells.values.dtype):
+        return
+    lengths = pd.Series(cells.values).str.len().fillna(0).to_numpy(np.int64)
+    characters = int(lengths[cells.numbers[of_row]].sum())
+    if characters > _MOST_TEXT:
+        raise ParameterError(
+            "the sets that values became are too long to be written in each row",
+            where=f"quasi: column {label!r}",
+            got=f"sets of up to {int(lengths.max()):,} characters, about {characters / 1e9:.0f} GB in all",
+            hint=f"give a hierarchy, hierarchies={{{label!r}: ...}}: then a node has one name",
+        )
 
 
 def class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any]) -> pd.DataFrame:

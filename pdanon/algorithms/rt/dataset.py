@@ -30,6 +30,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, beside
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.values import check_flag
+from pdanon.recoding.labels import Labels, relabelled_sets
 from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.passing import judged_columns, passing, recorded
 from pdanon.recoding.recoding import Recoding, mapping_table
@@ -60,6 +61,8 @@ class Dataset:
         The transactions, and how they are anonymized.
     trees : list of Hierarchy or None
         Those of the items, column by column; None where sets are published.
+    labels : str or callable
+        What sets are called.
     judged : tuple of hashable
         Columns that pass through, and that the caller has judged.
     """
@@ -71,6 +74,7 @@ class Dataset:
     table: QuasiTable
     transactions: TransactionSide
     trees: list[Hierarchy] | None
+    labels: Labels
     judged: tuple[Hashable, ...]
 
     @classmethod
@@ -89,14 +93,13 @@ class Dataset:
     ) -> Dataset:
         """Encode a frame; parameters as in the algorithms."""
         guarantee = _guarantee(k, m, quasi, transaction)
-        labels = _labels(column, transaction.columns)
-        positions = [find_column(frame, label) for label in labels]
+        positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
         table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
         judged = judged_columns(frame, [*positions, *table.positions], keep)
         table.check_feasible(guarantee.k)
         side, trees = _side(columns, guarantee, transaction, refine=check_flag(refine, "refine"))
-        return cls(frame, positions, columns, guarantee, table, side, trees, judged)
+        return cls(frame, positions, columns, guarantee, table, side, trees, transaction.labels, judged)
 
     @property
     def whole(self) -> Block:
@@ -119,10 +122,13 @@ class Dataset:
         of_row = by_first_row(groups)
         released = with_classes(self.frame, self.table, classes)
         mappings, recoded = [], []
+        taken = [column.vocabulary for column in self.columns]  # by what items and other sets are called
         for position, column, recoding in zip(
             self.positions, self.columns, self._recodings(groups, numbers, of_row), strict=True
         ):
             itemsets = _enough_present(column, of_row, self.guarantee.k)
+            recoding = relabelled_sets(recoding, itemsets, self.labels, taken)
+            taken.append(recoding.labels)
             released = with_column(released, position, recoding.apply(itemsets).to_pandas())
             changes = recoding.changes(itemsets)
             mappings.append(mapping_table(itemsets, recoding, changes))

@@ -15,7 +15,8 @@ from pdanon.guarantees.lm import sensitive_texts
 from pdanon.guarantees.parameters import check_seconds, check_share, lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import quasi_labels
-from pdanon.itemsets.values import check_count, check_known, shown
+from pdanon.itemsets.values import check_count, check_known, quoted, shown
+from pdanon.recoding.labels import Labels, check_labels
 
 __all__ = ["Transaction", "as_transaction", "said"]
 
@@ -51,6 +52,9 @@ class Transaction:
         What transactions lose, where that is looked at: NCP averaged over the occurrences, or the paper's
         utility loss averaged over the rows, which is not monotone: it may be higher for the original table
         than for a release.
+    labels : {"set", "short", "first"} or callable
+        What sets are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the list of
+        their items. ``result.legend`` says which items they stand for.
 
     Raises
     ------
@@ -90,6 +94,7 @@ class Transaction:
     l: int | None = None  # noqa: E741  (its name in the literature)
     order: str = "btd"
     tum: str = "ncp"
+    labels: Labels = "set"
 
     def __post_init__(self) -> None:
         record = _record(self.algorithm)
@@ -98,6 +103,9 @@ class Transaction:
             raise ParameterError(f"{record.name} {problem} hierarchy of the items", where="hierarchy")
         check_known(self.order, ("btd", "tum"), "order of merges", where="order")
         check_known(self.tum, ("ncp", "ul"), "measure of transactions", where="tum")
+        if check_labels(self.labels) != "set" and record.nodes is not None:
+            hint = "the hierarchy says what nodes are called"
+            raise ParameterError(f"{record.name} publishes nodes, and no sets", where="labels", hint=hint)
         if self.options is not None:
             object.__setattr__(self, "options", _checked_options(record, self.options))
         if self.columns is not None:
@@ -185,4 +193,6 @@ def _shown(name: str, value: Any) -> str:
         return f"{len(value)} items"
     if name == "options":
         return f"{{{', '.join(f'{key!r}: {shown(each)}' for key, each in value.items())}}}"
+    if name == "labels":
+        return quoted(value)
     return shown(value) if name in ("hierarchy", "l") else repr(value)

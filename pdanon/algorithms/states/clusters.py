@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.progress import Report
+from pdanon.itemsets.deadline import halt_flag
+from pdanon.itemsets.progress import Pace, Report
 from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.threads import search
 from pdanon.itemsets.turns import MOST_LISTED, rare_in_turn
 
 if TYPE_CHECKING:
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Clusters"]
 
 ROOM = 2**29  # bytes for supports of pairs: all of them up to 11,585 items
-_LABELS = 2**12  # clusters that are counted between reports
 _PART = 2**18  # itemsets looked at between reports, as there can be millions
 
 
@@ -45,8 +46,6 @@ class Clusters:
     least_first : bool
         Merge always the cluster of least support of an itemset (COAT), instead of the one whose merge
         costs least.
-    batch : int
-        How many steps are done between reports; also how long an interrupt from the keyboard has to wait.
     room : int
         Bytes for the supports of pairs of clusters. It changes no outcome.
     listed : int
@@ -74,7 +73,6 @@ class Clusters:
         spare: int = 0,
         sizes: NDArray[np.int64] | None = None,
         least_first: bool = False,
-        batch: int = 500,
         room: int = ROOM,
         listed: int = MOST_LISTED,
     ) -> None:
@@ -92,7 +90,7 @@ class Clusters:
             spare=spare,
         )
         self._least_first = least_first
-        self._batch = batch
+        self._pace = Pace()
         self._listed = listed
 
     @property
@@ -185,10 +183,20 @@ class Clusters:
         from pdanon._kernels import clusters_steps as kernels
 
         rare = kernels.RarePartners(k, self._index.n_items)
-        for begin, end in _parts(self._index.n_items if pairs else 0, _LABELS):
-            rare.look_up_some(begin, end, self._state)
+        looked_up = 0 if pairs else self._index.n_items
+        while looked_up < self._index.n_items:
+            with self._pace as some:
+                begin, looked_up = looked_up, min(looked_up + some, self._index.n_items)
+                rare.look_up_some(begin, looked_up, self._state)
             report(0)
-        while steps := kernels.satisfy_pairs(pairs, self._least_first, self._batch, rare, self._state):
+
+        def go_on(some: int) -> int:
+            return kernels.satisfy_pairs(pairs, self._least_first, some, rare, self._state, halt_flag())
+
+        steps = 1
+        while steps:
+            with self._pace as some:  # a single pair may take a step for each item
+                (steps,) = search(go_on, [(some,)], float(self._index.n_items**2), limited=True)
             report(steps)
         self._refuse_overspending()
 
@@ -240,8 +248,9 @@ class Clusters:
         cursor = 0
         for _, end in _parts(len(itemsets)):
             while cursor < end:
-                work = self._least_first, self._batch, itemsets.codes, itemsets.offsets[: end + 1], cursor
-                steps, cursor = kernels.satisfy_itemsets(k, *work, bitmaps, self._state)
+                with self._pace as some:
+                    work = self._least_first, some, itemsets.codes, itemsets.offsets[: end + 1], cursor
+                    steps, cursor = kernels.satisfy_itemsets(k, *work, bitmaps, self._state)
                 report(steps)
                 self._refuse_overspending()
 

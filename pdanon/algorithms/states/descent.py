@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Offsets
-from pdanon.itemsets.deadline import check_time
+from pdanon.itemsets.deadline import check_time, halt_flag
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.threads import search
 
 __all__ = ["Descent", "Mask", "Scenario"]
 
@@ -103,6 +105,7 @@ class Descent:
         self.longest = rows.longest
         self._m = rows.longest if m is None else min(m, rows.longest)
         self._rows = rows.rows
+        self._steps = rows.at_most(self._m)
         supports = descent.node_supports(*self._ranges, self._rows)
         self._rare = (supports > 0) & (supports < k)
         # LM times the leaves less one: an integer. What is rare is suppressed at any cut.
@@ -202,8 +205,6 @@ class Descent:
 
         ``proven[size]`` has no threats of up to ``size`` nodes: only others can make one.
         """
-        from pdanon._kernels import descent
-
         nodes = np.flatnonzero(kept)
         done = None
         for size in range(2, self._m + 1):
@@ -212,9 +213,8 @@ class Descent:
                 continue
             check_time()
             pivots = np.flatnonzero(~before[nodes])
-            codes, offsets, still, longest = descent.find_threats(
-                size, self._k, nodes, pivots, self._rank[nodes], *self._ranges, self._rows
-            )
+            asked = size, self._k, nodes, pivots, self._rank[nodes], *self._ranges, self._rows
+            ((codes, offsets, still, longest),) = search(_find_threats, [asked], self._steps, limited=True)
             if len(offsets) > 1:
                 proven[size] = kept.copy()
                 proven[size][nodes[~still]] = False
@@ -238,3 +238,10 @@ class Descent:
             newest=newest,
             before=before,
         )
+
+
+def _find_threats(*asked: Any) -> tuple[Codes, Offsets, Mask, int]:
+    from pdanon._kernels import descent
+
+    found: tuple[Codes, Offsets, Mask, int] = descent.find_threats(*(*asked, halt_flag()))
+    return found

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.private import PublicAndPrivate
+from pdanon.itemsets.deadline import halt_flag
 from pdanon.itemsets.parallel import transpose
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable
+from pdanon.itemsets.threads import search
 
 __all__ = ["Moles"]
 
@@ -122,7 +126,16 @@ class _Numbered:
             starts, tids, places = index.transpose
             given = (starts[: len(self._public) + 1], tids, places, supports, peaks, index.n_items)
             rows = moles.Rows(index.codes, index.offsets, ends, index.weights)
-            codes, offsets = moles.minimal_moles(k, min(p, longest), above, below, rows, *given)
+            asked = k, min(p, longest), above, below, rows, *given, MOST_ITEMSETS
+
+            def listed() -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
+                found: tuple[NDArray[np.int32], NDArray[np.int64], bool]
+                found = moles.minimal_moles(*(*asked, halt_flag()))
+                return found
+
+            ((codes, offsets, is_done),) = search(listed, [()], index.at_most(p), limited=True)
+            if not is_done:
+                _refuse(p, longest)
         return ItemsetTable(
             self._public[codes].astype(np.int32), offsets, np.zeros(len(offsets) - 1, np.int64)
         )
@@ -132,3 +145,13 @@ class _Numbered:
         from pdanon._kernels import moles
 
         return moles.private_begins(index.codes, index.offsets, len(self._public))
+
+
+def _refuse(p: int, longest: int) -> NoReturn:
+    raise ParameterError(
+        "there are too many minimal moles to list",
+        where="p",
+        got=f"p={p}, rows of up to {longest} public items: more than {MOST_ITEMSETS:,} moles, "
+        f"or {4 * MOST_ITEMSETS:,} itemsets that may become some",
+        hint="choose a smaller p; or suppress_public, which lists none",
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import csr
 
-__all__ = ["Condition", "Factors", "draw_conditions"]
+__all__ = ["Condition", "Factors", "check_condition", "draw_conditions"]
 
 Floats = NDArray[np.float64]
 
@@ -194,3 +195,14 @@ def _numbers(values: pd.Series[Any]) -> Floats:
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return np.where(values.isna(), np.nan, pd.DatetimeIndex(values).asi8.astype(np.float64))
     return values.to_numpy()
+
+
+def check_condition(wanted: pd.Series[Any], label: Hashable) -> None:
+    """Check that the conditions on a column are intervals or values."""
+    if is_list_column(wanted):
+        problem = "a condition is an interval or a value, not a list"
+    elif isinstance(wanted.dtype, pd.IntervalDtype) and wanted.dtype.closed != "both":
+        problem = "an interval of a condition must be closed on both sides"
+    else:
+        return
+    raise ParameterError(problem, where=f"column {label!r}")

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 
 from pdanon.evaluation.metrics.conditions import Factors
 from pdanon.evaluation.metrics.cover import Cover
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, Offsets
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.threads import even_parts, share
 
 __all__ = ["Mode", "expected_counts"]
 
@@ -47,16 +49,33 @@ def expected_counts(
     odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
     values, classes = _classes(factors, len(index.weights))
     step = max(_CELLS // max(values.shape[1], *(each.n_values for each in factors), 1), 1)
-    totals = []
-    for first in range(0, len(queries), step):
-        block = slice(first, min(first + step, len(queries)))
-        part = queries.take(np.arange(block.start, block.stop))
+    rows = index.rows
+
+    def answer(begin: int, end: int) -> NDArray[np.float64]:
+        part = queries.take(np.arange(begin, end))
         shares = np.ones((len(part), values.shape[1]))
         for factor, chosen in zip(factors, values, strict=True):
-            shares *= factor.shares(block)[:, chosen]
+            shares *= factor.shares(slice(begin, end))[:, chosen]
         labels = cover.labels, cover.offsets
-        totals.append(estimates(part.codes, part.offsets, *labels, odds, index.rows, classes, shares))
-    return np.concatenate(totals)
+        return estimates(part.codes, part.offsets, *labels, odds, rows, classes, shares)
+
+    blocks = [
+        (first, min(first + step, end))
+        for begin, end in even_parts(_looked_at(queries, index, cover))
+        for first in range(begin, end, step)
+    ]
+    return np.concatenate(share(answer, blocks))
+
+
+def _looked_at(queries: ItemsetTable, index: SupportIndex, cover: Cover) -> Offsets:
+    """Rows that are looked at before each query, once for each of its items: those of the rarest, or all."""
+    of_label = np.append(0, np.cumsum(np.diff(index.transpose[0])[cover.labels]))
+    of_item = np.diff(of_label[cover.offsets])
+    asked = np.diff(queries.offsets) > 0
+    looked_at = np.full(len(queries), len(index.weights), np.int64)
+    if asked.any():
+        looked_at[asked] = np.minimum.reduceat(of_item[queries.codes], queries.offsets[:-1][asked])
+    return offsets_of(looked_at * np.maximum(np.diff(queries.offsets), 1) + 1)
 
 
 def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.parameters import check_share
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.deadline import halt_flag
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.threads import search
 from pdanon.itemsets.values import check_count
 
 __all__ = ["frequent_itemsets"]
@@ -32,6 +36,7 @@ def frequent_itemsets(
     *,
     min_support: float,
     max_size: int | None = None,
+    progress: bool = False,
 ) -> pd.DataFrame:
     """List the itemsets that a share of the rows holds.
 
@@ -45,6 +50,8 @@ def frequent_itemsets(
         Least share of the rows, in (0, 1].
     max_size : int, optional
         Largest size. By default any.
+    progress : bool
+        Show that it goes on: the parts that are done, which are as many as it takes.
 
     Returns
     -------
@@ -62,8 +69,9 @@ def frequent_itemsets(
     Mined by FP-growth, after it was counted how many there are: up to as many as are listed, so that too many
     are refused at once. Memory: one byte for each row and frequent item, and about 1,000 an itemset found.
     """
-    itemsets = Itemsets.from_series(list_column(frame, column))
-    found = _mine(itemsets, _least(min_support, itemsets.n_rows), _size(max_size)).ordered()
+    with watching(progress, "frequent itemsets"):
+        itemsets = Itemsets.from_series(list_column(frame, column))
+        found = _mine(itemsets, _least(min_support, itemsets.n_rows), _size(max_size)).ordered()
     sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": found.supports})
 
@@ -102,16 +110,18 @@ def _mine(
     held = np.ones(len(itemsets.codes), np.int8)
     rows = csr((held, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
     found: list[frozenset[int]] = []
+    supports = np.empty(0)
     longest = None if max_size is None else min(max_size, int(itemsets.lengths.max(initial=1)))
     if len(items):
         table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
         table = table.astype(pd.SparseDtype(np.bool_, fill_value=False))
         share = (least - 0.5) / itemsets.n_rows  # it is compared with shares of the rows, as floats
-        found = fpgrowth(table, min_support=share, max_len=longest)["itemsets"].tolist()
+        mined = fpgrowth(table, min_support=share, max_len=longest)
+        found, supports = mined["itemsets"].tolist(), mined["support"].to_numpy() * itemsets.n_rows
     offsets = offsets_of(np.array([len(each) for each in found], np.int64))
     places = [place for each in found for place in sorted(each)]
     codes = items[np.array(places, np.int64)].astype(np.int32)
-    return ItemsetTable(codes, offsets, index.supports(codes, offsets))
+    return ItemsetTable(codes, offsets, np.rint(supports).astype(np.int64))
 
 
 def _count(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
@@ -121,4 +131,8 @@ def _count(index: SupportIndex, least: int, max_size: int | None, most: int) -> 
     items = np.flatnonzero(index.singles >= least)
     rarest_first = items[np.argsort(index.singles[items], kind="stable")]
     largest = index.longest if max_size is None else min(max_size, index.longest)
-    return frequent.count_frequent(index.rows, rarest_first, least, largest, most)
+
+    def count() -> int:
+        return frequent.count_frequent(index.rows, rarest_first, least, largest, most, halt_flag())
+
+    return search(count, [()], inf)[0]

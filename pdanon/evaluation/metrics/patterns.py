@@ -23,6 +23,7 @@ from pdanon.evaluation.metrics.queries import Workload
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
+from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
 from pdanon.itemsets.values import check_count
@@ -39,6 +40,7 @@ def ml2(
     hierarchy: HierarchyLike,
     min_support: float,
     max_size: int | None = None,
+    progress: bool = False,
 ) -> pd.Series[float]:
     """Measure which frequent itemsets of all levels of a hierarchy a release has lost.
 
@@ -56,6 +58,8 @@ def ml2(
         Least share of the rows, in (0, 1], on every level.
     max_size : int, optional
         Largest size of an itemset. By default any.
+    progress : bool
+        Show that it goes on: the parts that are done, which are as many as it takes.
 
     Returns
     -------
@@ -81,30 +85,36 @@ def ml2(
     .. [1] M. Terrovitis, N. Mamoulis, P. Kalnis, "Local and global recoding methods for anonymizing
        set-valued data", VLDB Journal 20, 2011.
     """
-    itemsets = Itemsets.from_series(list_column(original, column))
-    least, most = _least(min_support, itemsets.n_rows), _size(max_size)
-    tree, leaves = Hierarchy.of(hierarchy, itemsets.texts()).cover(itemsets.texts())
-    items, nodes = _published_nodes(mapping, itemsets, tree)
-    frequent = {"ML2": 0, "dML2": 0}
-    found = {"ML2": 0, "dML2": 0}
-    level, below = leaves, no_itemsets()
-    for _ in range(tree.height + 1):
-        table = _mine_nodes(itemsets, level, least, most)
-        above = level[items]
-        lost = np.zeros(tree.n_nodes, np.bool_)
-        lost[above[(nodes < above) | (nodes >= above + tree.size[above])]] = True
-        kept = _all_of(~lost, table)
-        implied = {frozenset(tree.parent[list(each)].clip(0).tolist()) for each in below.sets()}
-        detailed = np.array([frozenset(each) not in implied for each in table.sets()], np.bool_)
-        for name, counted in (("ML2", np.ones(len(table), np.bool_)), ("dML2", detailed)):
-            frequent[name] += int(counted.sum())
-            found[name] += int((counted & kept).sum())
-        level, below = tree.parent[level].clip(0), table
-    return pd.Series({name: 1 - found[name] / n if n else 0.0 for name, n in frequent.items()})
+    with watching(progress, "ML2"):
+        itemsets = Itemsets.from_series(list_column(original, column))
+        least, most = _least(min_support, itemsets.n_rows), _size(max_size)
+        tree, leaves = Hierarchy.of(hierarchy, itemsets.texts()).cover(itemsets.texts())
+        items, nodes = _published_nodes(mapping, itemsets, tree)
+        frequent = {"ML2": 0, "dML2": 0}
+        found = {"ML2": 0, "dML2": 0}
+        level, below = leaves, no_itemsets()
+        for _ in range(tree.height + 1):
+            table = _mine_nodes(itemsets, level, least, most)
+            above = level[items]
+            lost = np.zeros(tree.n_nodes, np.bool_)
+            lost[above[(nodes < above) | (nodes >= above + tree.size[above])]] = True
+            kept = _all_of(~lost, table)
+            implied = {frozenset(tree.parent[list(each)].clip(0).tolist()) for each in below.sets()}
+            detailed = np.array([frozenset(each) not in implied for each in table.sets()], np.bool_)
+            for name, counted in (("ML2", np.ones(len(table), np.bool_)), ("dML2", detailed)):
+                frequent[name] += int(counted.sum())
+                found[name] += int((counted & kept).sum())
+            level, below = tree.parent[level].clip(0), table
+        return pd.Series({name: 1 - found[name] / n if n else 0.0 for name, n in frequent.items()})
 
 
 def tkd(
-    original: pd.DataFrame, released: pd.DataFrame, column: Hashable | None = None, *, top: int = 1000
+    original: pd.DataFrame,
+    released: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    top: int = 1000,
+    progress: bool = False,
 ) -> float:
     """Measure how many of the most frequent itemsets of the original are not among those of the release.
 
@@ -116,6 +126,8 @@ def tkd(
         The list column of both. By default the only one.
     top : int
         How many itemsets of each are compared, or all there are if they are fewer.
+    progress : bool
+        Show that it goes on: the parts that are done, which are as many as it takes.
 
     Returns
     -------
@@ -133,13 +145,14 @@ def tkd(
     Itemsets are compared by the text of their items; a label of several items is none of them. Of equally
     frequent itemsets the smaller come first, then those whose items come first in order.
     """
-    top = check_count(top, "top", least=1)
-    position = find_column(original, column)
-    label = original.columns[position]
-    before, after = (
-        _top(Itemsets.from_series(list_column(frame, label)), top) for frame in (original, released)
-    )
-    return 1 - len(before & after) / len(before) if before else 0.0
+    with watching(progress, "tKd"):
+        top = check_count(top, "top", least=1)
+        position = find_column(original, column)
+        label = original.columns[position]
+        before, after = (
+            _top(Itemsets.from_series(list_column(frame, label)), top) for frame in (original, released)
+        )
+        return 1 - len(before & after) / len(before) if before else 0.0
 
 
 def item_errors(
@@ -150,6 +163,7 @@ def item_errors(
     *,
     hierarchy: HierarchyLike | None = None,
     mode: Mode = "subset",
+    progress: bool = False,
 ) -> pd.DataFrame:
     """Measure how well the support of each item can be estimated from a release.
 
@@ -159,6 +173,8 @@ def item_errors(
         As in `Workload.are`.
     column : hashable, optional
         The list column. By default the only one.
+    progress : bool
+        Show that it goes on: the parts that are done, which are as many as it takes.
 
     Returns
     -------
@@ -170,15 +186,16 @@ def item_errors(
     ColumnError, ParameterError
         As `Workload.are`; also if no row holds an item.
     """
-    position = find_column(original, column)
-    itemsets = Itemsets.from_series(original.iloc[:, position])
-    if not itemsets.n_items:
-        raise ParameterError("no row holds an item", where="original", got=f"{len(original)} rows")
-    items = np.arange(itemsets.n_items, dtype=np.int32)
-    table = _estimated(original, itemsets, items, 1, (released, mapping, hierarchy, mode), position)
-    kind = pd.ArrowDtype(itemsets.vocabulary.type)
-    table.insert(0, "item", pd.Series(pd.array(itemsets.vocabulary, dtype=kind)))
-    return table
+    with watching(progress, "item errors"):
+        position = find_column(original, column)
+        itemsets = Itemsets.from_series(original.iloc[:, position])
+        if not itemsets.n_items:
+            raise ParameterError("no row holds an item", where="original", got=f"{len(original)} rows")
+        items = np.arange(itemsets.n_items, dtype=np.int32)
+        table = _estimated(original, itemsets, items, 1, (released, mapping, hierarchy, mode), position)
+        kind = pd.ArrowDtype(itemsets.vocabulary.type)
+        table.insert(0, "item", pd.Series(pd.array(itemsets.vocabulary, dtype=kind)))
+        return table
 
 
 def pair_errors(
@@ -190,6 +207,7 @@ def pair_errors(
     ranks: tuple[int, int] = (200, 220),
     hierarchy: HierarchyLike | None = None,
     mode: Mode = "subset",
+    progress: bool = False,
 ) -> pd.DataFrame:
     """Measure how well the supports of pairs of not too frequent items can be estimated from a release.
 
@@ -202,6 +220,8 @@ def pair_errors(
     ranks : tuple of int
         The pairs of the items with these ranks by descending support, from the first, counted from 0, up to
         but without the second.
+    progress : bool
+        Show that it goes on: the parts that are done, which are as many as it takes.
 
     Returns
     -------
@@ -214,18 +234,19 @@ def pair_errors(
     ColumnError, ParameterError
         As `Workload.are`; also if there are less than two items of these ranks.
     """
-    position = find_column(original, column)
-    itemsets = Itemsets.from_series(original.iloc[:, position])
-    supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
-    first, last = _ranks(ranks, itemsets.n_items)
-    items = np.argsort(-supports, kind="stable")[first:last].astype(np.int32)
-    left, right = np.triu_indices(len(items), 1)
-    pairs = np.sort(np.stack((items[left], items[right]), axis=1), axis=1).ravel()
-    table = _estimated(original, itemsets, pairs, 2, (released, mapping, hierarchy, mode), position)
-    both = table["actual"] + table["estimate"]
-    table["error"] = (table["actual"] - table["estimate"]).abs() / (both / 2).where(both > 0)
-    table.insert(0, "itemset", pd.Series(_sets(itemsets, pairs, 2).to_pandas()))
-    return table
+    with watching(progress, "pair errors"):
+        position = find_column(original, column)
+        itemsets = Itemsets.from_series(original.iloc[:, position])
+        supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
+        first, last = _ranks(ranks, itemsets.n_items)
+        items = np.argsort(-supports, kind="stable")[first:last].astype(np.int32)
+        left, right = np.triu_indices(len(items), 1)
+        pairs = np.sort(np.stack((items[left], items[right]), axis=1), axis=1).ravel()
+        table = _estimated(original, itemsets, pairs, 2, (released, mapping, hierarchy, mode), position)
+        both = table["actual"] + table["estimate"]
+        table["error"] = (table["actual"] - table["estimate"]).abs() / (both / 2).where(both > 0)
+        table.insert(0, "itemset", pd.Series(_sets(itemsets, pairs, 2).to_pandas()))
+        return table
 
 
 def _estimated(

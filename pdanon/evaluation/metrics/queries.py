@@ -13,20 +13,20 @@ from typing import Any, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.answers import Answers, answered, check_asked
-from pdanon.evaluation.metrics.conditions import draw_conditions
+from pdanon.evaluation.metrics.conditions import check_condition, draw_conditions
 from pdanon.evaluation.metrics.cover import Release
-from pdanon.evaluation.metrics.draws import draw_subsets
+from pdanon.evaluation.metrics.draws import draw_rows, holding_only, query_frame
 from pdanon.evaluation.metrics.estimates import Mode
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, find_quasi, is_list_column
+from pdanon.itemsets.columns import find_column, find_quasi
+from pdanon.itemsets.progress import watching
 from pdanon.itemsets.values import MOST_DRAWN, check_count, check_known, listed, random_generator
 from pdanon.recoding.result import Anonymized
 
@@ -92,7 +92,7 @@ class Workload:
         for i, label in enumerate(queries.columns):
             if i == position:
                 continue
-            _check_condition(queries.iloc[:, i], label)
+            check_condition(queries.iloc[:, i], label)
             asked |= queries.iloc[:, i].notna().to_numpy(np.bool_)
         if not len(queries) or not asked.all():
             raise ParameterError(
@@ -163,10 +163,10 @@ class Workload:
         position = find_column(frame, column)
         sets = Itemsets.from_series(frame.iloc[:, position])
         if items is not None:
-            sets = _only(sets, listed(items, "items"))
+            sets = holding_only(sets, listed(items, "items"))
         rng = random_generator(random_state)
-        rows = _draw_rows(np.flatnonzero(sets.lengths >= size), n, rng, f"rows with {size} items")
-        return cls.from_frame(_query_frame(frame.columns[position], sets, rows, size, rng))
+        rows = draw_rows(np.flatnonzero(sets.lengths >= size), n, size, rng, f"rows with {size} items")
+        return cls.from_frame(query_frame(frame.columns[position], sets, rows, size, rng))
 
     @classmethod
     def frequent(
@@ -177,6 +177,7 @@ class Workload:
         *,
         column: Hashable | None = None,
         random_state: int | np.random.Generator | None = None,
+        progress: bool = False,
     ) -> Workload:
         """Draw frequent itemsets, as the experiments of [1]_ on medical data do.
 
@@ -192,6 +193,8 @@ class Workload:
             The list column. By default the only one.
         random_state : int, Generator or None
             Seed, or source of randomness.
+        progress : bool
+            Show that it goes on: the parts that are done, which are as many as it takes.
 
         Returns
         -------
@@ -218,7 +221,7 @@ class Workload:
 
         n = check_count(n, "n", least=1, most=MOST_DRAWN)
         position = find_column(frame, column)
-        found = frequent_itemsets(frame, column, min_support=min_support)
+        found = frequent_itemsets(frame, column, min_support=min_support, progress=progress)
         if not len(found):
             raise ParameterError(
                 "no itemset is frequent", where="min_support", got=f"{min_support}, {len(frame)} rows"
@@ -295,8 +298,8 @@ class Workload:
         complete = frame.iloc[:, positions].notna().all(axis=1).to_numpy(np.bool_)
         able = np.flatnonzero(complete & (sets.lengths >= items))
         rng = random_generator(random_state)
-        rows = _draw_rows(able, n, rng, f"rows with {items} items and all of {len(positions)} values")
-        queries = _query_frame(frame.columns[position], sets, rows, items, rng)
+        rows = draw_rows(able, n, items, rng, f"rows with {items} items and all of {len(positions)} values")
+        queries = query_frame(frame.columns[position], sets, rows, items, rng)
         asked = rng.random((n, len(positions))).argsort(axis=1).argsort(axis=1) < relational
         for place, mask in zip(positions, asked.T, strict=True):
             queries[frame.columns[place]] = draw_conditions(frame.iloc[:, place], rows, mask, share)
@@ -339,6 +342,7 @@ class Workload:
         hierarchy: HierarchyLike | None = None,
         mode: Mode = "subset",
         sanity: int | None = None,
+        progress: bool = False,
     ) -> Answers:
         """Average relative error of the answers that a release gives.
 
@@ -360,6 +364,8 @@ class Workload:
         sanity : int, optional
             Relate errors to this number if the actual count is less. By default a query whose actual
             count is 0 has no error, and is left out of the average.
+        progress : bool
+            Show that it goes on: the parts that are done, which are as many as it takes.
 
         Returns
         -------
@@ -391,7 +397,7 @@ class Workload:
         part of the release. A row that holds several labels of an item is read by the most specific one.
         A suppressed item is in no row.
 
-        Cost: for each query the rows that hold its rarest item's labels.
+        Cost: for each query the rows that hold its rarest item's labels; the threads share them.
 
         References
         ----------
@@ -400,8 +406,9 @@ class Workload:
         check_known(mode, get_args(Mode), "mode", where="mode")
         least = 0 if sanity is None else check_count(sanity, "sanity", least=1, most=MOST_DRAWN)
         check_asked(self.queries, original, "original")
-        release = Release.of(original, released, mapping, hierarchy, self.column)
-        return answered(self.queries, self.column, original, release, mode, least)
+        with watching(progress, "answers"):
+            release = Release.of(original, released, mapping, hierarchy, self.column)
+            return answered(self.queries, self.column, original, release, mode, least)
 
     def __repr__(self) -> str:
         conditions = [label for label in self.queries.columns if label != self.column]
@@ -409,42 +416,3 @@ class Workload:
 
     def _repr_html_(self) -> str:
         return facts(f"Workload: {len(self.queries):,} queries", [("on", ", ".join(map(str, self.queries)))])
-
-
-def _draw_rows(able: NDArray[Any], n: int, rng: np.random.Generator, what: str) -> NDArray[Any]:
-    if not len(able):
-        raise ParameterError("there is nothing to draw queries from", got=f"no {what}")
-    return rng.choice(able, n)
-
-
-def _query_frame(
-    label: Hashable, sets: Itemsets, rows: NDArray[Any], size: int, rng: np.random.Generator
-) -> pd.DataFrame:
-    codes, offsets = draw_subsets(sets, rows, size, rng)
-    drawn = Itemsets(codes, offsets, sets.vocabulary, np.zeros(len(rows), np.bool_))
-    return pd.DataFrame({label: drawn.to_pandas()})
-
-
-def _only(sets: Itemsets, items: list[Any]) -> Itemsets:
-    """The same rows with some of their items only."""
-    codes = sets.lookup(items)
-    if not len(codes) or (codes < 0).any():
-        raise ParameterError(
-            "queries can be drawn from items that occur only",
-            where="items",
-            got=f"{int((codes < 0).sum())} unknown of {len(codes)} items",
-        )
-    targets = np.full(sets.n_items, -1, np.int32)
-    targets[codes] = codes
-    return sets.recode(targets, sets.vocabulary)
-
-
-def _check_condition(wanted: pd.Series[Any], label: Hashable) -> None:
-    """Check that the conditions on a column are intervals or values."""
-    if is_list_column(wanted):
-        problem = "a condition is an interval or a value, not a list"
-    elif isinstance(wanted.dtype, pd.IntervalDtype) and wanted.dtype.closed != "both":
-        problem = "an interval of a condition must be closed on both sides"
-    else:
-        return
-    raise ParameterError(problem, where=f"column {label!r}")

@@ -19,7 +19,9 @@ from pdanon.itemsets.values import check_frame
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
 
-__all__ = ["exposure", "risk", "risk_of"]
+__all__ = ["exposure", "of_few_known", "risk", "risk_of"]
+
+_SHOWN = (0, 1, 2, 3, 5)  # numbers of known items, and from 10 on 10, 20, 50, 100, ...
 
 
 def risk(
@@ -99,6 +101,14 @@ def risk(
         if quasi is None:
             return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
         return _with_quasi(frame, column, check_k(k), _most(m), quasi)
+
+
+def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
+    """The part of `risk` that is about the whole table, for a few numbers of known items and the last."""
+    whole = of_all_rows(table)
+    known = whole.index.to_series()
+    round_ = known.isin([base * 10**power for base in (1, 2, 5) for power in range(1, 10)])
+    return whole[(known.isin(_SHOWN) | round_ | (known == known.max())).to_numpy()]
 
 
 def _with_quasi(

@@ -1,4 +1,4 @@
-"""A page that shows a release to others."""
+"""Pages: one that shows a release to others, and a first look at a raw table, which stays where it is."""
 
 from pdanon.evaluation.report.page import render, write_report
 

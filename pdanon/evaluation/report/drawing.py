@@ -17,7 +17,7 @@ __all__ = ["svg"]
 
 # matplotlib wants colours; the page has its own for light and dark.
 _COLOURS = {"#0b0c0e": "currentColor", "#0d7377": "var(--bar)"}
-_SIZE = (4.7, 3)  # inches; small, so that the text can be read on a phone
+_SIZE = (4.3, 2.9)  # inches; small, so that the text can be read on a phone
 
 
 def svg(draw: Callable[[Axes], object], description: str) -> str:

@@ -5,30 +5,25 @@ The page holds counts and the labels that are published; no row, and no item tha
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import inspect
 import os
 from collections.abc import Hashable, Iterator, Sized
-from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.rt.transaction import Transaction, said
-from pdanon.errors import FormatError, cause_of
-from pdanon.evaluation.plotting import SHARES
+from pdanon.evaluation.report.document import document, write_document, write_draft
 from pdanon.evaluation.report.drawing import svg
 from pdanon.evaluation.report.pieces import Cell, count, figure, paragraph, percent, section, table
 from pdanon.evaluation.report.provenance import provenance
 from pdanon.evaluation.report.risk import risk_section
+from pdanon.evaluation.report.tradeoff import tradeoff_section
+from pdanon.evaluation.styling import SHARES
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
-from pdanon.io.files import replacing
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import SupportIndex
@@ -38,6 +33,8 @@ from pdanon.recoding.result import Anonymized, headline, recoded_lists
 __all__ = ["asked", "render", "write_page", "write_report"]
 
 MOST_LABELS = 100
+
+_NOTE = "This page holds counts and labels that are published: no row of the data, no item that was removed."
 
 _MEANINGS = {
     "occurrences": "Share of the occurrences of items that are not published as themselves.",
@@ -61,40 +58,30 @@ _MEANINGS = {
 
 
 def write_report(
-    result: Anonymized, path: str | os.PathLike[str], original: pd.DataFrame | None = None
+    result: Anonymized,
+    path: str | os.PathLike[str],
+    original: pd.DataFrame | None = None,
+    tradeoff: pd.DataFrame | None = None,
 ) -> None:
     """Write the report of a release, whole or not at all: see `Anonymized.report`."""
-    try:
-        with replacing(path) as draft:
-            write_page(result, draft, original)
-    except OSError as error:
-        problem = cause_of(error)
-        raise FormatError("the report cannot be written", where=os.fspath(path), got=problem) from None
+    write_document(render(result, original, tradeoff), path)
 
 
 def write_page(result: Anonymized, path: Path, original: pd.DataFrame | None = None) -> None:
     """Write the page to a file that is nobody's yet, such as a draft."""
-    path.write_bytes(render(result, original).encode("utf-8", "xmlcharrefreplace"))
+    write_draft(render(result, original), path)
 
 
-def render(result: Anonymized, original: pd.DataFrame | None = None) -> str:
+def render(
+    result: Anonymized, original: pd.DataFrame | None = None, tradeoff: pd.DataFrame | None = None
+) -> str:
     """The page as text."""
-    script, style = _resource("report.js"), _resource("report.css")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return Template(_resource("report.html")).substitute(
-        policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
-        style=style,
-        script=script,
-        version=version("pdanon"),
-        content="\n".join(_content(result, original)),
-    )
+    return document("Release report", _content(result, original, tradeoff), _NOTE)
 
 
-def _resource(name: str) -> str:
-    return files("pdanon.evaluation.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def _content(result: Anonymized, original: pd.DataFrame | None) -> Iterator[str]:
+def _content(
+    result: Anonymized, original: pd.DataFrame | None, tradeoff: pd.DataFrame | None
+) -> Iterator[str]:
     made = provenance(result, original)  # first, as it may find the time to be none
     yield _verdict(result)
     algorithm = result.parameters.get("algorithm", "an unknown algorithm")
@@ -106,6 +93,8 @@ def _content(result: Anonymized, original: pd.DataFrame | None) -> Iterator[str]
         for column in columns:
             yield risk_section(result, original, column)
     yield _loss(result)
+    if tradeoff is not None:
+        yield tradeoff_section(tradeoff, _chosen(result))
     if result.classes is not None:
         yield _classes(result)
     if columns:
@@ -114,6 +103,11 @@ def _content(result: Anonymized, original: pd.DataFrame | None) -> Iterator[str]
         yield _labels(result, column)
     yield _passed_through(result)
     yield made
+
+
+def _chosen(result: Anonymized) -> tuple[Any, Any]:
+    """The k and m of a release, as far as its guarantee has them."""
+    return getattr(result.guarantee, "k", None), getattr(result.guarantee, "m", None)
 
 
 def _alerts(result: Anonymized) -> Iterator[str]:
@@ -275,6 +269,7 @@ _NAMES = (
     "tum",
     "cluster",
     "transaction",
+    "labels",
 )
 
 

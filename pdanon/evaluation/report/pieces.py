@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-__all__ = ["Cell", "count", "figure", "paragraph", "percent", "section", "table"]
+__all__ = ["Cell", "count", "figure", "paragraph", "percent", "section", "steps", "table"]
 
 _NUMBER = ' class="number"'
 
@@ -65,6 +65,12 @@ def _value(cell: Cell) -> str:
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of text."""
     return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+
+
+def steps(todo: Iterable[tuple[str, str]]) -> str:
+    """A numbered list of what was found, and what to do about it."""
+    entries = (f"<li>{escape(found)}<p><strong>Do:</strong> {escape(done)}</p></li>" for found, done in todo)
+    return f"<ol>{''.join(entries)}</ol>"
 
 
 def figure(svg: str, caption: str) -> str:

@@ -14,16 +14,13 @@ from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.report.pieces import Cell, paragraph, section, table
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["provenance"]
+__all__ = ["made", "provenance"]
 
 _LIBRARIES = ("pdanon", "pandas", "numpy", "pyarrow")
 
 
 def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
     """The section that says so."""
-    rows = [(Cell("report made"), Cell(f"{_today():%Y-%m-%d %H:%M} UTC"))]
-    rows += [(Cell(name), Cell(version(name))) for name in _LIBRARIES]
-    rows += [(Cell("Python"), Cell(platform.python_version()))]
     prints = [paragraph("Fingerprint of the release (SHA-256):"), _print(result.frame)]
     if original is not None:
         prints += [paragraph("Fingerprint of the original (SHA-256):"), _print(original)]
@@ -31,7 +28,15 @@ def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
         "A table has this fingerprint if it has the same columns and rows, in the same order, whatever file "
         "it is in. Of a release, pdanon audit prints it; of any table in Python, frame.txanon.fingerprint()."
     )
-    return section("Which tables, and when", table("Made", ["", ""], rows), *prints, paragraph(how))
+    return section("Which tables, and when", made(), *prints, paragraph(how))
+
+
+def made() -> str:
+    """A table that says when a page was made, and with what."""
+    rows = [(Cell("report made"), Cell(f"{_today():%Y-%m-%d %H:%M} UTC"))]
+    rows += [(Cell(name), Cell(version(name))) for name in _LIBRARIES]
+    rows += [(Cell("Python"), Cell(platform.python_version()))]
+    return table("Made", ["", ""], rows)
 
 
 def _print(frame: pd.DataFrame) -> str:

@@ -20,6 +20,7 @@ import pdanon
 from examples import examples
 from pdanon.algorithms.items import _clustering
 from pdanon.algorithms.states.clusters import Clusters
+from pdanon.itemsets import progress
 
 STEPS = 65535  # weights are compared as this many steps from 0 to 1
 LEAST_FIRST = {"coat": True, "upcta": False}
@@ -159,7 +160,7 @@ def test_clusters_of_many_items_are_those_of_the_naive_run(algorithm, seed):
 @given(tasks(), st.sampled_from([2, None]))
 def test_the_batches_of_steps_do_not_matter(algorithm, batch, task, m):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_clustering, "Clusters", partial(Clusters, batch=batch))
+        patch.setattr(progress, "_MOST_STEPS", batch)
         assert_same(algorithm, *task, m=m)
 
 

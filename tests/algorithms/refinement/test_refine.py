@@ -294,6 +294,24 @@ def test_constraints_that_need_nothing_bring_every_item_back():
     assert keeps([frozenset(row) for row in ROWS], became_of(refined), [{"a", "c"}], 3)
 
 
+@pytest.mark.parametrize("m", [2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_step_is_left_where_sets_have_many_neighbours(seed, m):
+    """Steps are refused by what is known of a few clusters: none may be that is safe."""
+    rng = np.random.default_rng(seed)
+    items = [*"abcdefghijkl"]
+    shares = 1 / np.arange(1, len(items) + 1)
+    shares /= shares.sum()
+    rows = [frozenset(rng.choice(items, rng.integers(1, 5), replace=False, p=shares)) for _ in range(40)]
+    result = pdanon.coat(frame_of(rows), k=3, m=m)
+    became = became_of(pdanon.refine(frame_of(rows), result))
+    assert is_safe(rows, became, 3, m)
+    lost = cost(rows, became)
+    assert lost < 1000  # so that every gain is worth another round
+    for other in [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]:
+        assert cost(rows, other) >= lost or not is_safe(rows, other, 3, m)
+
+
 def test_a_set_is_parted_where_no_item_can_leave_alone():
     """In each half two items are needed beside x: nobody can go first, two can go together."""
     rows = [["a", "x"], ["b", "x"], ["c", "x"], ["d", "x"], ["x"]]

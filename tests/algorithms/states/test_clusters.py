@@ -15,6 +15,7 @@ from naive.itemsets import Clustering
 from examples import examples
 from pdanon._kernels.clusters import _compare_loss
 from pdanon.algorithms.states.clusters import Clusters
+from pdanon.itemsets import progress
 from pdanon.itemsets.table import ItemsetTable
 
 N_ITEMS = 7
@@ -151,9 +152,11 @@ def test_the_batches_of_merges_do_not_matter(batch, rows, k):
     table = ItemsetTable(*csr(itemsets), np.zeros(len(itemsets), np.int64))
     outcomes = []
     for size in (batch, 500):
-        pairwise, listed = (Clusters(index_of(rows), batch=size) for _ in range(2))
-        pairwise.satisfy_pairs(k, report=silent)
-        listed.satisfy(table, k, report=silent)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(progress, "_MOST_STEPS", size)
+            pairwise, listed = (Clusters(index_of(rows)) for _ in range(2))
+            pairwise.satisfy_pairs(k, report=silent)
+            listed.satisfy(table, k, report=silent)
         outcomes.append((pairwise.labels.tolist(), listed.labels.tolist()))
     assert outcomes[0] == outcomes[1]
 

@@ -1,0 +1,72 @@
+"""What a command prints: no more than a screen, unless more is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from pdanon.evaluation.metrics.risk import of_few_known
+from pdanon.evaluation.profile import Profile
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["print_compared", "print_profile", "print_result", "print_risk", "print_tradeoff"]
+
+_MOST = 30  # rows of a table, or lines
+_MOST_NAMED = 6  # in a line
+
+
+def print_result(result: Anonymized) -> None:
+    """Print a result, after what was tried, and in a line for each reason what was not."""
+    if result.tried is not None:
+        ran = result.tried["seconds"].notna()
+        _print(result.tried[ran].dropna(axis=1, how="all"))
+        for reason, left in result.tried[~ran].groupby("reason", sort=False):
+            print(f"not tried ({reason}): {'; '.join(left['algorithm'])}")
+        print()
+    print(result)
+
+
+def print_risk(table: pd.DataFrame, *, whole: bool, path: Path | None) -> None:
+    """Print the risk of all rows, for a few numbers of known items; or all that was counted."""
+    shown = table if whole or len(table) <= _MOST else of_few_known(table).reset_index()
+    _print(shown.assign(items=shown["items"].astype("string").fillna("all")))
+    if path is not None:
+        print(f"written    {path}")
+    elif len(shown) < len(table):
+        print(f"{len(table) - len(shown):,} lines more, also by length of a row: --all, or --out FILE")
+
+
+def print_compared(table: pd.DataFrame, *, whole: bool) -> None:
+    """Print what was compared: the first configurations, or all."""
+    shown = table.dropna(axis=1, how="all")
+    _print(shown if whole else shown.head(_MOST))
+    if not whole and len(shown) > _MOST:
+        print(f'{len(shown) - _MOST:,} lines more: --all, or comparison = "comparison.csv" in [outputs]')
+
+
+def print_profile(profile: Profile) -> None:
+    """Print a first look, up to as many lines as a screen has."""
+    lines = repr(profile).splitlines()
+    print("\n".join(lines[:_MOST]))
+    if len(lines) > _MOST:
+        print(f"{len(lines) - _MOST:,} lines more: --report FILE has all")
+
+
+def print_tradeoff(trials: pd.DataFrame) -> None:
+    """Print what each k and m costs, and why there is no release for some."""
+    made = trials[trials["seconds"].notna()]
+    if len(made):
+        _print(made.drop(columns="reason").head(_MOST))
+        print("below_k: the share of rows that who knows one item more than m finds among fewer than k")
+    failed = trials[trials["seconds"].isna()]
+    for reason, left in failed.groupby(failed["reason"].str.replace(";.*", "", regex=True), sort=False):
+        asked = [f"k={k} m={m}" for k, m in left[["k", "m"]].head(_MOST_NAMED).itertuples(index=False)]
+        more = f" and {len(left) - _MOST_NAMED:,} more" if len(left) > _MOST_NAMED else ""
+        print(f"no release for {', '.join(asked)}{more}: {reason}")
+    if len(made) > _MOST:
+        print(f"{len(made) - _MOST:,} lines more: --out FILE")
+
+
+def _print(table: pd.DataFrame) -> None:
+    print(table.to_string(index=False, na_rep="", float_format="{:.4g}".format))

@@ -1,0 +1,371 @@
+"""What sets are called: another name is the same release, and no name means two things."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import SECRET, frame_of, row_lists, rows_of
+from families import RT
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import pdanon
+from examples import examples
+from pdanon import ParameterError, Transaction
+
+ITEMS = ("G1", "G02", "a", "a +1", "a +1 #1", "a +2", "b", "(a,b)", "GG3")  # which look like labels
+OWN = {"rum_bound": {"delta": 1.0}, "tum_bound": {"delta": 1.0}, "rfirst": {}}
+OWN = {name: {**asked, "random_state": 0} for name, asked in OWN.items()} | {"tfirst": {"parts": 1}}
+# The middle dot is in no item, so no label is that of an item, and a joined text says which set it is of.
+LABELS = {"set": "set", "short": "short", "first": "first", "callable": "·".join}
+SETS = ("pcta", "coat", "upcta")
+OTHERS = [each for each in LABELS if each != "set"]
+others = pytest.mark.parametrize("labels", OTHERS)
+
+
+def blocks_of(frame):
+    items = sorted({item for row in rows_of(frame) for item in row})
+    return {"utility": [items[:4], items[4:]], "max_suppressed": 1.0}
+
+
+def of_items(name, frame, labels, **asked):
+    asked = {"k": 2, "m": 2} | ({} if name == "pcta" else blocks_of(frame)) | asked
+    return getattr(frame.txanon, name)(**asked, labels=LABELS[labels])
+
+
+def assert_same_but_for_names(result, plain, frame):
+    """One label for one label, in the mapping and in the rows; all that is counted is equal."""
+    pairs = {*zip(plain.mapping["generalized"].dropna(), result.mapping["generalized"].dropna(), strict=True)}
+    called = dict(pairs)
+    assert len(called) == len({new for _, new in pairs}) == len(pairs)
+    unnamed = ["group", "item", "support"]
+    pd.testing.assert_frame_equal(result.mapping[unnamed], plain.mapping[unnamed])
+    assert result.mapping["generalized"].isna().equals(plain.mapping["generalized"].isna())
+    assert rows_of(result.frame) == [frozenset(called[each] for each in row) for row in rows_of(plain.frame)]
+    rest = [*frame.columns.drop("items")]
+    pd.testing.assert_frame_equal(result.frame[rest], plain.frame[rest])
+    pd.testing.assert_series_equal(result.loss, plain.loss)
+    assert result.useless == plain.useless
+    items = {item for row in rows_of(frame) for item in row}
+    for old, new in pairs:
+        assert (new in items) == (old in items)
+        assert new not in items or new == old
+
+
+def assert_legend(result):
+    members = {}
+    for item, label in zip(result.mapping["item"], result.mapping["generalized"], strict=True):
+        if pd.notna(label) and label != item:
+            members.setdefault(label, set()).add(item)
+    expected = [(label, item) for label in sorted(members) for item in sorted(members[label])]
+    assert [*zip(result.legend["label"], result.legend["item"], strict=True)] == expected
+    assert [*result.legend.columns] == ["label", "item"]
+
+
+# --- the same release
+
+
+ROWS = [["G1", "a"], ["a", "a +1", "b"], ["G02", "b"], ["(a,b)", "GG3"], ["a +1 #1"], ["a +2", "G1"], []]
+any_rows = st.lists(st.frozensets(st.sampled_from(ITEMS), max_size=5), min_size=2, max_size=9)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_another_name_is_the_same_release(name):
+    assert_same_release_of_items(name, frame_of(ROWS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=examples(40))
+@given(rows=any_rows)
+def test_another_name_is_the_same_release_of_any_rows(name, rows):
+    assume(sum(map(bool, rows)) >= 2)
+    assert_same_release_of_items(name, frame_of(rows))
+
+
+def assert_same_release_of_items(name, frame):
+    plain, *results = (of_items(name, frame, each) for each in LABELS)
+    lower = frame.txanon.refine(plain)
+    for result in results:
+        assert_same_but_for_names(result, plain, frame)
+        assert_legend(result)
+        assert_same_but_for_names(frame.txanon.refine(result), lower, frame)
+        for guarantee in (result.guarantee, pdanon.KmAnonymity(3, 3), pdanon.KmAnonymity(4, 1)):
+            audits = [each.frame.txanon.audit(guarantee) for each in (plain, result)]
+            assert audits[0].rows_at_risk == audits[1].rows_at_risk
+            supports = [sorted(audit.threats["support"]) for audit in audits]
+            assert supports[0] == supports[1]
+
+
+@pytest.mark.parametrize("name", RT)
+def test_so_it_is_with_quasi_identifiers(name):
+    assert_same_release_of_both(name, frame_of(ROWS))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RT)
+@settings(max_examples=examples(40))
+@given(rows=any_rows)
+def test_so_it_is_with_quasi_identifiers_and_any_rows(name, rows):
+    assert_same_release_of_both(name, frame_of(rows))
+
+
+def assert_same_release_of_both(name, frame):
+    table = frame.assign(age=range(len(frame)))
+    asked = {"k": 2, "m": 2, "quasi": ["age"], **OWN[name]}
+    plain, *results = (
+        RT[name](table, **asked, transaction=Transaction(labels=each)) for each in LABELS.values()
+    )
+    lower = table.txanon.refine(plain)
+    for result in results:
+        assert_same_but_for_names(result, plain, frame)
+        assert_legend(result)
+        assert result.frame.txanon.audit(result.guarantee).holds
+        assert_same_but_for_names(table.txanon.refine(result), lower, frame)
+
+
+@others
+def test_so_it_is_with_sensitive_items(labels):
+    rows = [["a", "flu"], ["a", "b"], ["b"], ["c", "flu"], ["c"], ["d"], ["d", "b"], ["a"]]
+    frame = frame_of(rows).assign(age=range(8))
+    hidden = {"sensitive": ["flu"], "l": 2}
+    results = [
+        frame.txanon.rfirst(
+            k=4,
+            m=2,
+            quasi=["age"],
+            random_state=0,
+            transaction=Transaction(**hidden, labels=LABELS[each]),
+        )
+        for each in ("set", labels)
+    ]
+    assert_same_but_for_names(results[1], results[0], frame[["items"]])
+    assert results[1].frame.txanon.audit(results[1].guarantee).holds
+
+
+@others
+def test_privacy_constraints_are_audited_by_the_mapping(labels):
+    frame = frame_of([["a", "b"], ["a"], ["b"], ["c"], ["c", "a"], ["b", "c"]])
+    constraints = [["a", "b"], ["c"]]
+    plain, result = (
+        frame.txanon.pcta(k=2, constraints=constraints, labels=LABELS[each]) for each in ("set", labels)
+    )
+    assert_same_but_for_names(result, plain, frame)
+    assert result.frame.txanon.audit(result.guarantee).holds
+    unsafe = pdanon.PrivacyConstraints(constraints, 4, result.mapping)
+    assert result.frame.txanon.audit(unsafe).rows_at_risk == (
+        plain.frame.txanon.audit(pdanon.PrivacyConstraints(constraints, 4, plain.mapping)).rows_at_risk
+    )
+
+
+# --- whatever reads a release
+
+
+@others
+def test_whoever_reads_a_release_goes_by_its_mapping(labels):
+    baskets = pdanon.datasets.make_baskets(300, 40, random_state=0)
+    plain, result = (baskets.txanon.pcta(k=20, m=3, labels=LABELS[each]) for each in ("set", labels))
+    item = result.legend["item"].iloc[0]
+    queries = pdanon.Workload.itemsets(baskets, size=1, n=30, random_state=0)
+    answers = [queries.are(baskets, each).table for each in (plain, result)]
+    pd.testing.assert_frame_equal(*answers)
+    attacks = [baskets.txanon.attack(each, m=1, random_state=0) for each in (plain, result)]
+    assert repr(attacks[0]) == repr(attacks[1])
+    whys = [each.explain(item, baskets) for each in (plain, result)]
+    assert whys[0].threats.equals(whys[1].threats)
+    assert whys[1].became in {*result.legend["label"]}
+    again = [pdanon.apply_mapping(baskets, each.mapping) for each in (plain, result)]
+    assert rows_of(again[1]) == rows_of(result.frame)
+    assert repr(result).splitlines()[1:] == repr(plain).splitlines()[1:]
+
+
+def test_a_report_shows_no_legend(tmp_path):
+    frame = frame_of([["rice", SECRET], ["rice"], ["rice"], [SECRET]] * 3 + [["tea", "rice"]])
+    result = frame.txanon.pcta(k=2, m=2, labels="short")
+    assert "tea" in {*result.legend["item"]}
+    result.report(tmp_path / "page.html", frame)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "G1" in page
+    assert "tea" not in page
+
+
+def test_anonymize_passes_labels_on():
+    rows = [["a", "b"], ["a"], ["b", "c"], ["c", "d"], ["a", "d"]]
+    frame = frame_of(rows)
+    for given_ in ({"k": 2, "m": 2}, {"guarantee": pdanon.KKm(2, 2, ["age"]), "random_state": 0}):
+        table = frame.assign(age=range(5)) if "guarantee" in given_ else frame
+        plain, result = (table.txanon.anonymize(**given_, labels=each) for each in ("set", "short"))
+        assert_same_but_for_names(result, plain, frame)
+        assert {re.sub("[0-9]+", "", label) for label in result.legend["label"]} == {"G"}
+    with pytest.raises(ParameterError, match="no algorithm for PublicK uses labels"):
+        frame.txanon.anonymize(pdanon.PublicK(2, ["a"]), labels="short")
+
+
+def test_a_comparison_may_vary_labels():
+    frame = frame_of([["a", "b"], ["a"], ["b", "c"], ["c", "d"], ["a", "d"]])
+    table = pdanon.compare(frame, {"pcta": {"k": 2, "m": 2}}, vary={"labels": ["set", "short"]})
+    assert len(table) == 2
+    assert table["NCP"].nunique() == 1
+
+
+# --- short ones
+
+
+@settings(max_examples=examples(60))
+@given(rows=row_lists(items="abcdefghij", least=2), seed=st.randoms())
+def test_numbers_say_no_more_than_the_release(rows, seed):
+    assume(sum(map(bool, rows)) >= 2)
+    result = of_items("pcta", frame_of(rows), "short")
+    supports = Counter(label for row in rows_of(result.frame) for label in row)
+    numbered = [supports[label] for label in sorted({*result.legend["label"]})]
+    assert numbered == sorted(numbered, reverse=True)
+    seed.shuffle(rows)
+    pd.testing.assert_frame_equal(of_items("pcta", frame_of(rows), "short").legend, result.legend)
+
+
+def test_ties_are_not_in_the_order_of_items():
+    """Forty sets in two rows each: by item order, or its reverse, by chance once in 40! / 2 times."""
+    blocks = [[f"{number:02}", f"{number:02}x"] for number in range(40)]
+    frame = frame_of([[item] for block in blocks for item in block])
+    result = frame.txanon.upcta(k=2, m=1, utility=blocks, labels="short")
+    firsts = result.legend.groupby("label")["item"].min().tolist()
+    assert len(firsts) == 40
+    assert firsts not in (sorted(firsts), sorted(firsts, reverse=True))
+
+
+@pytest.mark.parametrize(
+    ("item", "label"), [("x", "G1"), ("G", "G1"), ("G5", "GG1"), ("g47.3", "GG1"), ("GG0", "G1")]
+)
+def test_no_item_looks_like_a_number(item, label):
+    frame = frame_of([["a"], ["b"], [item], [item]])
+    assert {*frame.txanon.pcta(k=2, m=1, labels="short").legend["label"]} == {label}
+
+
+def test_numbers_have_equally_many_digits():
+    single = frame_of([[f"{number:02}"] for number in range(24)])
+    blocks = [[f"{number:02}", f"{number + 1:02}"] for number in range(0, 24, 2)]
+    result = single.txanon.upcta(k=2, m=1, utility=blocks, labels="short")
+    assert [*dict.fromkeys(result.legend["label"])] == [f"G{number:02}" for number in range(1, 13)]
+
+
+def test_labels_of_several_columns_are_apart():
+    rows = [["rice", "tea"], ["rice", "salt"], ["rice", "tea"], ["tea"]]
+    frame = frame_of(rows).assign(other=frame_of(rows)["items"], age=range(4))
+    for labels in ("short", "first"):
+        result = frame.txanon.rfirst(
+            k=2,
+            m=2,
+            quasi=["age"],
+            transaction=Transaction(columns=["items", "other"], labels=labels),
+            random_state=0,
+        )
+        assert [*result.legend.columns] == ["column", "label", "item"]
+        own = {name: {*lines["label"]} for name, lines in result.legend.groupby("column")}
+        assert own["items"]
+        assert not own["items"] & own["other"]
+
+
+# --- the first item
+
+
+@pytest.mark.parametrize(
+    ("items", "label"),
+    [
+        (["a", "b"], "a +1"),
+        (["a", "b", "c"], "a +2"),
+        ([1, 2], "1 +1"),
+        ([dt.date(2020, 1, 2), dt.date(2019, 1, 2)], "2019-01-02 +1"),
+        (["(a", "b"], "(a +1"),
+    ],
+)
+def test_the_first_item_and_how_many_more(items, label):
+    frame = pd.DataFrame({"items": pdanon.as_itemsets([[item] for item in items])})
+    result = frame.txanon.pcta(k=len(items), m=1, labels="first")
+    assert {*result.legend["label"]} == {label}
+
+
+def test_sets_that_begin_alike_are_numbered():
+    frame = frame_of([["a"], ["b"], ["a"], ["c"], ["a"]]).assign(age=[1, 1, 9, 9, 9])
+    result = frame.txanon.rfirst(
+        k=2, m=1, quasi=["age"], cluster="mondrian", transaction=Transaction(labels="first")
+    )
+    assert rows_of(result.frame) == [{"a +1 #2"}] * 2 + [{"a +1 #1"}] * 3
+    assert result.legend["item"].tolist() == ["a", "c", "a", "b"]
+
+
+def test_an_item_of_that_name_means_itself():
+    frame = frame_of([["a"], ["b"], ["a +1"], ["a +1"], ["a +1 #1"], ["a +1 #1"]])
+    result = frame.txanon.pcta(k=2, m=1, labels="first")
+    assert {*result.legend["label"]} == {"a +1 #2"}
+    assert rows_of(result.frame)[2:] == [{"a +1"}] * 2 + [{"a +1 #1"}] * 2
+
+
+# --- functions
+
+
+def test_a_function_is_given_the_items_as_they_are():
+    seen = []
+
+    def label(items):
+        seen.append(items)
+        return f"{items[0]} to {items[-1]}"
+
+    frame = pd.DataFrame({"items": pdanon.as_itemsets([[10], [2], [30], [30]])})
+    result = frame.txanon.pcta(k=2, m=1, labels=label)
+    assert seen == [[2, 10]]
+    assert rows_of(result.frame) == [{"2 to 10"}] * 2 + [{"30"}] * 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "problem", "got"),
+    [
+        (lambda items: "same", "a label is that of another set", "2 of 2 labels"),
+        (len, "a label is no text", "2 of 2 labels"),
+        (lambda items: "" if items[0] == "a" else items[0] + "x", "a label is empty", "1 of 2 labels"),
+        (lambda items: " \n", "a label is empty", "2 of 2 labels"),
+        (lambda items: items[0], "a label is the text of an item", "2 of 2 labels"),
+        (lambda items: items[0] + "\ud800", "a label holds half of a surrogate pair", "2 of 2 labels"),
+        (lambda items: {}[items[0]], "the function for labels fails", "KeyError"),
+        (lambda: "x", "the function for labels fails", "TypeError"),
+        ("shrt", "there is no such kind of labels", "did you mean 'short'"),
+        (None, "there is no such kind of labels", "None"),
+        (["a"], "there is no such kind of labels", "list"),
+    ],
+)
+def test_what_cannot_be_a_label_is_refused(labels, problem, got):
+    frame = frame_of([["a"], [SECRET], ["c"], ["d"]])
+    blocks = [["a", SECRET], ["c", "d"]]
+    with pytest.raises(ParameterError, match=problem) as caught:
+        frame.txanon.upcta(k=2, m=1, utility=blocks, labels=labels)
+    assert got in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_nodes_keep_their_names():
+    with pytest.raises(ParameterError, match="apriori publishes nodes, and no sets"):
+        Transaction("apriori", hierarchy=2, labels="short")
+    assert repr(Transaction(labels=len)) == "Transaction('pcta', labels=builtin_function_or_method)"
+
+
+def test_a_legend_leaves_out_what_says_itself_or_nothing():
+    frame = frame_of([["a"], ["b"], ["c"], ["c"], ["d"]])
+    result = frame.txanon.upcta(k=2, m=1, utility=[["a", "b"], ["c"], ["d"]], max_suppressed=0.5)
+    assert result.legend.to_dict("list") == {"label": ["(a,b)"] * 2, "item": ["a", "b"]}
+    assert np.array_equal(result.legend.index, [0, 1])
+    nothing = frame_of([["a"], ["a"]]).txanon.pcta(k=2, m=1).legend
+    assert [*nothing.columns] == ["label", "item"]
+    assert len(nothing) == 0
+
+
+def test_what_is_said_of_the_items_is_said_in_a_transaction():
+    frame = frame_of([["a"], ["b"]]).assign(age=range(2))
+    with pytest.raises(TypeError, match="rfirst has no parameter 'labels'") as caught:
+        frame.txanon.rfirst(k=2, m=1, quasi=["age"], labels="short")
+    assert "transaction=pdanon.Transaction(labels=...)" in str(caught.value)

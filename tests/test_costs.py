@@ -1,0 +1,59 @@
+"""The page of costs has each public call that takes a table, and says whether it shows progress."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pdanon
+from pdanon.evaluation.metrics import classes, mining, patterns
+
+PAGE = Path(__file__).parents[1] / "docs" / "costs.md"
+TABLES = {"frame", "original", "series"}
+
+
+def public_calls():
+    """Name and signature of what is public and takes a table."""
+    functions = {name: getattr(pdanon, name) for name in pdanon.__all__}
+    functions |= {f"Workload.{name}": getattr(pdanon.Workload, name) for name in vars(pdanon.Workload)}
+    functions |= {each.__name__: each for each in (mining.frequent_itemsets, classes.class_sizes)}
+    functions |= {name: getattr(patterns, name) for name in patterns.__all__}
+    functions["class_measures"] = classes.class_measures
+    functions |= {
+        name: getattr(pdanon.constraints, name) for name in ("all_itemsets", "pgen", "pairs", "random")
+    }
+    for name, function in functions.items():
+        if (
+            callable(function)
+            and not inspect.isclass(function)
+            and "_" not in (name[0], name.split(".")[-1][0])
+        ):
+            parameters = inspect.signature(function).parameters
+            if TABLES & set(parameters) or name in ("compare", "Workload.from_frame"):
+                yield name, parameters
+
+
+def rows():
+    """By call: whether the page says that it has progress=, and what it says of limits."""
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("| `"):
+            for name in re.findall(r"`([\w.]+)`", cells[0]):
+                yield name, cells[2] == "yes", cells[3]
+
+
+def test_every_call_that_takes_a_table_is_on_the_page():
+    listed = {name for name, _, _ in rows()}
+    missing = {name for name, _ in public_calls()} - listed
+    assert not missing
+    assert listed <= {name for name, _ in public_calls()}
+
+
+def test_the_page_is_right_about_progress_and_time_limits():
+    said = {name: (progress, limit) for name, progress, limit in rows()}
+    for name, parameters in public_calls():
+        if name in said:
+            progress, limit = said[name]
+            assert progress == ("progress" in parameters), name
+            assert ("time_limit=" in limit) == ("time_limit" in parameters), name

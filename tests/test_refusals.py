@@ -1,0 +1,152 @@
+"""What is too much is refused before it takes the memory, and what takes long ends at an interrupt."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import frame_of
+
+import pdanon
+from pdanon.algorithms.relational import publishing
+from pdanon.algorithms.states import moles
+from pdanon.guarantees import parameters
+from pdanon.itemsets import Itemsets, as_itemsets, parallel, support
+from pdanon.itemsets.deadline import TimeLimitError, limited
+from pdanon.itemsets.support import SupportIndex
+
+ROWS = [["a", "b", "c", "d"], ["a", "b", "c"], ["b", "c", "d"], ["a", "d"]]
+
+
+def dense(rows=3000, n_items=60, share=0.6):
+    """Rows of which the sets of eight items are billions."""
+    held = np.random.default_rng(0).random((rows, n_items)) < share
+    return pd.DataFrame({"items": as_itemsets([np.flatnonzero(row) for row in held])})
+
+
+def long_rows(n_items=100_000):
+    return pd.DataFrame({"items": as_itemsets([np.arange(n_items)] * 2)})
+
+
+def test_pairs_of_very_long_rows_are_refused_with_an_estimate():
+    with pytest.raises(pdanon.ParameterError, match=r"100,000 items, about 5e\+09 pairs, 140 GB"):
+        pdanon.audit(long_rows(), pdanon.KmAnonymity(2, 2))
+    assert pdanon.audit(long_rows(), pdanon.KmAnonymity(2, 1)).holds
+
+
+@pytest.mark.parametrize("most", [44, 45])
+def test_pairs_are_refused_from_the_first_that_is_too_many(monkeypatch, most):
+    monkeypatch.setattr(parallel, "MOST_PAIRS", most)
+    frame = pd.DataFrame({"items": as_itemsets([np.arange(10)] * 2)})  # 45 pairs
+    rows = SupportIndex.of(Itemsets.from_series(frame["items"])).rows
+    if most < 45:
+        with pytest.raises(pdanon.ParameterError, match="10 items, about 45 pairs"):
+            parallel.pair_supports(rows)
+    else:
+        assert parallel.pair_supports(rows)[2].tolist() == [2] * 45
+
+
+@pytest.mark.parametrize("most", [23, 24])
+def test_a_list_of_threats_is_refused_from_the_first_that_is_too_many(monkeypatch, most):
+    rows = [["a", "b", "c", "d"], *(list(each) for each in ("abc", "abd", "acd", "bcd"))]
+    monkeypatch.setattr(support, "MOST_ITEMSETS", most)
+    monkeypatch.setattr("pdanon.itemsets.table.MOST_ITEMSETS", most)
+    frames = [[f"{item}{number}" for item in row] for number in range(6) for row in rows]
+    audit = pdanon.audit(frame_of(frames), pdanon.KmAnonymity(3, 3))  # of each six tables four triples
+    assert not audit.holds
+    if most < 24:
+        with pytest.raises(pdanon.ParameterError, match="too many itemsets to list"):
+            _ = audit.threats
+    else:
+        assert len(audit.threats) == 24
+
+
+def test_moles_are_refused_when_there_are_too_many(monkeypatch):
+    asked = {"h": 1, "k": 3, "p": 3, "private": []}
+    expected = frame_of(ROWS).txanon.coherence(**asked)
+    monkeypatch.setattr(moles, "MOST_ITEMSETS", 0)
+    with pytest.raises(pdanon.ParameterError, match="minimal moles"):
+        frame_of(ROWS).txanon.coherence(**asked)
+    monkeypatch.setattr(moles, "MOST_ITEMSETS", 10)
+    assert frame_of(ROWS).txanon.coherence(**asked).mapping.equals(expected.mapping)
+
+
+def test_lists_of_constraints_are_refused_with_an_estimate(monkeypatch):
+    with pytest.raises(pdanon.ParameterError, match=r"100,000 items: about 5e\+09 itemsets, 500 GB"):
+        pdanon.constraints.pairs(long_rows(), 1.0)
+    monkeypatch.setattr(parameters, "_MOST_CONSTRAINTS", 6)
+    with pytest.raises(pdanon.ParameterError, match="1 constraints: about 7 itemsets"):
+        pdanon.constraints.with_subsets([["a", "b", "c"]])
+    assert len(pdanon.constraints.pairs(frame_of(ROWS), 1.0)) == 6
+
+
+def test_more_queries_than_there_is_room_for_are_refused():
+    with pytest.raises(pdanon.ParameterError, match="100,000,000 queries of 3 items: about 15 GB"):
+        pdanon.Workload.itemsets(frame_of(ROWS), n=10**8, size=3)
+
+
+def test_sets_of_values_that_are_too_long_are_refused(monkeypatch):
+    frame = pd.DataFrame({"town": list("abcdefgh")})
+    released = pdanon.incognito
+    texts = released(frame, k=8, quasi=["town"]).frame["town"]
+    monkeypatch.setattr(publishing, "_MOST_TEXT", int(texts.str.len().sum()))
+    released(frame, k=8, quasi=["town"])
+    monkeypatch.setattr(publishing, "_MOST_TEXT", int(texts.str.len().sum()) - 1)
+    with pytest.raises(pdanon.ParameterError, match="give a hierarchy"):
+        released(frame, k=8, quasi=["town"])
+
+
+def interrupted(call):
+    """Seconds from an interrupt from the keyboard, half a second after the call began, to its end."""
+    sent = []
+
+    def send():
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored
+    timer = threading.Timer(0.5, send)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        return time.perf_counter() - sent[0]
+    finally:
+        timer.cancel()
+        signal.signal(signal.SIGINT, before)
+
+
+LONG = {
+    "audit": lambda frame: pdanon.audit(frame, pdanon.KmAnonymity(5, 8)),
+    "threats": lambda frame: pdanon.audit(frame, pdanon.KmAnonymity(5, 8)).threats,
+    "risk": lambda frame: pdanon.risk(frame, k=5, m=8),
+    "coherence": lambda frame: pdanon.coherence(frame, h=0.9, k=5, p=9, private=[0, 1]),
+    "hghs": lambda frame: pdanon.hghs(frame, k=5, m=9, hierarchy=pdanon.Hierarchy.balanced(range(60), 2)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("call", LONG)
+def test_long_searches_end_at_an_interrupt(call, threads):
+    frame = dense()
+    pdanon.set_threads(threads)
+    try:
+        assert interrupted(lambda: LONG[call](frame)) < 2  # it is a second on a machine that has time
+        small = frame_of(ROWS)
+        assert not pdanon.audit(small, pdanon.KmAnonymity(3, 3)).holds  # who was told to stop is another
+    finally:
+        pdanon.set_threads(None)
+
+
+def test_a_search_ends_with_the_time_limit():
+    index = SupportIndex.of(Itemsets.from_series(dense()["items"]))
+    started = time.perf_counter()
+    with limited(0.4), pytest.raises(TimeLimitError):
+        index.rare(5, 8)
+    assert time.perf_counter() - started < 2
