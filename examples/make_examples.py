@@ -1,4 +1,4 @@
-"""Write the example files beside this script: a made-up shop and a made-up hospital.
+"""Write the example files beside this script: a made-up shop, a made-up hospital, a made-up survey.
 
 The baskets are there twice: as lines, one for each product on an invoice, and as lists.
 """
@@ -126,9 +126,44 @@ def patients() -> pd.DataFrame:
     )
 
 
+# Means of transport, and who of a hundred uses them.
+TRANSPORT = {
+    "walk": 62,
+    "bus": 38,
+    "car": 48,
+    "bicycle": 30,
+    "train": 26,
+    "tram": 24,
+    "scooter": 6,
+    "taxi": 5,
+}
+TRANSPORT |= {"motorcycle": 4, "ferry": 2, "plane": 1.5, "cable car": 1}
+MUNICIPALITIES = ["Bern", "Genève", "Neuchâtel", "Zürich"]
+
+
+def survey() -> pd.DataFrame:
+    """Two thousand answers to a question with several answers, joined as a form on the web joins them."""
+    rng = np.random.default_rng(1848)
+    names, shares = np.array(list(TRANSPORT)), np.array(list(TRANSPORT.values())) / 100
+    ticked = rng.random((2000, len(names))) < shares
+    ticked[~ticked.any(axis=1), 0] = True
+    return pd.DataFrame(
+        {
+            "respondent": 10_000 + rng.permutation(90_000)[: len(ticked)],
+            "age": rng.integers(15, 90, len(ticked)),
+            "sex": np.array(["f", "m"])[rng.integers(2, size=len(ticked))],
+            "municipality": np.array(MUNICIPALITIES)[rng.integers(len(MUNICIPALITIES), size=len(ticked))],
+            "means of transport": [",".join(names[row]) for row in ticked],
+            "income": (np.exp(rng.normal(8.6, 0.5, len(ticked))) // 10 * 10).astype(int),
+        }
+    )
+
+
 if __name__ == "__main__":
     here = Path(__file__).parent
     to_parquet(baskets(), here / "baskets.parquet")
     invoices().to_csv(here / "invoices.csv", index=False, lineterminator="\n")
     to_parquet(patients(), here / "patients.parquet")
     hierarchy().to_csv(here / "baskets_hierarchy.csv")
+    form = {"sep": ";", "encoding": "latin-1", "lineterminator": "\n"}  # as some spreadsheets do
+    survey().to_csv(here / "survey.csv", index=False, **form)

@@ -16,10 +16,12 @@ _end_at_interrupts()  # before what takes long to import
 from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.apriori import apriori
+from pdanon.algorithms.items.cahd import cahd
 from pdanon.algorithms.items.clump import clump
 from pdanon.algorithms.items.coat import coat
 from pdanon.algorithms.items.coherence import coherence
 from pdanon.algorithms.items.direct import direct
+from pdanon.algorithms.items.disassociate import disassociate
 from pdanon.algorithms.items.hghs import hghs
 from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.items.lra import lra
@@ -46,14 +48,17 @@ from pdanon.algorithms.rt.tum_bound import tum_bound
 from pdanon.cli.policy import Policy
 from pdanon.errors import (
     ColumnError,
+    EmptiedWarning,
     FormatError,
     GuaranteeError,
     HierarchyError,
     IdentifierWarning,
     InfeasibleError,
     ItemsetDtypeError,
+    NumbersWarning,
     ParameterError,
     PdanonError,
+    PersonsWarning,
     UselessWarning,
 )
 from pdanon.evaluation import metrics, plotting
@@ -68,6 +73,7 @@ from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import (
     Coherence,
+    DisassociatedKm,
     KAnonymity,
     KKm,
     KLm,
@@ -75,6 +81,7 @@ from pdanon.guarantees import (
     LmDiversity,
     PrivacyConstraints,
     PublicK,
+    SensitiveGroups,
     TransactionalK,
     audit,
     constraints,
@@ -91,6 +98,7 @@ from pdanon.io.text import from_text, to_text
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.threads import set_threads
+from pdanon.recoding.reconstruction import reconstruct
 from pdanon.recoding.result import Anonymized
 
 __all__ = [
@@ -100,6 +108,8 @@ __all__ = [
     "Audit",
     "Coherence",
     "ColumnError",
+    "DisassociatedKm",
+    "EmptiedWarning",
     "Explanation",
     "FormatError",
     "GuaranteeError",
@@ -113,12 +123,15 @@ __all__ = [
     "KLm",
     "KmAnonymity",
     "LmDiversity",
+    "NumbersWarning",
     "ParameterError",
     "PdanonError",
+    "PersonsWarning",
     "Policy",
     "PrivacyConstraints",
     "Profile",
     "PublicK",
+    "SensitiveGroups",
     "Transaction",
     "TransactionalK",
     "UselessWarning",
@@ -129,6 +142,7 @@ __all__ = [
     "as_itemsets",
     "attack",
     "audit",
+    "cahd",
     "clump",
     "cluster",
     "coat",
@@ -136,6 +150,7 @@ __all__ = [
     "compare",
     "constraints",
     "direct",
+    "disassociate",
     "fingerprint",
     "from_long",
     "from_onehot",
@@ -154,6 +169,7 @@ __all__ = [
     "profile",
     "read_csv",
     "read_parquet",
+    "reconstruct",
     "refine",
     "rfirst",
     "risk",
@@ -197,6 +213,7 @@ for _name, _module in {
     "metrics": metrics,
     "metrics.classes": metrics.classes,
     "metrics.patterns": metrics.patterns,
+    "metrics.reconstruction": metrics.reconstruction,
     "plotting": plotting,
     "utility": utility,
 }.items():

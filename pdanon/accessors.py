@@ -120,7 +120,7 @@ def _offer(record: Algorithm) -> None:
 
 @pd.api.extensions.register_series_accessor("itemset")
 class ItemsetAccessor:
-    """Questions about a column of sets, and simple edits of it.
+    """Questions about a column of sets, and simple edits of it. Shown by itself, it lists them.
 
     An item that a row repeats counts once; an audit of the frame counts what is seen.
 
@@ -141,6 +141,12 @@ class ItemsetAccessor:
             got = f"dtype {series.dtype.name}"
             raise ColumnError("the column does not hold lists", got=got, hint=column_hint(series))
         self._obj = series
+
+    def __repr__(self) -> str:
+        ask = "items, lengths, describe(), supports(), support(itemset), contains(itemset)"
+        judge = "rare(k=5, m=2), is_km_anonymous(k=5, m=2)"
+        edit = "generalize({item: label}), suppress(items), to_text(sep=';')"
+        return "\n".join(["series.itemset", f"  ask    {ask}", f"  judge  {judge}", f"  edit   {edit}"])
 
     @property
     def items(self) -> pd.Index[Any]:

@@ -11,8 +11,10 @@ The tree::
     ├── InfeasibleError                      no release of this data can have the guarantee
     └── GuaranteeError                       a release failed its own audit and is withheld
 
-and two warnings: `IdentifierWarning`, what passes through unchanged may tell who a person is, and
-`UselessWarning`, next to nothing is left in a release.
+and five warnings: `IdentifierWarning`, what passes through unchanged may tell who a person is,
+`UselessWarning`, next to nothing is left in a release, `PersonsWarning`, persons have several rows,
+`NumbersWarning`, a year or an age may have been taken for an item, and `EmptiedWarning`, a row may tell by
+what it lacks.
 
 Messages hold counts, positions, column names and parameter values. They never hold the text of an
 item: a log file is not a place for data that is about to be anonymized.
@@ -31,14 +33,17 @@ from typing import Any, TypeVar
 
 __all__ = [
     "ColumnError",
+    "EmptiedWarning",
     "FormatError",
     "GuaranteeError",
     "HierarchyError",
     "IdentifierWarning",
     "InfeasibleError",
     "ItemsetDtypeError",
+    "NumbersWarning",
     "ParameterError",
     "PdanonError",
+    "PersonsWarning",
     "ReleaseWarning",
     "UselessWarning",
     "cause_of",
@@ -142,10 +147,13 @@ class ReleaseWarning(UserWarning):
     ----------
     what : str
         The message without the hint.
+    hint : str or None
+        What to do about it.
     """
 
     def __init__(self, what: str, *, hint: str | None = None) -> None:
         self.what = what.encode("utf-8", "backslashreplace").decode()
+        self.hint = hint
         message = what if hint is None else f"{what}\n  hint:  {hint}"
         super().__init__(message.encode("utf-8", "backslashreplace").decode())
 
@@ -154,8 +162,20 @@ class IdentifierWarning(ReleaseWarning):
     """Columns that pass through unchanged tell rows apart: who knows them may find out whose row it is."""
 
 
+class PersonsWarning(ReleaseWarning):
+    """Persons have several rows, which hide each other: a guarantee counts rows, it does not hide persons."""
+
+
 class UselessWarning(ReleaseWarning):
     """Next to nothing is left in a release: nearly all items became one label, or a column was emptied."""
+
+
+class EmptiedWarning(ReleaseWarning):
+    """Rows of sensitive items alone are published as empty: who knows that nobody has no item knows them."""
+
+
+class NumbersWarning(ReleaseWarning):
+    """A column with a number in every row was taken for an item: it may hold years or ages, not counts."""
 
 
 def warn(warning: ReleaseWarning) -> None:
@@ -211,6 +231,8 @@ def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: s
 def file_hint(path: str | os.PathLike[str], kind: str) -> str | None:
     """What to do about a file that cannot be read, as far as its name and the directory tell."""
     text = os.fspath(path)
+    if "://" in text:
+        return "are the address, its endpoint and the credentials right?"
     if os.path.isdir(text):
         return "it is a directory: name a file; pdanon.stream.anonymize reads directories of Parquet files"
     if not os.path.exists(text):
@@ -230,12 +252,12 @@ def did_you_mean(name: object, known: Iterable[str]) -> str | None:
 
 
 def _nearest_file(path: str) -> str | None:
-    """The file beside it that may be meant; nothing for what is not on this machine."""
+    """The file beside it that may be meant."""
     directory, name = os.path.split(path)
     try:
         beside = sorted(os.listdir(directory or "."))
     except (OSError, ValueError):
-        return None if "://" in path else f"there is no directory {directory!r} here"
+        return f"there is no directory {directory!r} here"
     alike = get_close_matches(_stem(name), map(_stem, beside), len(beside) or 1)  # whatever they end in
     nearest = get_close_matches(name, [each for each in beside if _stem(each) in alike], 1, 0)
     if nearest:

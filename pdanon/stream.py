@@ -33,7 +33,7 @@ from pdanon.itemsets.list_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import relabelled, relabelled_by_groups
 from pdanon.itemsets.progress import watching
 from pdanon.itemsets.threads import ahead
-from pdanon.itemsets.values import check_path
+from pdanon.itemsets.values import check_path, is_uri
 from pdanon.recoding.passing import judged_columns, judged_labels, passing, recorded
 from pdanon.recoding.result import Labelled
 from pdanon.recoding.useless import items_left, warn_if_useless
@@ -172,7 +172,7 @@ def anonymize(
     check_algorithm(algorithm, parameters, ("items", "rows"))
     source, target = check_path(source, "source"), check_path(target, "target")
     mapping = None if mapping is None else check_path(mapping, "mapping")
-    if "://" in target:
+    if is_uri(target):
         hint = "choose a local path, and copy the release when it is complete"
         raise ParameterError("the target is a URI", where="target", got=target, hint=hint)
     tree, released = ParquetTree.find(source), Path(target)

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pandas as pd
-from families import ALGORITHMS, PARTS, RELATIONAL, RT
+from families import OF_ROWS, PARTS, RELATIONAL, RT
 
 import pdanon
 
@@ -196,7 +196,7 @@ def knowledge(random):
 
 
 def item_case(random, table, items):
-    name = random.choice([*ALGORITHMS])
+    name = random.choice([*OF_ROWS])
     asked, lists = knowledge(random), ["items"]
     if name in (*CUTS, "partition", "clump"):
         asked["hierarchy"] = tree_over(random, items)

@@ -35,6 +35,10 @@ def released(name: str = "pcta") -> Any:
         return pdanon.apriori(frame, k=2, m=2, hierarchy=TREE)
     if name == "cluster":
         return pdanon.cluster(frame, k=2, quasi=["age"], random_state=0)
+    if name == "disassociate":
+        return pdanon.disassociate(frame, k=2, m=2)
+    if name == "cahd":
+        return pdanon.cahd(frame, p=2, sensitive=[FLU])
     return pdanon.pcta(frame, k=2, m=2)
 
 

@@ -12,12 +12,12 @@ from collections import Counter
 import pandas as pd
 import pyarrow as pa
 import pytest
-from families import ALGORITHMS
+from families import ALGORITHMS, IN_CHUNKS
 from naive import coherence as naive_coherence
 from naive import itemsets as naive
 from naive import losses as naive_losses
 
-from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, TransactionalK
+from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, SensitiveGroups, TransactionalK
 from pdanon.itemsets.columns import find_column
 
 
@@ -46,6 +46,7 @@ def all_but_one_public(items):
 # Beyond k and, where there is one, m, what to call each algorithm with, given the items of the data.
 ARGUMENTS = {
     "apriori": lambda items: {"hierarchy": tree_over(items)},
+    "cahd": lambda items: {"p": 2, "sensitive": items[-1:]},
     "clump": lambda items: {"hierarchy": tree_over(items)},
     "coat": blocks_of,
     "coherence": all_but_one_public,
@@ -78,10 +79,14 @@ RECOUNTS = {
         frozenset(guarantee.sensitive),
         guarantee.k,
     ),
+    SensitiveGroups: lambda guarantee, bags: [
+        bag for bag in bags if bag and {*map(text, bag)} & {*guarantee.sensitive}
+    ],
 }
 GUARANTEES = {"coherence": Coherence, "suppress_public": Coherence, "suppress_to_k": PublicK}
-GUARANTEES |= {"clump": TransactionalK, "partition": TransactionalK}  # else k^m
-KEEPING = {"coherence", "suppress_public", "suppress_to_k"}  # items stay as they are or go
+GUARANTEES |= {"clump": TransactionalK, "partition": TransactionalK, "cahd": SensitiveGroups}  # else k^m
+GROUPING = {"cahd"}  # rows are in groups, by which what they do not show is counted in a second table
+KEEPING = {"coherence", "suppress_public", "suppress_to_k", *GROUPING}  # items stay as they are or go
 TRANSACTIONAL = {"clump", "partition"}  # whose rows, with items or without, are published alike, k by k
 ALL_ROWS = KEEPING | TRANSACTIONAL  # rows without items need k like all others
 BAGS = {"clump"}  # in whose rows a label can come again
@@ -89,6 +94,8 @@ LOCAL = {"lra", *TRANSACTIONAL}  # an item can become one thing in one group of 
 SHARES = {"occurrences", "suppressed", "NCP", "LM", "S/N", "GGD", "NCP_relational", "suppressed_rows", "gap"}
 
 algorithms = pytest.mark.parametrize("name", ARGUMENTS)
+every_algorithm = pytest.mark.parametrize("name", [*ARGUMENTS, *IN_CHUNKS])
+hiding = pytest.mark.parametrize("name", [name for name in ARGUMENTS if name not in GROUPING])
 
 
 def sets_of(frame):
@@ -116,9 +123,16 @@ def items_of(frame):
 
 
 def arguments_of(name, frame, **asked):
-    arguments = {"k": 2, "m": 2} | ARGUMENTS[name](items_of(frame)) | asked
+    own = {} if name in IN_CHUNKS else ARGUMENTS[name](items_of(frame))
+    arguments = {"k": 2, "m": 2} | own | asked
     accepted = inspect.signature(ALGORITHMS[name]).parameters
-    return {key: value for key, value in arguments.items() if key != "m" or key in accepted}
+    return {key: value for key, value in arguments.items() if key not in ("k", "m") or key in accepted}
+
+
+def is_possible(name, frame):
+    """Whether the item that is to be hidden is not the only one, and in no more than half of the rows."""
+    rows, items = rows_of(frame), items_of(frame)
+    return name not in GROUPING or (len(items) > 1 and 2 * sum(items[-1] in row for row in rows) <= len(rows))
 
 
 def run(name, frame, **asked):
@@ -149,6 +163,8 @@ def assert_losses_that_can_be_read(frame, result):
     if sum(len(row) * (len(row) - 1) // 2 for row in rows if row) > 200:
         return  # then pairs are drawn
     expected = {name: float(value) for name, value in naive_losses.readable(rows, released, entries).items()}
+    if result.parameters["algorithm"] in GROUPING:  # the second table tells more
+        del expected["singles"], expected["pairs"]
     assert {name: result.loss[name] for name in expected} == pytest.approx(expected)
     total, labels = sum(entry[3] for entry in entries), len({entry[2] for entry in entries} - {None})
     assert f"% of {total:,} occurrences, " in repr(result)
@@ -161,7 +177,10 @@ def assert_released(frame, result):
     keeping = result.parameters["algorithm"] in KEEPING
     kind = result.mapping["item"].dtype.pyarrow_dtype if keeping else pa.string()
     pd.testing.assert_index_equal(released.index, frame.index, exact=True)
-    pd.testing.assert_index_equal(released.columns, frame.columns, exact=True)
+    added = ["group"] if result.parameters["algorithm"] in GROUPING else []
+    assert [*released.columns] == [*frame.columns, *added]
+    if not added:
+        pd.testing.assert_index_equal(released.columns, frame.columns, exact=True)
     others = [place for place in range(frame.shape[1]) if place != position]
     pd.testing.assert_frame_equal(released.iloc[:, others], frame.iloc[:, others])
     assert released.attrs == frame.attrs

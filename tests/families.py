@@ -9,6 +9,8 @@ from pdanon.algorithms import registry
 from pdanon.algorithms.record import OF_LISTS
 
 ALGORITHMS = registry.functions(*OF_LISTS)
+IN_CHUNKS = registry.functions("chunks")  # whose releases have no row for a row
+OF_ROWS = {name: function for name, function in ALGORITHMS.items() if name not in IN_CHUNKS}
 RELATIONAL = registry.functions("values")
 RT = registry.functions("both")
 FORMATIONS = {name: each.form for name, each in registry.ALGORITHMS.items() if each.form}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 import pyarrow as pa
 import pytest
@@ -38,6 +40,12 @@ def columns(draw):
 
 
 # --- series.itemset
+
+
+def test_a_column_shown_lists_what_can_be_asked():
+    offered = {name for name in dir(ItemsetAccessor) if not name.startswith("_")}
+    shown = repr(column_of([{"a"}]).itemset)
+    assert {name for name in offered if re.search(rf"\b{name}\b", shown)} == offered
 
 
 @settings(max_examples=examples(40))

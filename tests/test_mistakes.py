@@ -33,6 +33,7 @@ RICE, SALT, TEA = (f"{SECRET}-{name}" for name in ("rice", "salt", "tea"))
 ROWS = [[RICE, TEA], [RICE, SALT], [RICE, TEA], [TEA], [RICE, SALT], [TEA, SALT]]
 FRAME = pd.DataFrame({"items": ROWS, "age": range(6)})
 TEXT = FRAME.assign(items=["|".join(row) for row in ROWS])
+OTHERS = pd.DataFrame({name: range(10, 16) for name in "qrst"})
 ONE_HOT = pd.DataFrame({item: [int(item in row) for row in ROWS] for item in (RICE, SALT, TEA)})
 LONG = FRAME.explode("items").rename(columns={"age": "person"}).reset_index(drop=True)
 
@@ -68,6 +69,12 @@ TABLES = {
         "no list-valued column",
         r"one-hot.*pdanon.from_onehot\(frame, columns=frame.columns.drop\(\['person'\]\)\)",
     ),
+    "one column an item, between many others": Mistake(
+        lambda: pd.concat([OTHERS, ONE_HOT, OTHERS.add_prefix("x")], axis=1).txanon,
+        ColumnError,
+        "no list-valued column",
+        rf"pdanon.from_onehot\(frame, columns=frame.columns\[4:{4 + ONE_HOT.shape[1]}\]\)",
+    ),
     "one column an item, accessor": Mistake(
         lambda: ONE_HOT.astype(bool).txanon,
         ColumnError,
@@ -85,6 +92,26 @@ TABLES = {
         ColumnError,
         "no list-valued",
         r"pdanon.from_long\(frame, by='person', item='items'\)",
+    ),
+    "one row an item, and an invoice first": Mistake(
+        lambda: pdanon.pcta(
+            LONG.rename(columns={"person": "KundenNr"}).assign(no=7)[["no", "KundenNr", "items"]], k=2
+        ),
+        ColumnError,
+        "no list-valued",
+        r"by='KundenNr', item='items'\) has one row a person\.",
+    ),
+    "one row an item, of whom is not said": Mistake(
+        lambda: pdanon.pcta(LONG.rename(columns={"person": "whose"}), k=2),
+        ColumnError,
+        "no list-valued",
+        r"by='whose', item='items'\) has one row a person, if 'whose' says whose line it is\.",
+    ),
+    "no items at all": Mistake(
+        lambda: pd.DataFrame({"age": ["old", "new"] * 3, "sex": [*"fffmmm"]}).txanon,
+        ColumnError,
+        "no list-valued",
+        r"pdanon.mondrian\(frame, k=5, quasi=\['age'\]\), not df.txanon",
     ),
     "one row an item, named": Mistake(
         lambda: pdanon.pcta(LONG, "items", k=2),
@@ -217,6 +244,12 @@ PARAMETERS = {
     "no such parameter": Mistake(
         lambda: pdanon.pcta(FRAME, k=2, n=2), ParameterError, "no parameter 'n'", "its parameters: .*k, m"
     ),
+    "quasi-identifiers that the guarantee is to say": Mistake(
+        lambda: pdanon.anonymize(FRAME, k=2, quasi=["age"]),
+        ParameterError,
+        "no parameter 'quasi'",
+        r"pdanon.KKm\(k=5, m=2, quasi=\[",
+    ),
     "misspelt parameter": Mistake(
         lambda: FRAME.txanon.apriori(k=2, heirarchy=2), ParameterError, "'heirarchy'", "mean 'hierarchy'"
     ),
@@ -259,6 +292,21 @@ PARAMETERS = {
         ParameterError,
         "the mapping must be",
         "frame, mapping = ",
+    ),
+    "a dict as a mapping": Mistake(
+        lambda: pdanon.apply_mapping(FRAME, {RICE: "food"}),
+        ParameterError,
+        "the mapping must be",
+        r"itemset.generalize\(mapping\)",
+    ),
+    "a mapping of one's own": Mistake(
+        lambda: pdanon.apply_mapping(FRAME, pd.DataFrame({"item": [RICE], "generalized": ["food"]})),
+        ParameterError,
+        r"lacks columns",
+        r"mapping.assign\(group=0\)",
+    ),
+    "rows of nothing": Mistake(
+        lambda: pdanon.lcg(FRAME, hierarchy=2), ParameterError, "lcg needs rows", r"rows=\[0, 1\]: which rows"
     ),
     "the mapping of another column": Mistake(
         lambda: pdanon.apply_mapping(column([["x"], ["y"]]), pdanon.pcta(FRAME, k=2).mapping),
@@ -364,7 +412,7 @@ COMMANDS = {
     "unknown letter": ("anonymize in.parquet o.parquet -k 2 -n 2", "unrecognized arguments", "--help"),
     "no k": ("anonymize in.parquet o.parquet", "-k is needed", "-k 5 -m 2"),
     "no output": ("anonymize in.parquet -k 2", "required: OUT", "anonymize --help"),
-    "no separator": ("anonymize in.csv o.csv -k 2", "needs --separator", "between two items"),
+    "no separator": ("anonymize in.csv o.csv -k 2", "needs --column and --separator", "between two items"),
     "no column": ("anonymize in.csv o.csv -k 2 --separator |", "needs --column", "--column items"),
     "semicolons": (
         "risk semicolons.csv -k 2 --separator | --column items --delimiter ,",
@@ -460,8 +508,8 @@ def test_every_algorithm_says_what_it_needs():
     for name, function in functions("items", "rows", "groups", "values", "both").items():
         with pytest.raises(ParameterError, match=f"{name} needs frame"):
             function()
-        with pytest.raises(ParameterError, match=r"no parameter 'kk'\n(.|\n)*did you mean 'k'"):
-            function(FRAME, kk=2)
+        with pytest.raises(ParameterError, match=r"no parameter 'keeps'\n(.|\n)*did you mean 'keep'"):
+            function(FRAME, keeps=2)
 
 
 def hint_of(call):
@@ -489,6 +537,47 @@ def test_hints_for_tables_do_what_they_say():
     upside_down = {RICE: "food", SALT: "food", TEA: "drink"}
     edges = re.search(r"pd\.DataFrame\(.*\)", hint_of(lambda: by_item(upside_down)))[0]
     assert by_item(eval(edges, {"pd": pd, "tree": upside_down})).holds
+
+
+CLAIMS = pd.DataFrame(
+    {
+        "person_id": [1, 1, 2],
+        "sex": ["M", "m", "F"],
+        "postcode": ["01067", "01067", "04109"],
+        "icd10": ["J18", "I10", "I10"],
+        "ward": ["3A", "3A", "ICU"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "hint"),
+    [
+        (lambda: pdanon.pcta(CLAIMS, k=2), r"by='person_id', item='icd10'"),
+        (lambda: pdanon.pcta(CLAIMS.drop(columns="icd10"), k=2), r"by='person_id', item='ward'"),
+        (
+            lambda: pdanon.from_long(CLAIMS.replace({"person_id": {2: None}}), by="person_id", item="icd10"),
+            r"dropna\(subset=\['person_id'\]\)",
+        ),
+        (
+            lambda: pdanon.from_long(CLAIMS, by="person_id", item="icd10", keep=["sex"]),
+            "write alike what means the same",
+        ),
+        (
+            lambda: pdanon.from_long(CLAIMS, by="person_id", item="icd10", keep=["sex,ward"]),
+            "these are several columns",
+        ),
+        (lambda: pdanon.Transaction("pcta", options={"utility": [["J18"]]}), '"coat" and "upcta" keep'),
+        (
+            lambda: pdanon.anonymize(
+                FRAME.assign(age=1), pdanon.KKm(k=2, m=2, quasi=["age"]), utility=[[RICE, SALT, TEA]]
+            ),
+            r'transaction=pdanon\.Transaction\("coat", options',
+        ),
+    ],
+)
+def test_hints_name_what_is_in_a_table_of_claims(call, hint):
+    assert re.search(hint, hint_of(call))
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """Kernels that exchange two items of two clusters, where neither of them could go alone.
 
 To make an exchange and to take it back takes long. So what can be told from the rows of the two items alone
-is looked at first: nearly all that is not safe is seen there. And most items that do not fit are told before
-their rows are looked at: they are not beside what the other leaves behind.
+is looked at first: nearly all that is not safe is seen there. And most items that do not fit are told
+without their rows, by what is remembered of when these were looked at last.
 """
 
 import cython
@@ -21,6 +21,7 @@ from cython.cimports.pdanon._kernels.sets_moves import (
     tally_pairs,
 )
 from cython.cimports.pdanon._kernels.sets_state import Rows, Space, State, changed, move_to, spot
+from cython.cimports.pdanon._kernels.sets_tallies import Tallies, note
 
 __all__ = ["swap_each"]
 
@@ -36,17 +37,15 @@ class Leaver:
     kept: cython.longlong[::1]  # transactions that each cluster has left with its own
     n_needing: cython.longlong
     needing: cython.longlong[::1]  # clusters that get rare with its own
-    n_marked: cython.longlong  # so many of these are noted in rows, the first ones
-    marks: cython.ulonglong[::1]  # for each row which of them it holds, as bits
+    needs: cython.longlong[::1]  # whether a cluster is one of these
     n_few_pairs: cython.longlong
     few_pairs: cython.int[:, ::1]  # pairs of such clusters
     n_lacking: cython.longlong
     lacking: cython.int[:, ::1]  # pairs of clusters that get rare with its own
     left: cython.longlong[::1]  # transactions that each of these has left with its own
 
-    def __init__(self, slots: int, pairs: int, rows: int) -> None:
-        self.marks = np.zeros(rows, np.uint64)
-        self.beside, self.few, self.kept, self.needing = np.zeros((4, slots), np.int64)
+    def __init__(self, slots: int, pairs: int) -> None:
+        self.beside, self.few, self.kept, self.needing, self.needs = np.zeros((5, slots), np.int64)
         self.few_pairs, self.lacking = np.empty((2, pairs, 2), np.int32)
         self.left = np.empty(pairs, np.int64)
 
@@ -86,70 +85,13 @@ def _take_out(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, spac
     for i in range(leaver.beside.shape[0]):
         leaver.beside[i] = space.beside[i]
         leaver.kept[i] = state.co[a, i] - space.alone[i] if state.largest >= 2 else 0
+    for i in range(leaver.n_needing):
+        leaver.needs[leaver.needing[i]] = False
     leaver.n_needing = list_broken(a, n_touched, state, space)
     for i in range(leaver.n_needing):
         leaver.needing[i] = space.broken[i]
+        leaver.needs[space.broken[i]] = True
     clear(n_touched, n_pairs, space)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _mark(
-    x: cython.longlong, starts: Number[::1], leaver: Leaver, state: State, rows: Rows, space: Space
-) -> cython.void:
-    """Note in rows the clusters that need another item in place of the leaver.
-
-    That takes no longer than to look at the rows of the leaver.
-    """
-    steps: cython.longlong = 0
-    bit: cython.ulonglong = 1
-    c: cython.longlong
-    leaver.n_marked = 0
-    for slot in range(rows.starts[x], rows.starts[x + 1]):
-        steps += rows.offsets[rows.tids[slot] + 1] - rows.offsets[rows.tids[slot]]
-    for i in range(min(leaver.n_needing, 64)):
-        c = leaver.needing[i]
-        for j in range(starts[c], starts[c + 1]):
-            steps -= rows.starts[space.members[j] + 1] - rows.starts[space.members[j]]
-        if steps < 0:
-            break
-        for j in range(starts[c], starts[c + 1]):
-            for slot in range(rows.starts[space.members[j]], rows.starts[space.members[j] + 1]):
-                leaver.marks[rows.tids[slot]] |= bit
-        bit <<= 1
-        leaver.n_marked += 1
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _wipe(starts: Number[::1], leaver: Leaver, rows: Rows, space: Space) -> cython.void:
-    """Empty the rows that are marked."""
-    c: cython.longlong
-    for i in range(leaver.n_marked):
-        c = leaver.needing[i]
-        for j in range(starts[c], starts[c + 1]):
-            for slot in range(rows.starts[space.members[j]], rows.starts[space.members[j] + 1]):
-                leaver.marks[rows.tids[slot]] = 0
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _meets_marked(y: cython.longlong, leaver: Leaver, state: State, rows: Rows) -> cython.bint:
-    """Whether an item is beside all clusters that are marked; its own need not be."""
-    missing: cython.ulonglong = 0
-    bit: cython.ulonglong = 1
-    for i in range(leaver.n_marked):
-        if leaver.needing[i] != state.label[y]:
-            missing |= bit
-        bit <<= 1
-    for slot in range(rows.starts[y], rows.starts[y + 1]):
-        if missing == 0:
-            break
-        missing &= ~leaver.marks[rows.tids[slot]]
-    return missing == 0
 
 
 @cython.cfunc
@@ -170,6 +112,68 @@ def _may_leave_for(b: cython.longlong, leaver: Leaver, state: State) -> cython.b
         if c != b and d != b and leaver.left[i] + state.cube[spot(b, c, d)] < state.k:
             return False
     return True
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _brings_few(c: cython.longlong, beside: cython.longlong, leaver: Leaver, state: State) -> cython.bint:
+    """Whether a cluster gets rare with that of the leaver, by the rows beside what replaces it."""
+    return leaver.kept[c] + beside < state.k
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _leaves_few(
+    c: cython.longlong, b: cython.longlong, alone: cython.longlong, leaver: Leaver, state: State
+) -> cython.bint:
+    """Whether a cluster gets rare with b, where the leaver replaces an item by rows that it is alone in."""
+    return 0 < state.co[b, c] - alone + leaver.beside[c] < state.k
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _n_to_meet(b: cython.longlong, then: cython.longlong, leaver: Leaver, state: State) -> cython.longlong:
+    """How many clusters that have not changed since then an item of b must be beside."""
+    n: cython.longlong = 0
+    for i in range(leaver.n_needing):
+        c = leaver.needing[i]
+        n += c != b and state.since[c] <= then
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_known_unfit(
+    y: cython.longlong, a: cython.longlong, leaver: Leaver, tallies: Tallies, state: State
+) -> cython.bint:
+    """Whether an exchange would leave a pair of clusters rare by what is remembered of an item.
+
+    What tells that comes first from then on: likely it tells the same to the next leaver.
+    """
+    b, then = state.label[y], tallies.when[y]
+    knows_own: cython.bint = state.since[b] <= then
+    c: cython.longlong
+    n_met: cython.longlong = 0
+    for i in range(tallies.filled[y]):
+        c = tallies.entries[y, i, 0]
+        if c in (a, b) or state.since[c] > then:
+            continue
+        if _brings_few(c, tallies.entries[y, i, 1], leaver, state) or (
+            knows_own and _leaves_few(c, b, tallies.entries[y, i, 2], leaver, state)
+        ):
+            for j in range(3):
+                entry = tallies.entries[y, i, j]
+                tallies.entries[y, i, j] = tallies.entries[y, 0, j]
+                tallies.entries[y, 0, j] = entry
+            return True
+        n_met += leaver.needs[c]
+    return n_met < _n_to_meet(b, then, leaver, state) if tallies.is_whole[y] else False
 
 
 @cython.cfunc
@@ -194,9 +198,9 @@ def _pairs_stay(
         c = space.touched[i]
         if c in (a, b):
             continue
-        if leaver.kept[c] + space.beside[c] < state.k:
+        if _brings_few(c, space.beside[c], leaver, state):
             return False
-        if 0 < state.co[b, c] - space.alone[c] + leaver.beside[c] < state.k:
+        if _leaves_few(c, b, space.alone[c], leaver, state):
             return False
     return True
 
@@ -235,16 +239,23 @@ def _triples_stay(
 @cython.nogil
 @cython.exceptval(check=False)
 def _may_replace(
-    y: cython.longlong, x: cython.longlong, leaver: Leaver, state: State, rows: Rows, space: Space
+    y: cython.longlong,
+    x: cython.longlong,
+    leaver: Leaver,
+    tallies: Tallies,
+    state: State,
+    rows: Rows,
+    space: Space,
 ) -> cython.bint:
     """Whether an item may be fit to replace the leaver x."""
     if state.largest == 0:
         return constraints_stay(x, y, state, rows, space)
-    if not _meets_marked(y, leaver, state, rows):
+    a = state.label[x]
+    if _is_known_unfit(y, a, leaver, tallies, state):
         return False
     n_touched, _ = tally(y, state, rows, space)
+    note(y, n_touched, tallies, state, space)
     n_pairs: cython.longlong = 0
-    a = state.label[x]
     safe = _pairs_stay(y, a, leaver, n_touched, state, space)
     if safe and state.largest == 3:
         n_pairs = tally_pairs(y, state, rows, space)
@@ -279,6 +290,7 @@ def _seek(
     x: cython.longlong,
     starts: Number[::1],
     leaver: Leaver,
+    tallies: Tallies,
     state: State,
     rows: Rows,
     space: Space,
@@ -300,7 +312,9 @@ def _seek(
             y = space.members[i]
             if state.worth[y] >= state.worth[x] and not by_support:
                 break
-            if _may_replace(y, x, leaver, state, rows, space) and _exchange(x, y, state, rows, space):
+            if not _may_replace(y, x, leaver, tallies, state, rows, space):
+                continue
+            if _exchange(x, y, state, rows, space):
                 return True
     return False
 
@@ -312,6 +326,7 @@ def _swap(
     x: cython.longlong,
     starts: Number[::1],
     leaver: Leaver,
+    tallies: Tallies,
     state: State,
     rows: Rows,
     space: Space,
@@ -326,10 +341,7 @@ def _swap(
     _take_out(x, leaver, state, rows, space)
     if state.largest == 0:
         mark_rows(x, 0, state, rows, space)
-    _mark(x, starts, leaver, state, rows, space)
-    found = _seek(x, starts, leaver, state, rows, space)
-    _wipe(starts, leaver, rows, space)
-    return found
+    return _seek(x, starts, leaver, tallies, state, rows, space)
 
 
 @cython.cfunc
@@ -359,6 +371,7 @@ def _list_members(
 def swap_each(
     items: Number[::1],
     order: Number[::1],
+    tallies: Tallies,
     state: State,
     rows: Rows,
     space: Space,
@@ -367,9 +380,9 @@ def swap_each(
     slots = len(state.size)
     starts: cython.longlong[::1] = np.zeros(slots + 1, np.int64)
     free: cython.longlong[::1] = np.zeros(slots, np.int64)
-    leaver = Leaver(slots, len(space.pairs), len(rows.weights))
+    leaver = Leaver(slots, len(space.pairs))
     with cython.nogil:
         _list_members(order, starts, free, state, space)
         for i in range(items.shape[0]):
-            if _swap(items[i], starts, leaver, state, rows, space):
+            if _swap(items[i], starts, leaver, tallies, state, rows, space):
                 _list_members(order, starts, free, state, space)

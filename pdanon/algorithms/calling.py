@@ -20,6 +20,10 @@ _SUCH = {
     "m": "m=2: the largest number of items that an attacker knows",
     "hierarchy": "hierarchy='tree.csv', or hierarchy=5 for a balanced one with this fan-out",
     "quasi": "quasi=['age', 'sex']: the columns that an attacker may know",
+    "h": "h=0.5: the largest share of the rows that match in which a private item may be",
+    "p": "p=2: the largest number of public items that an attacker knows",
+    "parts": "parts=10: in how many parts it is recoded",
+    "rows": "rows=[0, 1]: which rows, by their labels in the index",
     "guarantee": "pdanon.KmAnonymity(k=5, m=2)",
 }
 _OF_ITEMS = ("columns", "labels", "options", "sensitive", "l")  # what a Transaction says
@@ -56,6 +60,8 @@ def _refused(
         hint = did_you_mean(unknown[0].lower(), known) or f"its parameters: {', '.join(known)}"
         if "transaction" in known and unknown[0] in _OF_ITEMS:
             hint = f"that is said of the items: transaction=pdanon.Transaction({unknown[0]}=...)"
+        if "guarantee" in known and unknown[0] == "quasi":
+            hint = "the guarantee says it: pdanon.KKm(k=5, m=2, quasi=['age', 'sex'])"
         what = f"{name} has no parameter {quoted(unknown[0])}"
         return CallError(what, where=f"pdanon.{name}", got=f"{len(unknown)} such", hint=hint)
     by_place = [each for each, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -13,20 +12,18 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.calling import called_by_name
+from pdanon.algorithms.ranking import LOSSES, READABLE
 from pdanon.algorithms.record import Way
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
-from pdanon.errors import IdentifierWarning, InfeasibleError, ParameterError, UselessWarning, one_line
+from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
 from pdanon.guarantees import (
-    Coherence,
-    KAnonymity,
     KKm,
     KLm,
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
-    PublicK,
     TransactionalK,
     check_guarantee,
 )
@@ -38,7 +35,6 @@ from pdanon.itemsets.deadline import TimeLimitError, limited, time_is_up
 from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import check_known
 from pdanon.itemsets.versions import text_column
-from pdanon.recoding.counts import is_kept
 from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.useless import warn_if_useless
@@ -58,46 +54,6 @@ class Step(NamedTuple):
     def __str__(self) -> str:
         return ", ".join([self.algorithm, *(f"{name}={value}" for name, value in self.way.options.items())])
 
-
-def _of_items(result: Anonymized, *, base: int) -> float:
-    """NCP (base 0) or LM (base 1) over the items that occur, for sets and nodes alike."""
-    mapping = result.mapping
-    n_items = len(mapping)
-    sizes = mapping.groupby("generalized")["item"].transform("size").fillna(n_items).to_numpy(np.int64)
-    costs = np.where(is_kept(mapping), 0, sizes - base)
-    supports = mapping["support"].to_numpy()
-    most = max(n_items - base, 1) * int(supports.sum())
-    return float(int(costs @ supports) / most) if most else 0.0
-
-
-def _mean(*names: str) -> Callable[[Anonymized], float]:
-    """The mean of some losses that a result has."""
-    return lambda result: float(sum(result.loss[name] for name in names) / len(names))
-
-
-def _named(*names: str) -> dict[str, Callable[[Anonymized], float]]:
-    """Losses that a result has, by their names in lower case."""
-    return {name.lower(): _mean(name) for name in names}
-
-
-_READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # of items, and shown of each try
-_OF_ITEMS = {"ncp": partial(_of_items, base=0), "lm": partial(_of_items, base=1)} | _named(*_READABLE, "UL")
-_SUPPRESSED = {"ncp": _mean("S/N"), "lm": _mean("S/N")}  # every suppressed occurrence costs 1 by both
-_SUPPRESSED |= _named(*_READABLE, "UL", "S/N")
-_OF_BOTH = {"ncp": _mean("NCP", "NCP_relational")} | _named(*_READABLE, "NCP_relational")
-
-# What is counted as loss, by the name of a loss.
-LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
-    KmAnonymity: _OF_ITEMS,
-    PrivacyConstraints: _OF_ITEMS,
-    LmDiversity: _OF_ITEMS,
-    Coherence: _SUPPRESSED,
-    PublicK: _SUPPRESSED,
-    TransactionalK: _named(*_READABLE, "NCP", "LM", "GGD", "UL"),
-    KAnonymity: {"ncp": _mean("NCP_relational")} | _named("NCP_relational"),
-    KKm: _OF_BOTH,
-    KLm: _OF_BOTH,
-}
 
 _REFINED = (
     Way(KmAnonymity, 40),
@@ -207,7 +163,9 @@ def anonymize(
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
     - ``Coherence``: `coherence` by each criterion.
     - ``PublicK``: `suppress_to_k`.
+    - ``SensitiveGroups``: `cahd` by each order.
     - ``TransactionalK``: `partition` and `clump`, then `refine`; needs a hierarchy.
+    - ``DisassociatedKm``: `disassociate`.
     - ``KAnonymity``: `mondrian`, `cluster` and `k_member`.
     - ``KKm``, ``KLm``: `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1,
       0.25 and 0.5. The items become sets, which are refined; for ``KLm`` with a hierarchy the known ones
@@ -217,7 +175,8 @@ def anonymize(
     ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. An item that is kept
     costs 0; else NCP is that number over the number of all items, LM the same with 1 less in both; a
     suppressed item costs 1. For coherence and public items it is ``S/N``, for quasi-identifiers
-    ``NCP_relational``, for ``KKm`` and ``KLm`` its mean with ``NCP``; these four have no "lm" of their own.
+    ``NCP_relational``, for ``SensitiveGroups`` ``KL``, for ``KKm`` and ``KLm`` the mean of ``NCP_relational``
+    and ``NCP``; these have no "lm" of their own.
     `refine` lowers NCP where it cannot lower what is asked for, and counts only if that has become less, too.
 
     A release of which next to nothing is left, as `UselessWarning` has it, comes back only if there is no
@@ -296,6 +255,9 @@ def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
     for parameter in given:
         if not any(_uses(step, parameter) for step in known if step.algorithm != "refine"):
             hint = f"leave it out, or call an algorithm that takes {parameter}= yourself"
+            if parameter == "utility" and isinstance(guarantee, KKm | KLm):
+                items = 'pdanon.Transaction("coat", options={"utility": ..., "max_suppressed": 1})'
+                hint = f"rum_bound has sets that keep to blocks: transaction={items}"
             raise ParameterError(f"no algorithm for {name} uses {parameter}", where=parameter, hint=hint)
     needed = {step.way.needs for step in known}
     if len(needed) == 1 and (parameter := needed.pop()) and parameter not in given:
@@ -357,7 +319,7 @@ class _Trials:
                 result = self._run(step, left)
                 if step.algorithm == "refine" and time_is_up():
                     row["reason"] = "no time left: ended with what it had"
-            row |= {name: float(result.loss[name]) for name in _READABLE if name in result.loss}
+            row |= {name: float(result.loss[name]) for name in READABLE if name in result.loss}
             row["loss"] = self.measure(result)
             if result.useless:
                 row["reason"] = result.useless
@@ -402,7 +364,7 @@ class _Trials:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UselessWarning)  # of what may not come back
             if self.first is not None:  # the first has said it
-                warnings.simplefilter("ignore", IdentifierWarning)
+                warnings.simplefilter("ignore", ReleaseWarning)
             if step.algorithm == "refine":
                 assert self.best is not None
                 return refine(self.frame, self.best, loss=self.loss)
@@ -436,7 +398,7 @@ class _Trials:
                 partial=next((each.partial for each in self.failures if each.partial is not None), None),
             )
         warn_if_useless(self.best.useless)
-        readable = [name for name in _READABLE if name in self.best.loss]
+        readable = [name for name in READABLE if name in self.best.loss]
         figures = dict.fromkeys(["loss", *readable, "seconds"], _figures)
         makers = {"algorithm": text_column, **figures, "reason": text_column}
         columns = {name: make([row.get(name) for row in self.rows]) for name, make in makers.items()}

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pdanon.guarantees.parameters import Unsaid, lasting
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.columns import find_columns
+from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import progress_bar
 from pdanon.recoding.decided import Decided
@@ -22,8 +22,13 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["OF_LISTS", "Algorithm", "Recodes", "Way"]
 
-Recodes: TypeAlias = Literal["items", "rows", "groups", "values", "both"]
-OF_LISTS: tuple[Recodes, ...] = ("items", "rows", "groups")  # what recodes a list column, and nothing else
+Recodes: TypeAlias = Literal["items", "rows", "groups", "chunks", "values", "both"]
+OF_LISTS: tuple[Recodes, ...] = (
+    "items",
+    "rows",
+    "groups",
+    "chunks",
+)  # what recodes a list column, and nothing else
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +70,10 @@ class Algorithm:
         The public function, by whose name the algorithm is known.
     guarantees : tuple of type
         What its releases may have: classes of `pdanon.guarantees`.
-    recodes : {"items", "rows", "groups", "values", "both"}
+    recodes : {"items", "rows", "groups", "chunks", "values", "both"}
         What becomes of a list column: an item is recoded alike in the whole table; or equal rows are; or not
-        even these. Or what is recoded instead: values of quasi-identifiers, or both.
+        even these; or rows are published in chunks, so that none is left. Or what is recoded instead:
+        values of quasi-identifiers, or both.
     decide : callable, optional
         How it decides, if it recodes a list column and nothing else: ``decide(columns, report, **asked)``,
         with all parameters of the function but the frame, the column, ``labels``, ``keep`` and ``progress``.
@@ -90,6 +96,8 @@ class Algorithm:
         How it forms classes of rows. With it, it can be the ``cluster=`` of algorithms that recode both.
     ways : tuple of Way
         How `pdanon.anonymize` tries it. None for what never loses least.
+    adds : tuple of str
+        Columns that its releases have beyond those of the frame, which must not have them.
     """
 
     function: Callable[..., Anonymized]
@@ -104,6 +112,7 @@ class Algorithm:
     options: Mapping[str, Any] = field(default_factory=dict)
     form: Callable[..., Any] | None = None
     ways: tuple[Way, ...] = ()
+    adds: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -129,6 +138,7 @@ class Algorithm:
             Its other parameters.
         """
         positions = find_columns(frame, column, asked.get("private"))  # which may name a second one
+        check_free(frame, self.adds)
         judged = judged_columns(frame, positions, keep)
         decided = self.decided(ListColumns.of(frame, positions), progress, **asked)
         return release(frame, positions, decided, judged)

@@ -7,17 +7,55 @@ from pathlib import Path
 
 from pdanon.cli.options import flag, is_table
 from pdanon.errors import ParameterError
+from pdanon.guarantees.parameters import Unsaid
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_text
+from pdanon.io.listing import located
 from pdanon.io.tables import check_distinct, is_csv, suffix_hint
+from pdanon.itemsets.values import is_uri
 
-__all__ = ["check_files", "check_form", "check_stream", "check_table", "form_of"]
+__all__ = [
+    "check_audited",
+    "check_classes",
+    "check_files",
+    "check_form",
+    "check_parts",
+    "check_stream",
+    "check_table",
+    "form_of",
+    "form_said",
+]
+
+
+_FORM = (
+    "by",
+    "item",
+    "conflicts",
+    "onehot",
+    "prefix",
+    "column",
+    "separator",
+    "tick",
+    "delimiter",
+    "encoding",
+)
+
+_STREAMS = "anonymize and audit read Parquet files in directories with --stream"
 
 
 def form_of(arguments: argparse.Namespace) -> Form:
     """What is said of the form of a table."""
-    names = ("by", "item", "conflicts", "onehot", "prefix", "column", "separator", "delimiter", "encoding")
-    return Form(**{name: getattr(arguments, name) for name in names} | {"by": arguments.by or ()})
+    return Form(**{name: getattr(arguments, name) for name in _FORM} | {"by": arguments.by or ()})
+
+
+def form_said(arguments: argparse.Namespace) -> list[str]:
+    """The same, as it is said once more in another command."""
+    words: list[str] = []
+    for name in (*_FORM, "keep") if form_of(arguments).chosen else _FORM:
+        said = getattr(arguments, name, None)
+        if said is not None and not (name == "column" and form_of(arguments).raw):
+            words += [flag(name), *([said] if isinstance(said, str) else map(str, said))]
+    return words
 
 
 def check_form(arguments: argparse.Namespace) -> None:
@@ -32,50 +70,112 @@ def check_table(arguments: argparse.Namespace) -> None:
     """Check that what is read and written are single tables, as it is without --stream."""
     path = arguments.source
     if not is_lines(path):
-        hint = suffix_hint(path) or "with --stream, Parquet files in directories are read and written"
+        hint = suffix_hint(path) or _STREAMS
         raise ParameterError(f"'{path}' must end in .parquet, .csv, .tsv or .jsonl", where="IN", hint=hint)
-    path = getattr(arguments, "target", None)
-    if path is not None and not is_table(path):
-        hint = suffix_hint(path) or "with --stream, Parquet files in directories are read and written"
-        raise ParameterError(f"'{path}' must end in .parquet or .csv", where="OUT", hint=hint)
-    arguments.source = Path(arguments.source)
+    target = getattr(arguments, "target", None)
+    if target is not None and target.is_dir():
+        hint = "name a file in it; with --stream, a name that nothing has yet"
+        raise ParameterError(f"'{target}' is a directory", where="OUT", hint=hint)
+    if target is not None and not is_table(target):
+        hint = suffix_hint(target) or _STREAMS
+        raise ParameterError(f"'{target}' must end in .parquet or .csv", where="OUT", hint=hint)
+    arguments.source = located(path)
 
 
 def check_files(arguments: argparse.Namespace) -> None:
     """Check what can be checked of files before any is read."""
     files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
     check_distinct(files.values(), "arguments")
-    joined = [files[name] for name in ("target", "threats") if name in files and is_csv(files[name])]
+    if getattr(arguments, "join", None) is not None and not is_csv(arguments.target):
+        raise ParameterError("--join is of a release that is CSV", where=str(arguments.target))
     if is_text(arguments.source) and not form_of(arguments).raw:
-        joined = [arguments.source, *joined]
-        if arguments.column is None and arguments.separator is not None:
-            hint = "say which column has the items, such as --column items; or see --by and --onehot"
-            raise ParameterError("a CSV file needs --column", where=str(arguments.source), hint=hint)
-    if joined and arguments.separator is None:
-        hint = "say what stands between two items, such as --separator ' '; it is never guessed"
-        if joined[0] == arguments.source:
-            hint += ". If items have a line each: --by and --item; if they have a column each: --onehot"
-        raise ParameterError("a CSV file needs --separator", where=str(joined[0]), hint=hint)
+        _check_joined(arguments)
+    if arguments.separator is not None or getattr(arguments, "join", None) is not None:
+        return
+    for name in ("target", "threats"):
+        if name in files and is_csv(files[name]):
+            hint = "say what stands between two items, such as --separator ' '; it is never guessed"
+            raise ParameterError("a CSV file needs --separator", where=str(files[name]), hint=hint)
+
+
+def _check_joined(arguments: argparse.Namespace) -> None:
+    """Check that all is said that joined text needs."""
+    lacks = [name for name in ("column", "separator") if getattr(arguments, name) is None]
+    if lacks:
+        hints = {
+            "column": "say which column has the items, such as --column items",
+            "separator": "say what stands between two items, such as --separator ' '; it is never guessed",
+        }
+        others = "If items have a line each: --by and --item; if they have a column each: --onehot"
+        hint = f"{', and '.join(hints[name] for name in lacks)}. {others}"
+        needed = " and ".join(map(flag, lacks))
+        raise ParameterError(f"a CSV file needs {needed}", where=str(arguments.source), hint=hint)
+
+
+def check_audited(arguments: argparse.Namespace) -> None:
+    """Check that an audit is asked for one guarantee, with all that it has."""
+    names = ("quasi", "sensitive", "l", "p", "classes", "constraints", "mapping")
+    given = {name for name in names if getattr(arguments, name) is not None}
+    if given & {"p", "classes"}:
+        _check_counted(arguments, given)
+        return
+    if arguments.k is None:
+        hint = "such as -k 5 -m 2; or -p, --sensitive and --classes for a release by cahd"
+        raise ParameterError("-k is needed", hint=hint)
+    if len(given & {"sensitive", "l"}) == 1:
+        hint = "--sensitive says what nobody is to learn, and -l how well"
+        raise ParameterError("--sensitive and -l go together", hint=hint)
+    if "constraints" in given and given & {"quasi", "sensitive"}:
+        hint = "audit the one, and then the other"
+        raise ParameterError("--constraints goes with neither --quasi nor --sensitive", hint=hint)
+    if ("mapping" in given) != ("constraints" in given) and "sensitive" not in given:
+        hint = "constraints name original items, and the mapping says what became of them"
+        raise ParameterError("--constraints and --mapping go together", hint=hint)
+
+
+def _check_counted(arguments: argparse.Namespace, given: set[str]) -> None:
+    """Check what is said of a guarantee of groups with counts."""
+    if not given >= {"p", "sensitive", "classes"}:
+        hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
+        raise ParameterError("-p, --sensitive and --classes go together", hint=hint)
+    if arguments.k is not None or not isinstance(arguments.m, Unsaid) or len(given) > 3:
+        hint = "audit one guarantee after the other"
+        raise ParameterError("-p goes with --sensitive and --classes alone", hint=hint)
+
+
+def check_classes(arguments: argparse.Namespace, adds: bool) -> None:
+    """Check that a file is named for the second table of a release if and only if it has one."""
+    if adds and arguments.classes is None:
+        hint = "say where to write it, such as --classes counts.parquet"
+        raise ParameterError(f"{arguments.algorithm} publishes a second table, of counts", hint=hint)
+    if arguments.classes and not adds:
+        hint = "releases by cahd have one"
+        raise ParameterError("this release has no second table for --classes", hint=hint)
+
+
+def check_parts(arguments: argparse.Namespace) -> None:
+    """Check that what is read in parts is Parquet that has lists."""
+    for name in ("by", "item", "conflicts", "onehot", "prefix", "tick", "delimiter", "encoding", "join"):
+        if getattr(arguments, name, None) is not None:
+            hint = "without it any table that fits into memory is read; pdanon.to_parquet writes lists"
+            raise ParameterError(f"--stream takes lists, in Parquet, and no {flag(name)}", hint=hint)
+    csv = [path for path in (arguments.source, getattr(arguments, "target", "")) if is_text(path)]
+    if csv:
+        hint = "only Parquet can be read in parts; pdanon.read_csv and pdanon.to_parquet convert a file"
+        raise ParameterError("--stream takes no CSV", where=str(csv[0]), hint=hint)
+    if arguments.source and not is_uri(arguments.source):
+        arguments.source = Path(arguments.source)
 
 
 def check_stream(arguments: argparse.Namespace) -> None:
     """Check that nothing is asked for that needs all rows at once."""
-    for name in ("by", "item", "conflicts", "onehot", "prefix", "delimiter", "encoding"):
-        if getattr(arguments, name) is not None:
-            hint = "without it any table that fits into memory is read; pdanon.to_parquet writes lists"
-            raise ParameterError(f"--stream takes lists, in Parquet, and no {flag(name)}", hint=hint)
+    check_parts(arguments)
     if arguments.algorithm is None:
         hint = "try them on a sample of the rows, and name the one that loses least"
         raise ParameterError("--stream needs --algorithm", hint=hint)
-    csv = [path for path in (arguments.source, arguments.target) if is_text(path)]
-    if csv:
-        hint = "only Parquet can be read in parts; pdanon.read_csv and pdanon.to_parquet convert a file"
-        raise ParameterError("--stream takes no CSV", where=str(csv[0]), hint=hint)
     if arguments.report:
         hint = "a table that fits into memory has one without --stream"
         raise ParameterError("--stream writes no report, which needs all rows at once", hint=hint)
     if arguments.legend:
         hint = "--mapping FILE says what each item became; its lines that differ are the legend"
         raise ParameterError("--stream writes no legend", hint=hint)
-    if arguments.source and "://" not in arguments.source:
-        arguments.source = Path(arguments.source)

@@ -19,6 +19,7 @@ _SUFFIXES = {
     "source": _READ,
     "target": _TABLE,
     "out": _TABLE,
+    "classes": _TABLE,
     "mapping": _TABLE,
     "legend": _TABLE,
     "threats": _TABLE,

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 
 import pandas as pd
 
-from pdanon.cli.checks import check_files, check_form
+from pdanon.cli.checks import check_files, check_form, form_of, form_said
 from pdanon.cli.options import of_algorithm, of_guarantee
 from pdanon.cli.printing import print_profile, print_tradeoff
 from pdanon.cli.reading import read, read_options
 from pdanon.cli.saying import bar, stage
 from pdanon.errors import ParameterError
 from pdanon.evaluation.plotting import tradeoff as draw_tradeoff
-from pdanon.evaluation.profile import profile
+from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.io.tables import write_plain, write_whole
+from pdanon.itemsets.columns import find_column, label_position
 
 __all__ = ["run_profile", "run_tradeoff"]
 
@@ -32,8 +35,10 @@ def run_profile(arguments: argparse.Namespace) -> int:
     check_form(arguments)
     check_files(arguments)
     frame = read(arguments.source, arguments)
+    if arguments.keep and not form_of(arguments).chosen:
+        frame = _beside(frame, arguments.keep, arguments.column)
     with stage("counting"):
-        look = profile(frame, arguments.column, k=arguments.k, m=arguments.m)
+        look = _look(frame, arguments, arguments.k, arguments.m)
     if arguments.report:
         with stage("writing"):
             look.report(arguments.report)
@@ -69,9 +74,24 @@ def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse
     if arguments.picture:
         files[arguments.picture] = partial(_draw, trials)
     if arguments.report:
-        look = profile(frame, arguments.column, k=min(arguments.k), m=max(arguments.m))
+        look = _look(frame, arguments, min(arguments.k), max(arguments.m))
         files[arguments.report] = partial(look.report, tradeoff=trials)
     write_whole(files)
+
+
+def _look(frame: pd.DataFrame, arguments: argparse.Namespace, k: int, m: int) -> Profile:
+    """A first look that says what to do in words of the command line."""
+    look = profile(frame, arguments.column, k=k, m=m)
+    source = " ".join(map(quote, [str(arguments.source), "OUT", *form_said(arguments)]))
+    commands = [alert.command.replace("IN OUT", source, 1) for alert in look.alerts]
+    alerts = [alert._replace(hint=command) for alert, command in zip(look.alerts, commands, strict=True)]
+    return replace(look, alerts=tuple(alerts))
+
+
+def _beside(frame: pd.DataFrame, keep: Sequence[str], column: str | None) -> pd.DataFrame:
+    """The list column and those that are to be looked at beside it."""
+    places = {find_column(frame, column), *(label_position(frame, label) for label in keep)}
+    return frame.iloc[:, sorted(places)]
 
 
 def _draw(trials: pd.DataFrame, path: Path) -> None:

@@ -22,8 +22,15 @@ import pandas as pd
 
 from pdanon import stream
 from pdanon.algorithms.record import OF_LISTS
-from pdanon.algorithms.registry import algorithm, functions, parameters_of
-from pdanon.cli.checks import check_files, check_form, check_stream
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, functions, parameters_of
+from pdanon.cli.checks import (
+    check_audited,
+    check_classes,
+    check_files,
+    check_form,
+    check_parts,
+    check_stream,
+)
 from pdanon.cli.least import least_lossy
 from pdanon.cli.looks import run_profile, run_tradeoff
 from pdanon.cli.options import described, in_a_line, of_algorithm, of_guarantee
@@ -37,10 +44,19 @@ from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, Pdano
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.report.page import write_page
-from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees import (
+    KKm,
+    KLm,
+    KmAnonymity,
+    LmDiversity,
+    PrivacyConstraints,
+    SensitiveGroups,
+)
 from pdanon.guarantees.parameters import check_unsaid, constraint_list
-from pdanon.guarantees.verdict import Guarantee
+from pdanon.guarantees.sensitive_groups import COUNTS
+from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.tables import read_columns, write_plain, write_table, write_whole
+from pdanon.io.trees import ParquetTree
 from pdanon.recoding.counts import what_was_lost
 from pdanon.recoding.result import Anonymized
 
@@ -131,6 +147,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     check_form(arguments)
     name = arguments.algorithm
     options = of_guarantee(arguments) if name is None else _algorithm_options(arguments)
+    check_classes(arguments, adds=name is not None and bool(ALGORITHMS[name].adds))
     check_files(arguments)
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
@@ -142,6 +159,8 @@ def _anonymize(arguments: argparse.Namespace) -> int:
         _write_release(result, arguments, frame)
     print_result(result)
     print(f"  written    {arguments.target}")
+    if arguments.classes:
+        print(f"  classes    {arguments.classes}")
     if arguments.mapping:
         print(f"  mapping    {arguments.mapping}")
     if arguments.legend:
@@ -165,32 +184,51 @@ def _anonymize_files(arguments: argparse.Namespace) -> int:
     print(f"  guarantee  {result.guarantee!r}, audited")
     for name, text in what_was_lost(result.mapping, result.loss):
         print(f"  {name:<10} {text}")
-    print(f"  written    {arguments.target}, {len(result.paths)} files")
+    print(f"  written    {arguments.target}, {_files(len(result.paths))}")
     if arguments.mapping:
         print(f"  mapping    {arguments.mapping}")
     return 0
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    check_form(arguments)
-    if (arguments.mapping is None) != (arguments.constraints is None):
-        hint = "constraints name original items, and the mapping says what became of them"
-        raise ParameterError("--constraints and --mapping go together", hint=hint)
+    (check_parts if arguments.stream else check_form)(arguments)
+    check_audited(arguments)
     check_files(arguments)
     guarantee = _guarantee(arguments)
-    frame = read(arguments.source, arguments)
-    with stage("auditing"):
-        audit = guarantee.audit(frame, arguments.column)
-    print(f"Audit: {len(frame)} rows")
+    audit, counted, hashed = (_audited_files if arguments.stream else _audited)(arguments, guarantee)
+    print(f"Audit: {counted}")
     print(f"  guarantee  {guarantee!r}")
     print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
     print(f"  at risk    {audit.rows_at_risk} rows")
-    print(f"  SHA-256    {fingerprint(frame)}")
+    if hashed is not None:
+        print(f"  SHA-256    {hashed}")
     if arguments.threats:
         with stage("listing threats"):
             write_table(audit.threats, arguments.threats, "itemset", arguments.separator)
         print(f"  threats    {len(audit.threats)}, written to {arguments.threats}")
     return 0 if audit.holds else 1
+
+
+def _audited(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:
+    """The audit of a table, how large that is, and its fingerprint."""
+    arguments.keep = arguments.quasi
+    frame = read(arguments.source, arguments)
+    with stage("auditing"):
+        audit = guarantee.audit(frame, arguments.column)
+    return audit, f"{len(frame)} rows", fingerprint(frame)
+
+
+def _audited_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:
+    """The audit of Parquet files, row group by row group, and how many they are."""
+    watched = bar()
+    with stage("auditing", announced=not watched):
+        audit = stream.audit(arguments.source, guarantee, arguments.column, progress=watched)
+    tree = ParquetTree.find(arguments.source)
+    return audit, f"{tree.rows()} rows, {_files(len(tree.names))}", None
+
+
+def _files(number: int) -> str:
+    return "1 file" if number == 1 else f"{number} files"
 
 
 def _risk(arguments: argparse.Namespace) -> int:
@@ -217,7 +255,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with stage("writing"):
         policy.write(result, original)
     print_result(result)
-    for name in ("release", "mapping", "legend", "loss", "report"):
+    for name in ("release", "classes", "mapping", "legend", "loss", "report"):
         if name in policy.outputs:
             print(f"  {name:10} {policy.outputs[name]}")
     return 0
@@ -242,12 +280,20 @@ def _algorithms(arguments: argparse.Namespace) -> int:
 
 
 def _guarantee(arguments: argparse.Namespace) -> Guarantee:
-    if arguments.constraints is None:
-        return KmAnonymity(arguments.k, arguments.m)
-    check_unsaid(arguments.m)
-    constraints = constraint_list(arguments.constraints, arguments.column)
-    mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
-    return PrivacyConstraints(constraints, arguments.k, mapping)
+    if arguments.classes is not None:
+        return SensitiveGroups(arguments.p, arguments.sensitive, read_columns(arguments.classes, [*COUNTS]))
+    k, m, quasi = arguments.k, arguments.m, arguments.quasi
+    mapping = None
+    if arguments.mapping is not None:
+        mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
+    if arguments.constraints is not None:
+        check_unsaid(m)
+        return PrivacyConstraints(constraint_list(arguments.constraints, arguments.column), k, mapping)
+    if arguments.sensitive is None:
+        return KmAnonymity(k, m) if quasi is None else KKm(k, m, quasi)
+    if quasi is None:
+        return LmDiversity(arguments.l, m, arguments.sensitive, k, mapping)
+    return KLm(k, arguments.l, m, quasi, arguments.sensitive, mapping)
 
 
 def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -265,10 +311,12 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
         files[arguments.mapping] = partial(write_plain, result.mapping)
     if arguments.legend:
         files[arguments.legend] = partial(write_plain, result.legend)
+    if arguments.classes and result.classes is not None:
+        files[arguments.classes] = partial(write_plain, result.classes)
     if arguments.report:
         files[arguments.report] = partial(write_page, result, original=original)
     files[arguments.target] = partial(
-        write_table, result.frame, column=arguments.column, separator=arguments.separator
+        write_table, result.frame, column=arguments.column, separator=arguments.join or arguments.separator
     )
     write_whole(files)
 

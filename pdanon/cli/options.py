@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pdanon.algorithms.record import OF_LISTS
-from pdanon.algorithms.registry import algorithm, functions, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, functions, parameters_of
 from pdanon.errors import ParameterError, did_you_mean
 from pdanon.io.tables import suffix_hint
+from pdanon.itemsets.values import is_uri
 from pdanon.recoding.labels import LABELS
 from pdanon.recoding.result import Anonymized
 
@@ -39,11 +40,18 @@ __all__ = [
     "new_table",
     "of_algorithm",
     "of_guarantee",
+    "release",
     "table_file",
 ]
 
 
 _HINT = "\n  hint:  "
+
+# What is asked for under a name that is another's, or in another way.
+_ELSEWHERE = {
+    "--drop": "with --by, only columns that --keep names are published; a policy has drop",
+    "--quasi": "a policy protects columns beside the items, as quasi in [columns]: see 'pdanon run --help'",
+}
 
 # --- What each may be
 
@@ -67,6 +75,8 @@ def is_table(text: str | Path) -> bool:
 
 def table_file(text: str) -> Path:
     """A table to read or write."""
+    if is_uri(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is a URI{_HINT}copy the file to this machine first")
     if not is_table(text):
         hint = suffix_hint(text)
         more = f"{_HINT}{hint}" if hint else ""
@@ -75,19 +85,29 @@ def table_file(text: str) -> Path:
 
 
 def new(text: str) -> Path:
-    """A file or a directory to write."""
+    """A file to write."""
+    path = release(text)
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is a directory{_HINT}name a file in it")
+    return path
+
+
+def release(text: str) -> Path:
+    """A file or, with --stream, a directory to write: whether there is one already is asked later."""
+    if is_uri(text):
+        hint = "name a file on this machine, and copy it when it is complete"
+        raise argparse.ArgumentTypeError(f"{text!r} is a URI, and nothing is written there{_HINT}{hint}")
     path = Path(text)
-    if path.is_dir() or not path.parent.is_dir():
-        problem, hint = "is in a directory that does not exist", f"make {str(path.parent)!r} first"
-        if path.is_dir():
-            problem, hint = "is a directory", "name a file in it"
-        raise argparse.ArgumentTypeError(f"{text!r} {problem}{_HINT}{hint}")
+    if not path.absolute().parent.is_dir():
+        hint = f"make {str(path.parent)!r} first"
+        raise argparse.ArgumentTypeError(f"{text!r} is in a directory that does not exist{_HINT}{hint}")
     return path
 
 
 def new_table(text: str) -> Path:
     """A table to write."""
-    table_file(text)
+    if not is_uri(text):  # which is told as what cannot be written
+        table_file(text)
     return new(text)
 
 
@@ -120,12 +140,17 @@ DEMANDS: dict[str, dict[str, Any]] = {
     "sensitive": {
         "nargs": "+",
         "metavar": "ITEM",
-        "help": "items that nobody is to learn, which are published as they are; goes with -l",
+        "help": "items that nobody is to learn: with -l they are published as they are, by cahd as counts of "
+        "groups",
     },
     "l": {"type": int, "help": "of the rows that match, a sensitive item is in at most 1/l"},
     "private": {"metavar": "NAME", "help": "a second list column, whose items are private"},
     "h": {"type": float, "help": "largest share of matching rows in which a private item may be, 0 to 1"},
-    "p": {"type": int, "help": "most public items that the attacker knows"},
+    "p": {
+        "type": int,
+        "help": "most public items that the attacker knows; of cahd: a sensitive item is in at most 1/p of "
+        "the rows of a group",
+    },
 }
 WAYS: dict[str, dict[str, Any]] = {
     "hierarchy": {
@@ -143,7 +168,19 @@ WAYS: dict[str, dict[str, Any]] = {
         "choices": LABELS,
         "help": "what sets are called: (a,b), G017 or a +1 (default: set)",
     },
-    "refine": {"action": "store_true", "help": "move items between the sets afterwards, to lose less"},
+    "refine": {
+        "action": argparse.BooleanOptionalAction,
+        "help": "move items between the sets afterwards, to lose less; let clusters share chunks",
+    },
+    "max_cluster": {
+        "type": int,
+        "metavar": "ROWS",
+        "help": "clusters of more rows are split (default: 2 k)",
+    },
+    "safe": {
+        "action": "store_true",
+        "help": "see to it that no two items of different chunks must be in the same record",
+    },
     "suppress": {"action": "store_true", "help": "suppress nodes of the hierarchy where that loses less"},
     "time_limit": {
         "type": float,
@@ -164,6 +201,8 @@ WAYS: dict[str, dict[str, Any]] = {
         "metavar": "N",
         "help": "how many of the following rows are compared for a place in a group",
     },
+    "order": {"choices": ["nn", "gray", "rcm"], "help": "among which rows those of a group are searched"},
+    "alpha": {"type": int, "metavar": "N", "help": "a row looks at N * p neighbours on each side"},
 }
 PASSING: dict[str, dict[str, Any]] = {  # which all algorithms take
     "keep": {
@@ -277,8 +316,14 @@ class Parser(argparse.ArgumentParser):
         """The nearest of what is known, for an option or a name that is not."""
         _, choice, name = message.partition("invalid choice: '")
         if choice:
+            if (asked := name.partition("'")[0]) in ALGORITHMS:
+                return (
+                    f"{asked} protects columns beside the items: a policy names it, see 'pdanon run --help'"
+                )
             chosen = [list(action.choices) for action in self._actions if action.choices is not None]
-            return did_you_mean(name.partition("'")[0], [str(each) for each in chain.from_iterable(chosen)])
+            return did_you_mean(asked, [str(each) for each in chain.from_iterable(chosen)])
         _, _, unknown = message.partition("unrecognized arguments: ")
         options = [word for word in unknown.split() if word.startswith("--")]
+        if options and options[0] in _ELSEWHERE:
+            return _ELSEWHERE[options[0]]
         return did_you_mean(options[0].partition("=")[0], self._option_string_actions) if options else None

@@ -6,7 +6,7 @@ A policy says in TOML which table is read, what its columns are, how it is anony
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike, path
 from pathlib import Path
@@ -14,11 +14,11 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.registry import algorithm, of_lists, parameters_of
-from pdanon.algorithms.rt.transaction import Transaction, as_transaction
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.cli.least import ASKED, least_lossy
 from pdanon.cli.roles import Roles
 from pdanon.cli.toml import NESTED, OUTPUTS, check_comparison, check_input, each_changed, read_toml
+from pdanon.cli.transactions import check_transaction, table_of, transaction_of
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.report.page import write_page
@@ -26,6 +26,7 @@ from pdanon.evaluation.tasks import list_tasks
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_text
+from pdanon.io.listing import located
 from pdanon.io.tables import (
     check_distinct,
     is_csv,
@@ -36,7 +37,15 @@ from pdanon.io.tables import (
     write_table,
     write_whole,
 )
-from pdanon.itemsets.values import check_frame, check_kind, check_known, check_path, check_text, is_integer
+from pdanon.itemsets.values import (
+    check_frame,
+    check_kind,
+    check_known,
+    check_path,
+    check_text,
+    is_integer,
+    is_uri,
+)
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Policy"]
@@ -51,8 +60,8 @@ class Policy:
 
     Parameters
     ----------
-    input : pathlib.Path
-        The data: ``.parquet``, ``.csv``, ``.tsv`` (these also with ``.gz``) or ``.jsonl``.
+    input : pathlib.Path, or str
+        The data: ``.parquet``, also as a URI, ``.csv``, ``.tsv`` (these also with ``.gz``) or ``.jsonl``.
     algorithm : str, optional
         Name of the algorithm. Without it `pdanon.anonymize` tries those that can have the guarantee; a
         comparison needs none.
@@ -68,8 +77,8 @@ class Policy:
     separator : str, optional
         What stands between two items in CSV files.
     outputs : dict
-        Paths of ``release``, ``mapping``, ``legend``, ``loss``, ``report`` and ``comparison``; what is not
-        named is not written.
+        Paths of ``release``, ``classes``, ``mapping``, ``legend``, ``loss``, ``report`` and ``comparison``;
+        what is not named is not written.
     comparison : dict
         What `compare` runs: ``algorithms, vary, measures, n_jobs, resume``.
     source : pathlib.Path, optional
@@ -78,8 +87,8 @@ class Policy:
         Columns that are published as they are, too, and were judged: no warning is about them.
     form : dict
         Of a table without lists: ``by`` and ``item`` of one with a line for each item, ``onehot`` or
-        ``prefix`` of one with a column for each item, ``conflicts`` (``"refuse"`` or ``"first"``); of CSV
-        ``delimiter`` and ``encoding``.
+        ``prefix``, and ``tick``, of one with a column for each item, ``conflicts`` (``"refuse"`` or
+        ``"first"``); of CSV ``delimiter``, ``encoding``, and ``separator`` if it is not that of the release.
 
     Notes
     -----
@@ -111,7 +120,7 @@ class Policy:
     3                ['tea']
     """
 
-    input: Path
+    input: Path | str
     algorithm: str | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     items: str | None = None
@@ -222,7 +231,7 @@ class Policy:
         """
         published = [*self.quasi, *self.sensitive, *self.keep]
         frame = self._form.read(self.input, published).frame
-        there = [*frame.columns, *frame.index.names, *(self.drop if self._form.raw else [])]
+        there = [*frame.columns, *frame.index.names, *(self.drop if self._form.chosen else [])]
         absent = [name for name in self._roles.named if name not in there]
         if absent:
             raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
@@ -248,6 +257,8 @@ class Policy:
             "report": partial(write_page, result, original=original),
             "release": release,
         }
+        if result.classes is not None:
+            writers = {"classes": partial(write_plain, result.classes), **writers}
         write_whole({self.outputs[name]: write for name, write in writers.items() if name in self.outputs})
 
     def write_comparison(self, table: pd.DataFrame) -> None:
@@ -276,11 +287,11 @@ class Policy:
             self._check_asked()
         if self.comparison.get("algorithms"):
             for task in list_tasks(self._configurations(), self.comparison.get("vary", {})):
-                _check_transaction(task.parameters)
+                check_transaction(task.parameters)
 
     def _check_types(self) -> None:
         """Check what each part is; paths may be given as text."""
-        object.__setattr__(self, "input", Path(check_path(self.input, "input")))
+        object.__setattr__(self, "input", located(check_path(self.input, "input")))
         if self.source is not None:
             check_path(self.source, "source")
         for name in ("parameters", "hierarchies", "outputs", "comparison", "form"):
@@ -297,6 +308,10 @@ class Policy:
         for name in self.outputs:
             check_known(name, OUTPUTS, "output of a policy", where=self._place("outputs"))
         check_comparison(self.comparison, self._place("compare"))
+        for file in self.outputs.values():
+            if is_uri(check_path(file, "outputs")):
+                hint = "name a file on this machine, and copy it when it is complete"
+                raise ParameterError("an output is a URI", where=self._place("outputs"), got=file, hint=hint)
         outputs = {name: Path(check_path(file, name)) for name, file in self.outputs.items()}
         object.__setattr__(self, "outputs", outputs)
 
@@ -315,7 +330,7 @@ class Policy:
 
     def _check_said(self) -> None:
         """Check that no parameter says what a column is."""
-        said = self.parameters.keys() | _table(self.parameters.get("transaction")).keys()
+        said = self.parameters.keys() | table_of(self.parameters.get("transaction")).keys()
         for key in said & _BY_ROLE.keys():
             hint = f"say it in [{_BY_ROLE[key]}]"
             raise ParameterError("this is said by the role of a column", where=f"parameter {key}", hint=hint)
@@ -326,7 +341,14 @@ class Policy:
         self._roles.check_protected(name, self._place())
         asked = self._roles.joined(name, self.parameters)
         list_tasks({name: asked}, {})
-        _check_transaction(asked)
+        check_transaction(asked)
+        if ALGORITHMS[name].adds and "release" in self.outputs and "classes" not in self.outputs:
+            hint = 'say where to write it: classes = "counts.parquet"'
+            where = self._place("outputs")
+            raise ParameterError(f"{name} publishes a second table, of counts", where=where, hint=hint)
+        if "classes" in self.outputs and not ALGORITHMS[name].adds:
+            hint = "releases by cahd have one"
+            raise ParameterError(f"{name} publishes no second table", where=self._place("outputs"), hint=hint)
         if "random_state" in accepted and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
             raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
@@ -335,7 +357,7 @@ class Policy:
         for name, file in {"input": self.input, **self.outputs}.items():
             allowed: tuple[str, ...] = (".html",) if name == "report" else (".parquet", ".csv")
             allowed += (".tsv", ".jsonl") if name == "input" else ()
-            if not (is_lines(file) if name == "input" else file.suffix.lower() in allowed):
+            if not (is_lines(file) if name == "input" else Path(file).suffix.lower() in allowed):
                 problem = f"{name} must end in {' or '.join(allowed)}"
                 raise ParameterError(problem, where=self._place(), got=str(file), hint=suffix_hint(file))
         for file in self.outputs.values():
@@ -351,9 +373,13 @@ class Policy:
         for file in inputs.values():
             check_distinct([*self.outputs.values(), file], "entries of the policy")
         lists = is_text(self.input) and not self._form.raw
-        joined = [self.input] if lists else []
-        joined += [file for name, file in self.outputs.items() if name == "release" and is_csv(file)]
-        if joined and self.separator is None:
+        joined = [self.input] if lists and self._form.separator is None else []
+        joined += [
+            file
+            for name, file in self.outputs.items()
+            if name == "release" and is_csv(file) and self.separator is None
+        ]
+        if joined:
             hint = "say what stands between two items, such as separator = ' '; it is never guessed"
             raise ParameterError("a CSV file needs a separator", where=str(joined[0]), hint=hint)
         if lists and self.items is None:
@@ -364,7 +390,7 @@ class Policy:
     def _form(self) -> Form:
         by = self.form.get("by", ())
         said = {**self.form, "by": [by] if isinstance(by, str) else by}
-        return Form(**said, column=self.items, separator=self.separator)
+        return Form(**{"separator": self.separator} | said, column=self.items)
 
     @property
     def _roles(self) -> Roles:
@@ -391,7 +417,7 @@ class Policy:
         """What the file of a parameter holds, where the algorithms do not read it themselves."""
         if key in NESTED and isinstance(value, Mapping):
             table = self._read_all(value)
-            return _transaction(table) if key == "transaction" else table
+            return transaction_of(table) if key == "transaction" else table
         if not isinstance(value, Path) or key not in ("constraints", "utility", "weights"):
             return value
         if key == "constraints":
@@ -400,28 +426,6 @@ class Policy:
 
     def _read_all(self, given: Mapping[str, Any]) -> dict[str, Any]:
         return {key: self._read(key, value) for key, value in given.items()}
-
-
-# --- What is done to the items: a table in the file, and one value for the algorithms
-
-
-def _transaction(said: Any) -> Transaction:
-    """What a name or a table says."""
-    known = [each.name for each in fields(Transaction)]
-    for key in _table(said):
-        check_known(key, known, "key of what is done to the items", where="transaction")
-    return Transaction(**said) if isinstance(said, Mapping) else as_transaction(said)
-
-
-def _check_transaction(given: Mapping[str, Any]) -> None:
-    """Check what is done to the items, if that is said, as far as no file needs to be read."""
-    if "transaction" in given:
-        _transaction(given["transaction"])
-
-
-def _table(said: Any) -> Mapping[str, Any]:
-    """The table of what is done to the items; an empty one of a name."""
-    return said if isinstance(said, Mapping) else {}
 
 
 def _leaves(given: Mapping[str, Any]) -> Iterator[Any]:

@@ -10,16 +10,16 @@ from typing import Any
 import pandas as pd
 
 from pdanon.cli.checks import form_of
-from pdanon.cli.saying import stage
+from pdanon.cli.saying import stage, warned
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import read_weights
 
 __all__ = ["read", "read_options"]
 
 
-def read(path: Path, arguments: argparse.Namespace) -> pd.DataFrame:
+def read(path: Path | str, arguments: argparse.Namespace) -> pd.DataFrame:
     """Read the table of a command, with a row a person."""
-    with stage(f"reading {path}"):
+    with stage(f"reading {path}"), warned():
         table = form_of(arguments).read(path, getattr(arguments, "keep", None) or ())
     if sys.stderr is not None:
         for note in table.notes:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from threading import Timer
 from typing import Any
 
-from pdanon.errors import IdentifierWarning, ReleaseWarning
+from pdanon.errors import IdentifierWarning, PersonsWarning, ReleaseWarning, UselessWarning
 
 __all__ = ["PATIENCE", "bar", "say", "stage", "warned"]
 
@@ -20,6 +20,8 @@ _IF_USELESS = (
     "name no algorithm, so that all are tried, or choose a smaller k or m; for items also sets instead of a "
     "hierarchy (pcta), or a hierarchy with more levels; for other columns fewer of them as quasi"
 )
+
+_IF_PARTS = "name that column in --by, or leave it out of the file if a row need not be a person"
 
 
 def say(message: str, code: int = 0) -> int:
@@ -43,13 +45,13 @@ def stage(what: str, *, announced: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def warned(hint: str) -> Iterator[None]:
+def warned(hint: str = "") -> Iterator[None]:
     """Say on stderr what warns of a release, as errors are said, with what can be done about it here."""
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
         if isinstance(message, ReleaseWarning):
-            remedy = hint if isinstance(message, IdentifierWarning) else _IF_USELESS
-            say(f"warning: {message.what}\n  hint:  {remedy}")
+            remedies = {IdentifierWarning: hint, PersonsWarning: _IF_PARTS, UselessWarning: _IF_USELESS}
+            say(f"warning: {message.what}\n  hint:  {remedies.get(type(message), message.hint)}")
         else:
             usual(message, *where, **more)
 

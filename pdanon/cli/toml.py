@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pdanon.errors import FormatError, ParameterError, cause_of, file_hint
-from pdanon.itemsets.values import check_kind, check_known
+from pdanon.itemsets.values import check_kind, check_known, is_uri
 
 __all__ = ["NESTED", "OUTPUTS", "check_comparison", "check_input", "each_changed", "read_toml"]
 
@@ -33,12 +33,15 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "conflicts": (str,),
         "onehot": (list,),
         "prefix": (str,),
+        "tick": (str,),
+        "separator": (str,),
         "delimiter": (str,),
         "encoding": (str,),
     },
     "columns": {"items": (str,), "quasi": (list,), "sensitive": (list,), "keep": (list,), "drop": (list,)},
     "outputs": {
         "release": (str,),
+        "classes": (str,),
         "mapping": (str,),
         "legend": (str,),
         "loss": (str,),
@@ -108,8 +111,8 @@ def _input(tables: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _beside(source: Path, value: Any) -> Any:
-    """A path that is relative to the directory of the policy."""
-    return source.parent / value if isinstance(value, str) else value
+    """A path that is relative to the directory of the policy, unless it is a URI."""
+    return source.parent / value if isinstance(value, str) and not is_uri(value) else value
 
 
 def _values(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,6 +172,11 @@ def check_input(table: Mapping[str, Any], where: str) -> None:
 def _check_keys(table: Mapping[str, Any], name: str, where: str) -> None:
     known = _KEYS[name]
     for key, value in table.items():
+        if key not in known and (
+            tables := [f"[{each}]" for each, keys in _KEYS.items() if each and key in keys]
+        ):
+            got, hint = repr(key), f"it is one of {' or '.join(tables)}"
+            raise ParameterError("there is no such key of a policy here", where=where, got=got, hint=hint)
         check_known(key, known, "key of a policy", where=where)
         types = known[key]
         if not isinstance(value, types) or isinstance(value, bool):

@@ -19,10 +19,10 @@ from pdanon.cli.options import (
     WAYS,
     Parser,
     flag,
-    new,
     new_page,
     new_picture,
     new_table,
+    release,
     table_file,
 )
 from pdanon.guarantees.parameters import DEFAULT_M
@@ -70,7 +70,7 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
 
 def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", help=_DATA)
-    command.add_argument("target", metavar="OUT", type=new, help="the release: .parquet or .csv")
+    command.add_argument("target", metavar="OUT", type=release, help="the release: .parquet or .csv")
     command.add_argument(
         "--stream",
         action="store_true",
@@ -82,6 +82,11 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     _add_parameters(command, groups)
     _add_form(command)
     command.add_argument(
+        "--join",
+        metavar="TEXT",
+        help="what stands between two items in a release that is CSV (default: that of --separator)",
+    )
+    command.add_argument(
         "--mapping", metavar="FILE", type=new_table, help="write what each item became: .parquet or .csv"
     )
     command.add_argument(
@@ -89,6 +94,12 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=new_table,
         help="write which items each label stands for, to be published or not: .parquet or .csv",
+    )
+    command.add_argument(
+        "--classes",
+        metavar="FILE",
+        type=new_table,
+        help="write the second table of a release by cahd, the counts of its groups: .parquet or .csv",
     )
     command.add_argument(
         "--report", metavar="FILE", type=new_page, help="write a page that shows the release to others: .html"
@@ -100,7 +111,11 @@ def _fill_profile(command: argparse.ArgumentParser) -> None:
     command.add_argument("-k", default=5, **{**DEMANDS["k"], "help": "how many rows are enough (default: 5)"})
     command.add_argument("-m", default=3, type=int, help="most items that the attacker knows (default: 3)")
     _add_form(command).add_argument(
-        "--keep", nargs="+", action="extend", metavar="COLUMN", help="other columns to look at"
+        "--keep",
+        nargs="+",
+        action="extend",
+        metavar="COLUMN",
+        help="other columns to look at (default: all of a table with lists)",
     )
     command.add_argument(
         "--report",
@@ -146,16 +161,35 @@ def _add_parameters(command: argparse.ArgumentParser, groups: dict[str, dict[str
 
 
 def _fill_audit(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="RELEASED", help="the release: .parquet, .csv, .tsv or .jsonl")
-    command.add_argument("-k", required=True, **DEMANDS["k"])
+    command.add_argument(
+        "source", metavar="RELEASED", help="the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
+    )
+    command.add_argument(
+        "--stream",
+        action="store_true",
+        help="read Parquet in parts: RELEASED is a file, a directory, a path with wildcards or a URI, and "
+        "the rows of all files count together",
+    )
+    command.add_argument("-k", **DEMANDS["k"])
     command.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
     _add_form(command)
+    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
+    sensitive = "items that nobody is to learn, and that the attacker knows none of; goes with -l or -p"
+    command.add_argument("--sensitive", nargs="+", metavar="ITEM", help=sensitive)
+    command.add_argument("-l", **DEMANDS["l"])
     command.add_argument(
         "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (not with -m)"
     )
     command.add_argument(
-        "--mapping", metavar="FILE", type=table_file, help="the mapping of the release, to audit constraints"
+        "--mapping",
+        metavar="FILE",
+        type=table_file,
+        help="the mapping of the release: for constraints, and for sensitive items that it left out",
     )
+    command.add_argument(
+        "--classes", metavar="FILE", type=table_file, help="the counts of groups, to audit a release by cahd"
+    )
+    command.add_argument("-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group")
     command.add_argument(
         "--threats", metavar="FILE", type=new_table, help="write the minimal itemsets that break it"
     )
@@ -165,9 +199,7 @@ def _fill_risk(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", help=_DATA)
     command.add_argument("-k", required=True, **DEMANDS["k"])
     command.add_argument("-m", default=2, type=int, help="most items that the attacker knows (default: 2)")
-    command.add_argument(
-        "--quasi", nargs="+", metavar="COLUMN", help="columns that the attacker knows beside the items"
-    )
+    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
     _add_form(command)
     command.add_argument("--out", metavar="FILE", type=new_table, help="write the table: .parquet or .csv")
     command.add_argument("--all", action="store_true", help="print all that was counted, not a summary")
@@ -202,12 +234,13 @@ def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="what stands between two fields of CSV (default: what does most often)",
     )
     command.add_argument("--encoding", metavar="NAME", help="of CSV (default: utf-8)")
-    group = command.add_argument_group("if items have a line or a column each")
+    group = command.add_argument_group("if a person has several rows, or items have a line or a column each")
     group.add_argument(
         "--by",
         nargs="+",
         metavar="COLUMN",
-        help="whose line or row it is, such as a customer number; not published",
+        help="whose line or row it is, such as a customer number; not published, nor is any other column "
+        "that --keep does not name",
     )
     group.add_argument("--item", metavar="COLUMN", help="the item of the line")
     group.add_argument(
@@ -227,10 +260,22 @@ def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="TEXT",
         help="what the names of these columns begin with, which is no part of the item",
     )
+    group.add_argument(
+        "--tick",
+        metavar="TEXT",
+        help="what is in a box that is ticked, such as x or yes (default: 1, true, or a count)",
+    )
     return group
 
 
-_DATA = "the data: .parquet, .csv, .tsv (these also with .gz) or .jsonl"
+_QUASI_HELP = "columns that the attacker knows beside the items"
+_DATA = "the data: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl"
+
+_POLICY = """such a policy.toml:
+  input = "patients.parquet"
+  parameters = { k = 5, m = 2, random_state = 1 }
+  columns = { items = "diagnoses", quasi = ["age", "sex"], keep = ["district"], drop = [] }
+  outputs = { release = "released.parquet", mapping = "mapping.parquet", report = "report.html" }"""
 
 # Of each command: what it does, the arguments of an example, and what adds its arguments.
 _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
@@ -261,7 +306,7 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]
     ),
     "run": (
         "write what a policy file asks for: release, mapping and losses, or none",
-        "policy.toml",
+        f"policy.toml\n\n{_POLICY}",
         _fill_run,
     ),
     "compare": ("run the algorithms of a policy file, and show what is lost", "policy.toml", _fill_compare),

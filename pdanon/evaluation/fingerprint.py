@@ -50,10 +50,11 @@ def fingerprint(frame: pd.DataFrame) -> str:
     Notes
     -----
     Content is what a Parquet file keeps. How values are stored does not count: text may be of any dtype, a
-    category or an Arrow column; integers and floats may have any width; lists may be Arrow's or Python's. A
-    set has no order, and counts as the sorted list. A missing value is one, whether None, NaN or NA. An index
-    without a name does not count. CSV files keep no types: one gives the same fingerprint if its columns are
-    read back as what they were, which text is that does not look like a number.
+    category or an Arrow column; integers and floats may have any width; lists may be Arrow's or Python's; an
+    interval counts as its text, such as ``[20, 29]``. A set has no order, and counts as the sorted list. A
+    missing value is one, whether None, NaN or NA. An index without a name does not count. CSV files keep no
+    types: one gives the same fingerprint if its columns are read back as what they were, which text is that
+    does not look like a number.
 
     Who knows all of a table but little can guess the rest and compare: handle the fingerprint of an original
     like counts of it.
@@ -183,6 +184,8 @@ def _by_level(index: pd.Index[Any]) -> Iterator[tuple[Hashable, pd.Series[Any]]]
 
 def _column(column: pd.Series[Any]) -> bytes:
     """Of the values, however they are stored."""
+    if isinstance(column.dtype, pd.IntervalDtype):  # as a CSV file has it
+        column = column.astype("string")
     try:
         if is_list_column(column):
             bags = Bags.as_seen(column)

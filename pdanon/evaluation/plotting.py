@@ -26,7 +26,7 @@ from pdanon.evaluation.canvas import (
     whole_numbers,
 )
 from pdanon.evaluation.fitting import bars_across, key_above, names_beside, say, size_across
-from pdanon.evaluation.metrics.risk import exposure
+from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.evaluation.styling import SHARES, styled
 from pdanon.itemsets.values import check_count
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
@@ -144,13 +144,18 @@ class Plots:
         ------
         ParameterError
             If the original does not have the rows of the release, or k is unknown.
+
+        Notes
+        -----
+        The attacker knows the quasi-identifiers of the guarantee, if it has some, and none of its sensitive
+        items: the picture is about what is promised. `risk` counts with all items known.
         """
         guarantee = self._result.guarantee
         asked = getattr(guarantee, "k", None)
         k = asked if k is None else k
         promised = getattr(guarantee, "m", None) if k == asked else None
         tables = exposure(self._result, original, column, k=k, m=m)
-        return draw_risk(tables, k, ax, promised=promised)
+        return draw_risk(tables, k, ax, promised=promised, sensitive=bool(sensitive_of(self._result)))
 
     def sizes(self, ax: Axes | None = None) -> Axes:
         """Draw how many items each published label stands for, or how many rows each class has.
@@ -209,11 +214,17 @@ class Plots:
 
 
 def draw_risk(
-    tables: dict[str, pd.DataFrame], k: int | None, ax: Axes | None = None, *, promised: int | None = None
+    tables: dict[str, pd.DataFrame],
+    k: int | None,
+    ax: Axes | None = None,
+    *,
+    promised: int | None = None,
+    sensitive: bool = False,
 ) -> Axes:
     """Draw the risk before and after, as `pdanon.evaluation.metrics.risk.exposure` gives it.
 
-    If the guarantee speaks of so many known items only, those beyond are parted by a line, and named.
+    If the guarantee speaks of so many known items only, those beyond are parted by a line, and named. The
+    axis says it if sensitive items are not known.
     """
     ax = axes(ax)
     known = next(iter(tables.values()))["known"].to_numpy()
@@ -232,7 +243,8 @@ def draw_risk(
     if len(beyond):
         ax.axvline(beyond[0] - 0.5, color="0.6", linewidth=1, linestyle=":")
     title = "Risk before and after" if len(tables) > 1 else "Risk of the release"
-    say(ax, x="items that an attacker knows (up to)", y=f"rows matched by fewer than {k} (%)", title=title)
+    what = "items, none of them sensitive," if sensitive else "items"
+    say(ax, x=f"{what} that an attacker knows (up to)", y=f"rows matched by fewer than {k} (%)", title=title)
     top = room(100 * pd.concat(tables)["below_k"].to_numpy(np.float64))
     plain(ax)
     if len(tables) > 1:

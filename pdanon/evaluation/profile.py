@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from shlex import quote
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ from pdanon.itemsets.alike import Numbers, value_numbers
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.parallel import first_alike
+from pdanon.itemsets.persons import is_named_for_persons, words_of
 from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.versions import text_column
@@ -40,31 +41,16 @@ from pdanon.recoding.passing import Passing, passing
 __all__ = ["Alert", "Profile", "profile"]
 
 _MOST_SHOWN = 10  # items
-_PERSONS = {
-    *(
-        "id",
-        "uuid",
-        "guid",
-        "nbr",
-        "key",
-        "card",
-        "customer",
-        "patient",
-        "person",
-        "user",
-        "member",
-        "client",
-    ),
-    *("subject", "account", "employee", "student"),
-}
+_NUMBERS = {"id", "uuid", "guid", "nbr", "key"}
 _BANDS = (1, 2, 5, 10, 100, 1000, 10**4, 10**5, 10**6)  # rows
 
 
 class Alert(NamedTuple):
-    """Something to look at before a release, and what to do about it."""
+    """Something to look at before a release, and what to do about it, in Python and on the command line."""
 
     what: str
     hint: str
+    command: str
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -97,7 +83,8 @@ class Profile:
         The same of these columns together, and of the few that explain it; without those that differ in
         nearly every row, which have to be dropped first.
     alerts : tuple of Alert
-        What to look at, and what to do: each with ``what`` and ``hint``.
+        What to look at, and what to do: each with ``what``, ``hint``, and ``command``, which says on the
+        command line what the hint says in Python.
     """
 
     column: Hashable
@@ -168,7 +155,7 @@ class Profile:
     def _sections(self, tradeoff: pd.DataFrame | None) -> Iterator[str]:
         yield look.warning()
         yield facts(self._title(), self._facts())
-        yield look.first_section(self.alerts)
+        yield look.first_section([(alert.what, alert.hint) for alert in self.alerts])
         missing = int(self.counts["missing rows"])
         yield look.risk_section(self.risk, self.k, missing)
         if tradeoff is not None:
@@ -199,7 +186,8 @@ class Profile:
             found = f"{percent(row['singled_out'])} of the rows alone, {percent(row['below_k'])} among fewer"
             yield f"{known} known", f"{found} than {self.k}"
         if len(self.columns):
-            yield "beside", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN)))
+            few = f" (not judged: fewer than {FEW} rows)" if self.counts["rows"] < FEW else ""
+            yield "beside", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN))) + few
 
 
 def profile(
@@ -254,7 +242,7 @@ def profile(
       look at    1 of 25 rows (4 %) are the only ones with their age, which passes through unchanged
                  -> drop what is not needed, use KKm(k=5, m=2, quasi=['age']), or say keep=['age'] of what ...
       look at    2 items are alike but for capitals and blanks
-                 -> write them alike if they mean the same: else they are different items
+                 -> else they are different items: if they mean the same, .str.strip().str.lower() of them ...
       look at    who knows 2 items finds 4 % of the rows among fewer than 5
                  -> frame.txanon.anonymize(k=5, m=2)
     """
@@ -281,7 +269,7 @@ def profile(
         risk=risks,
         columns=pd.DataFrame(columns, columns=_Column._fields),
         passing=together,
-        alerts=tuple(_alerts(itemsets, columns, together, risks, k)),
+        alerts=tuple(_alerts(itemsets, index, columns, together, risks, k)),
     )
 
 
@@ -367,25 +355,48 @@ def _column(column: pd.Series[Any], numbers: Numbers | None, k: int) -> _Column:
 
 
 def _alerts(
-    itemsets: Itemsets, columns: Sequence[_Column], together: Passing, risks: pd.DataFrame, k: int
+    itemsets: Itemsets,
+    index: SupportIndex,
+    columns: Sequence[_Column],
+    together: Passing,
+    risks: pd.DataFrame,
+    k: int,
 ) -> Iterator[Alert]:
     named = [*together.telling]
     if itemsets.n_rows >= FEW:
         for each in together.judged:
+            what, hint = (
+                f"column {each!r} differs in nearly every row",
+                "an identifier is dropped before all else",
+            )
             yield Alert(
-                f"column {each!r} differs in nearly every row", "an identifier is dropped before all else"
+                what, hint, f"{hint}: --by {quote(str(each))}, and --keep what is published beside the items"
             )
         if said := ". ".join(together.sentences()):
             protect = f"use KKm(k={k}, m=2, quasi={named}), or say keep={named} of what may be published"
-            yield Alert(said, f"drop what is not needed, {protect}")
+            keep = " ".join(quote(str(each)) for each in named)
+            policy = f"name them as quasi in a policy, or say --keep {keep} of what may be published"
+            yield Alert(said, f"drop what is not needed, {protect}", f"drop what is not needed, {policy}")
         yield from _repeated(columns, itemsets.n_rows)
+        if always := int(np.count_nonzero(index.singles == itemsets.n_present)):
+            what = f"{always:,} {'item is' if always == 1 else 'items are'} in every row"
+            hint = "if it was a column of years or ages, and no item, make the lists without it"
+            yield Alert(what, hint, f"{hint}: --onehot and the columns that are items")
     if many := _alike(itemsets):
         what = f"{many:,} items are alike but for capitals and blanks"
-        yield Alert(what, "write them alike if they mean the same: else they are different items")
+        do = ".str.strip().str.lower() of them before lists are made"
+        hint = "else they are different items: if they mean the same"
+        blank = "write them alike; a blank after each separator is said with it: --separator ', '"
+        yield Alert(what, f"{hint}, {do}", f"{hint}, {blank}")
     for known, share in of_all_rows(risks)["below_k"].loc[:2].iloc[-1:].items():
         if share:
-            what = f"who knows {known} items finds {percent(share)} of the rows among fewer than {k}"
-            yield Alert(what, f"frame.txanon.anonymize(k={k}, m={known})")
+            items = "1 item" if known == 1 else f"{known} items"
+            what = f"who knows {items} finds {percent(share)} of the rows among fewer than {k}"
+            yield Alert(
+                what,
+                f"frame.txanon.anonymize(k={k}, m={known})",
+                f"pdanon anonymize IN OUT -k {k} -m {known}",
+            )
 
 
 def _identifies(column: _Column, n_rows: int) -> bool:
@@ -397,16 +408,19 @@ def _repeated(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:
     """Columns that may say whose row it is, of persons of whom some have several."""
     for each in columns:
         whole = not each.dtype.lower().startswith(("float", "double"))
-        least = n_rows // 100 if _is_named_for_persons(each.column) else n_rows // 2
+        least = n_rows // 100 if _is_named_for_a_number(each.column) else n_rows // 2
         if whole and least < each.values < n_rows - each.missing:
             what = f"column {each.column!r} has {each.values:,} values in {n_rows:,} rows"
-            yield Alert(what, "if it says whose row it is, some have several: merge these rows before")
+            hint = "if it says whose row it is, some have several: merge these rows before"
+            yield Alert(what, hint, f"{hint} (--by {quote(str(each.column))})")
 
 
-def _is_named_for_persons(label: Hashable) -> bool:
-    """Whether the name of a column is that of a number of persons: customer_id, patientNo, DUPERSID."""
-    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+", str(label))
-    return any(word.lower() in _PERSONS or word.endswith("ID") for word in words)
+def _is_named_for_a_number(label: Hashable) -> bool:
+    """Whether the name of a column is that of a number, of persons or others: customer_id, DUPERSID, key."""
+    words = words_of(label)
+    return is_named_for_persons(label) or any(
+        word.lower() in _NUMBERS or word.endswith("ID") for word in words
+    )
 
 
 def _alike(itemsets: Itemsets) -> int:

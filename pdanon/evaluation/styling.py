@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["SHARES", "styled"]
 
 # Losses that are shares of a whole.
-SHARES = ("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows")
+SHARES = (
+    *("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows"),
+    *("term_chunks", "tlost"),
+)
 _PERCENT = (*SHARES, "singles", "pairs", "ARE", "gap", "singled_out", "below_k", "share")
 _BAR = "#0d737755"  # the text can be read on it, in light and dark
 

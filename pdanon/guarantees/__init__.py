@@ -9,18 +9,21 @@ import pandas as pd
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
+from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.privacy_constraints import PrivacyConstraints
 from pdanon.guarantees.public import PublicK
 from pdanon.guarantees.relational import KAnonymity
+from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.transactional import TransactionalK
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.itemsets.progress import watching
 
 __all__ = [
     "Coherence",
+    "DisassociatedKm",
     "KAnonymity",
     "KKm",
     "KLm",
@@ -28,6 +31,7 @@ __all__ = [
     "LmDiversity",
     "PrivacyConstraints",
     "PublicK",
+    "SensitiveGroups",
     "TransactionalK",
     "audit",
     "check_guarantee",

@@ -137,10 +137,10 @@ class KKm:
 
 @dataclass(frozen=True, repr=False)
 class KLm:
-    """:class:`KKm` of the known items, and in no class do they give a sensitive one away.
+    """Who knows a row's quasi-identifiers and m items finds k rows, and a sensitive item in one of l at most.
 
-    Known items are all that are not sensitive. Of the rows of a class that hold up to m known items, or none,
-    each sensitive item is in at most one in l.
+    Known items are all that are not sensitive; it is :class:`KKm` of these. Of the rows of a class that hold
+    up to m known items, or none, each sensitive item is in at most one in l.
 
     Parameters
     ----------

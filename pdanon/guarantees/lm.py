@@ -26,7 +26,7 @@ from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.table import empty_itemset
-from pdanon.itemsets.values import check_count
+from pdanon.itemsets.values import check_count, listed
 
 __all__ = ["LmDiversity", "sensitive_texts"]
 
@@ -180,7 +180,7 @@ def sensitive_texts(sensitive: Any) -> tuple[str, ...]:
     if isinstance(sensitive, (str, Mapping)) or not isinstance(sensitive, Iterable):
         got = type(sensitive).__name__
         raise ParameterError("sensitive must be a list of items", where="sensitive", got=got, hint=hint)
-    texts = tuple(Itemsets.from_series(as_itemsets([list(sensitive)])).texts())
+    texts = tuple(Itemsets.from_series(as_itemsets([listed(sensitive, "sensitive", hint)])).texts())
     if not texts:
         raise ParameterError("there is no sensitive item", where="sensitive", got="0 items", hint=hint)
     return texts

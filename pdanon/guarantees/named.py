@@ -19,9 +19,8 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.bags import first_copies
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.mapping import check_mapping
+from pdanon.itemsets.mapping import check_mapping, mapping_values
 from pdanon.itemsets.notation import label_members
-from pdanon.itemsets.versions import arrow_values
 
 __all__ = ["Told", "named_items", "refuse_overlaps", "refuse_within_labels"]
 
@@ -64,7 +63,7 @@ class Told:
         if mapping is None or isinstance(mapping, cls):
             return mapping
         check_mapping(mapping)
-        items, labels = (_texts(arrow_values(mapping[name])) for name in ("item", "generalized"))
+        items, labels = (mapping_values(mapping, name, pa.large_string()) for name in ("item", "generalized"))
         own = pc.is_in(items, value_set=_texts(named))
         changed = pc.sum(pc.and_(own, pc.not_equal(items, labels))).as_py()
         if changed:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_hashable
 
 from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
@@ -267,6 +268,8 @@ def _named_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
         if utility["block"].isna().any():
             missing = int(utility["block"].isna().sum())
             raise ParameterError("a block is missing", where="utility", got=f"{missing} rows without one")
+        if not utility["block"].map(is_hashable).all():
+            raise ParameterError("a block has a label that is a list", where="utility", hint=_HINT)
         groups = list(utility.groupby("block", sort=False, observed=True)["item"])
         return [label for label, _ in groups], [list(group) for _, group in groups]
     if isinstance(utility, Mapping):

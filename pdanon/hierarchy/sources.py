@@ -168,9 +168,13 @@ def _tree(links: Iterable[_Link], place: str) -> Tree:
     if not seen:
         raise HierarchyError("the hierarchy is empty")
     inner = set(parent.values())
-    _refuse("a name is empty", nameless, place)
-    _refuse("a category has two different parents", [torn[key] for key in torn if key in inner], place)
-    _refuse("a leaf has two different parents", [torn[key] for key in torn if key not in inner], place)
+    hint = "name it, or leave it out; only at the end of a row a name may be missing"
+    _refuse("a name is empty", nameless, place, hint)
+    hint = "a tree has one way up from each node: name the two apart, or keep one of them"
+    _refuse("a category has two different parents", [torn[key] for key in torn if key in inner], place, hint)
+    if place == "row":
+        hint += "; frame.drop_duplicates('...'), of the column of leaves, keeps the first"
+    _refuse("a leaf has two different parents", [torn[key] for key in torn if key not in inner], place, hint)
     tops = [key for key in seen if key not in parent]
     root = tops[0] if len(tops) == 1 and tops[0] in inner else (_ROOT, False)
     parent.update((top, root) for top in tops if top != root)

@@ -119,7 +119,7 @@ class Hierarchy:
         if isinstance(source, Mapping):
             return cls.from_dict(source, missing=missing)
         if not isinstance(source, Integral):
-            hint = "give a Hierarchy, a CSV path, a DataFrame, a nested dict, or an int fan-out"
+            hint = "give a Hierarchy, a path, a DataFrame, a dict {'food': ['rice']}, or an int fan-out"
             raise ParameterError("this does not describe a hierarchy", got=type(source).__name__, hint=hint)
         if items is None:
             raise ParameterError("a fan-out needs the items to group", where="items", got=None)
@@ -394,7 +394,7 @@ class Hierarchy:
         if len(lacking) == 0:
             return self, nodes
         if self.missing == "error":
-            hint = 'add them to the hierarchy, or put them below its root: missing="root"'
+            hint = 'add them, or put them below the root: pdanon.Hierarchy.of(tree, missing="root")'
             got = f"{len(lacking)} of {len(texts)} items are not leaves; they were looked for as {form.looks}"
             raise HierarchyError("the hierarchy does not cover the items", got=got, hint=hint)
         new = tuple(dict.fromkeys(texts[i] for i in lacking.tolist()))

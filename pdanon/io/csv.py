@@ -6,7 +6,7 @@ import csv
 import mmap
 import os
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,13 @@ from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean
 from pdanon.io.encodings import check_encoding
 from pdanon.io.files import replacing
 from pdanon.io.lines import unreadable_text
-from pdanon.io.text import check_separator, unreadable
+from pdanon.io.text import check_separator, separator_hint, unreadable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
 from pdanon.itemsets.values import check_path, check_text, quoted
 from pdanon.itemsets.versions import text_column
 
-__all__ = ["read_csv", "to_csv"]
+__all__ = ["read_csv", "read_joined", "to_csv"]
 
 _FEW = 20  # texts; in fewer, each may have one item by chance
 _USUAL = (";", ",", "|", "\t")
@@ -94,17 +94,30 @@ def read_csv(
     0  north  ['rice' 'tea']
     1  south              []
     """
+    return read_joined(path, column, separator, field_separator, encoding)
+
+
+def read_joined(
+    path: str | os.PathLike[str],
+    column: str,
+    separator: str,
+    field_separator: str,
+    encoding: str,
+    text: Sequence[str] = (),
+) -> pd.DataFrame:
+    """Read a CSV file as `read_csv` does; some other columns are text as they stand: 007 is not 7."""
     path = check_path(path)
     _check_separators(separator, field_separator)
     check_text(column, "column")
     encoding = check_encoding(encoding)
 
-    options: dict[str, Any] = {"sep": field_separator, "encoding": encoding, "dtype": {column: str}}
+    texts = dict.fromkeys([column, *text], str)
+    options: dict[str, Any] = {"sep": field_separator, "encoding": encoding, "dtype": texts}
     read = readable(lambda: _parsed_twice(path, column, separator, options), path, "CSV")
     if read is None:
         raise unreadable_text(Path(path), encoding, f"it is not {encoding.upper()} text")
-    frame, text = read
-    joined = pa.array(text, pa.large_string())
+    frame, written = read
+    joined = pa.array(written, pa.large_string())
     _check_occurs(joined, separator, column, path)
     split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), separator)
     itemsets = Itemsets.from_arrow(split)
@@ -193,7 +206,7 @@ def to_csv(
             "character could not be read back",
             where="separator",
             got=f"{lost} of {itemsets.n_items} items",
-            hint="choose a separator that no item contains or ends with the beginning of, or write Parquet",
+            hint=separator_hint(texts),
         )
     as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
     joined = pc.binary_join(as_text.to_arrow(), separator).fill_null("")
@@ -231,8 +244,9 @@ def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str
     others = [mark for mark in ";\t|," if mark != separator and len(labels) == 1 and mark in labels[0]]
     hint = did_you_mean(column, labels) or "the first line of the file must name its columns"
     if others:
-        read = f"pdanon.read_csv(..., field_separator={others[0]!r}), or --delimiter, reads it"
-        hint = f"are its fields separated by {others[0]!r}? {read}"
+        hint = (
+            f"are its fields separated by {others[0]!r}? field_separator={others[0]!r} (--delimiter) reads it"
+        )
     got = "1 column" if len(labels) == 1 else f"{len(labels)} columns"
     raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
 
@@ -255,19 +269,32 @@ def _parsed_twice(
 
 
 def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> None:
-    """Check that a separator is in some text, where another usual one is in most."""
-    texts = joined.filter(pc.greater(pc.utf8_length(joined), 0))
-    if len(texts) < _FEW or pc.any(pc.match_substring(texts, separator)).as_py():
+    """Check that a separator is in some text, where another usual one is in most.
+
+    Of a release, one that is within labels of sets only, ``(a,b)|c``, where another one is not.
+    """
+    filled = joined.filter(pc.greater(pc.utf8_length(joined), 0))
+    texts = pc.replace_substring_regex(filled, r"\([^()]*\)", "()")  # in which pdanon writes sets of items
+    if len(texts) < _FEW or _holding(texts, separator):
         return
-    texts = pc.replace_substring_regex(texts, r"\([^()]*\)", "")  # in which pdanon writes sets of items
-    usual = [mark for mark in _USUAL if 2 * pc.sum(pc.match_substring(texts, mark)).as_py() > len(texts)]
+    splits_sets = _holding(filled, separator) > 0
+    enough = 0 if splits_sets else len(texts) // 2
+    usual = [mark for mark in _USUAL if _holding(texts, mark) > enough]
     if usual:
+        place = "but in parentheses" if splits_sets else "of the column"
+        result = "that it would cut sets of items" if splits_sets else "that each text would be one item"
+        found = "some" if splits_sets else "most"
         raise ParameterError(
-            "the separator is in no text of the column, so that each text would be one item",
+            f"the separator is in no text {place}, so {result}",
             where=f"separator, {os.fspath(path)}, column {column!r}",
             got=quoted(separator),
-            hint=f"in most texts is {usual[0]!r}; if each of them is one item, write lists to Parquet",
+            hint=f"in {found} texts is {usual[0]!r}; if each of them is one item, write lists to Parquet",
         )
+
+
+def _holding(texts: pa.Array, mark: str) -> int:
+    """In how many texts a mark is."""
+    return int(pc.sum(pc.match_substring(texts, mark)).as_py() or 0)
 
 
 def _check_separators(separator: str, field_separator: str) -> None:

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
 
-from pdanon.errors import FormatError, cause_of
-from pdanon.itemsets.values import check_path
+from pdanon.errors import FormatError, ParameterError, cause_of
+from pdanon.itemsets.values import check_path, is_uri
 
 __all__ = ["WriteError", "check_name", "named_as", "replacing", "replacing_all"]
 
@@ -81,7 +81,7 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
         A new empty file for each, as by `replacing`. When the block ends and all are safe on the disk, they
         replace the files one after the other, in the order given.
     """
-    targets = [Path(os.path.realpath(check_path(path))) for path in paths]
+    targets = [Path(os.path.realpath(_local(check_path(path)))) for path in paths]
     drafts = [target.with_name(f".{uuid4().hex}.tmp{target.suffix}") for target in targets]
     try:
         for draft, target in zip(drafts, targets, strict=True):
@@ -96,6 +96,14 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
     finally:
         for draft in drafts:
             draft.unlink(missing_ok=True)
+
+
+def _local(path: str) -> str:
+    """A path on this machine: elsewhere nothing could be replaced in one step."""
+    if is_uri(path):
+        hint = "write it to this machine and copy it, or use the frame's own to_parquet"
+        raise ParameterError("the path is a URI", where="path", got=path, hint=hint)
+    return path
 
 
 def _create(draft: Path, target: Path) -> None:

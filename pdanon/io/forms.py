@@ -9,12 +9,13 @@ from pathlib import Path
 import pandas as pd
 
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
-from pdanon.io.csv import read_csv
+from pdanon.io.csv import read_joined
 from pdanon.io.encodings import check_encoding
-from pdanon.io.lines import delimiter_of, is_text, read_lines
+from pdanon.io.lines import delimiter_of, is_parquet, is_text, read_lines
 from pdanon.io.long import from_long, to_long
-from pdanon.io.onehot import from_onehot
-from pdanon.itemsets.values import check_known
+from pdanon.io.onehot import lists_and_numbers, told_of
+from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.values import check_known, is_uri
 
 __all__ = ["Form", "Table"]
 
@@ -37,7 +38,8 @@ class Form:
     Parameters
     ----------
     by : sequence of str
-        Columns that say whose a line or a row is. They are not read into the frame.
+        Columns that say whose a line or a row is. They are not read into the frame, and rows of the same
+        person are merged.
     item : str, optional
         Of a table with a line for each item, their column.
     conflicts : {"refuse", "first"}, optional
@@ -50,6 +52,9 @@ class Form:
         The list column: of joined text, needed; of a table with a column for each item, what to call it.
     separator : str, optional
         What stands between two items of joined text.
+    tick : str, optional
+        Of a table with a column for each item, what is in a box that is ticked, such as ``x``. By default
+        what `from_onehot` knows.
     delimiter : str, optional
         What stands between two fields of CSV. By default what does most often.
     encoding : str, optional
@@ -63,6 +68,7 @@ class Form:
     prefix: str | None = None
     column: str | None = None
     separator: str | None = None
+    tick: str | None = None
     delimiter: str | None = None
     encoding: str | None = None
 
@@ -77,19 +83,24 @@ class Form:
         return self.item is not None or self.ticked
 
     @property
+    def chosen(self) -> bool:
+        """Whether only columns that are named are read, and no others."""
+        return self.raw or bool(self.by)
+
+    @property
     def lists(self) -> str | None:
         """What the list column is called, if that is known."""
         if self.item is not None:
             return self.item
         return self.column or ("items" if self.ticked else None)
 
-    def check(self, path: Path, spelled: Callable[[str], str] = str) -> None:
+    def check(self, path: Path | str, spelled: Callable[[str], str] = str) -> None:
         """Check that what is said of a file goes together.
 
         Parameters
         ----------
-        path : Path
-            The file.
+        path : Path, or str
+            The file, or its URI.
         spelled : callable
             How a part of the form is spelled where it is said: ``by`` or ``--by``.
         """
@@ -100,77 +111,112 @@ class Form:
         if self.onehot and self.prefix is not None:
             hint = f"say {onehot} or {prefix}"
             raise ParameterError("columns of items are named or have a prefix, not both", hint=hint)
-        if bool(self.by) != (self.item is not None) and not (self.by and self.ticked):
+        lists = self.column is not None or not is_text(path)
+        if (self.by and not self.raw and not lists) or (self.item is not None and not self.by):
             hint = f"such as {by} customer {item} product, for a table with a line for each item"
             raise ParameterError(f"{by} and {item} go together", hint=hint)
         if self.item is not None and self.column not in (None, self.item):
             hint = "the lists are called as the items: leave it out"
             raise ParameterError(f"{spelled('column')} is not used with {item}", hint=hint)
+        if self.tick is not None and not self.ticked:
+            hint = (
+                f"which say which columns have boxes to tick; {spelled('tick')} says what is in a ticked one"
+            )
+            raise ParameterError(f"{spelled('tick')} needs {onehot} or {prefix}", hint=hint)
         if self.conflicts is not None:
             check_known(self.conflicts, _CONFLICTS, "way to treat conflicts", where=spelled("conflicts"))
             if not self.by:
                 raise ParameterError(f"{spelled('conflicts')} needs {by}", hint="which says whose a line is")
+        if is_uri(path) and not is_parquet(path):
+            hint = "copy the file to this machine first"
+            raise ParameterError("of URIs only those of Parquet files are read", got=str(path), hint=hint)
         for name in ("delimiter", "encoding"):
             if getattr(self, name) is not None and not is_text(path):
                 raise ParameterError(f"{spelled(name)} is of CSV files", where=str(path))
 
-    def read(self, path: Path, keep: Collection[str] = ()) -> Table:
+    def read(self, path: Path | str, keep: Collection[str] = ()) -> Table:
         """Read a file, and make a row a person of it.
 
         Parameters
         ----------
-        path : Path
-            The file. If it is CSV and has lists, ``column`` and ``separator`` are needed.
+        path : Path, or str
+            The file, or the URI of a Parquet file. If it is CSV and has lists, ``column`` and ``separator``
+            are needed.
         keep : collection of str
-            Of a table without lists, further columns of the frame; of one with lists all columns are in it.
+            Further columns of the frame. Of a table with lists, unless ``by`` is said, all columns are in it.
         """
         encoding = check_encoding(self.encoding or _UTF8)
         if not self.raw and is_text(path):
-            return self._joined(path, encoding)
+            return self._of_lists(*self._joined(Path(path), encoding), list(keep))
         text = [*self.by, *([] if self.item is None else [self.item])]
         lines = read_lines(path, text, self.delimiter, encoding)
         guessed = [lines.guessed] if lines.guessed else []
         if self.ticked:
             return Table(*self._of_columns(lines.frame, list(keep), guessed))
         if self.item is None:
-            return Table(lines.frame, tuple(guessed))
+            return self._of_lists(lines.frame, guessed, list(keep))
         by, conflicts = list(self.by), self.conflicts or "refuse"
         frame = from_long(lines.frame, by=by, item=self.item, keep=[*keep], conflicts=conflicts)
         return Table(frame, tuple(guessed))
 
-    def _joined(self, path: Path, encoding: str) -> Table:
-        """A CSV file with joined text."""
+    def _joined(self, path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
+        """A CSV file with joined text, and what is to be said of it."""
         if self.column is None or self.separator is None:
             raise ParameterError("a CSV file needs a column and a separator", where=str(path))
         mark, guessed = delimiter_of(path, self.delimiter, encoding)
         options = {"separator": self.separator, "field_separator": mark, "encoding": encoding}
-        return Table(read_csv(path, column=self.column, **options), (guessed,) if guessed else ())
+        frame = read_joined(path, self.column, text=self.by, **options)
+        return frame, [guessed] if guessed else []
+
+    def _of_lists(self, frame: pd.DataFrame, notes: list[str], keep: list[str]) -> Table:
+        """A frame that has lists, of several rows a person if it is said whose they are."""
+        if self.by:
+            _check_there(frame, [*self.by, *keep])
+            frame = self._merged(frame, str(frame.columns[find_column(frame, self.column)]), keep)
+        return Table(frame, tuple(notes))
 
     def _of_columns(
         self, frame: pd.DataFrame, keep: list[str], notes: list[str]
     ) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """A frame with a column for each item, and what is to be said of it."""
         name, by = str(self.lists), list(self.by)
-        for label in (*by, *keep):
-            if label not in frame.columns:
-                hint = did_you_mean(label, map(str, frame.columns))
-                raise ColumnError(f"column {label!r} does not exist", hint=hint)
+        _check_there(frame, [*by, *keep])
         others = list(dict.fromkeys([*by, *keep]))
         ticks = frame.drop(columns=others)
         if twice := [label for label in others if label in (self.onehot or ())]:
             got = ", ".join(map(repr, twice))
             raise ParameterError("a column is an item, and says who or what a person is", got=got)
         columns = self.onehot or None
+        lists, numbers = lists_and_numbers(ticks, columns, self.prefix, name, self.tick)
         if columns is None and self.prefix is None:
             notes = [*notes, *_taken(ticks)]
-        lists = from_onehot(ticks, columns=columns, prefix=self.prefix, name=name)
-        lists = pd.concat([frame[others], lists[name]], axis=1)
+        elif numbers:
+            notes = [*notes, told_of(numbers)]
+        return self._merged(pd.concat([frame[others], lists[name]], axis=1), name, keep), tuple(notes)
+
+    def _merged(self, lists: pd.DataFrame, name: str, keep: list[str]) -> pd.DataFrame:
+        """A frame with a row a person, if there are several rows of some, and no columns but these."""
+        by = list(self.by)
+        if by and (unknown := int(lists[by].isna().any(axis=1).sum())):
+            raise ParameterError(
+                "some rows say of no person that they are theirs",
+                where=", ".join(map(repr, by)),
+                got=f"{unknown:,} of {len(lists):,} rows in which a value is missing",
+                hint="leave these rows out, or give each the number of its person",
+            )
         if not by or not lists.duplicated(by).any():
-            return lists[[*keep, name]], tuple(notes)
+            return lists[[*keep, name]]
         number = "_" * (1 + max(map(len, map(str, lists.columns))))  # which no column is called
         merged = to_long(lists, name, by=number)
         conflicts = self.conflicts or "refuse"
-        return from_long(merged, by=by, item=name, keep=keep, conflicts=conflicts), tuple(notes)
+        return from_long(merged, by=by, item=name, keep=keep, conflicts=conflicts)
+
+
+def _check_there(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    for label in columns:
+        if label not in frame.columns:
+            hint = did_you_mean(label, map(str, frame.columns))
+            raise ColumnError(f"column {label!r} does not exist", hint=hint)
 
 
 def _taken(ticks: pd.DataFrame) -> Iterator[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +17,14 @@ from pdanon.errors import FormatError, cause_of, file_hint
 from pdanon.io.encodings import check_encoding, line_not_in
 from pdanon.io.files import check_name
 from pdanon.io.parquet import read_parquet
-from pdanon.itemsets.values import check_delimiter, quoted
+from pdanon.itemsets.values import check_delimiter, is_uri, quoted
 
 __all__ = [
     "Lines",
     "check_fields",
     "delimiter_of",
     "is_lines",
+    "is_parquet",
     "is_text",
     "parsed",
     "read_lines",
@@ -47,18 +50,24 @@ def is_text(path: str | Path) -> bool:
 
 def is_lines(path: str | Path) -> bool:
     """Tell whether a file can be read, by its name."""
-    return is_text(path) or str(path).lower().endswith((".jsonl", ".parquet"))
+    return is_text(path) or is_parquet(path) or str(path).lower().endswith(".jsonl")
+
+
+def is_parquet(path: str | Path) -> bool:
+    """Tell whether a file is Parquet, by its name; after that, a URI may say where the file is."""
+    name = str(path).partition("?")[0] if is_uri(path) else str(path)
+    return name.lower().endswith(".parquet")
 
 
 def read_lines(
-    path: Path, text: Sequence[str] = (), delimiter: str | None = None, encoding: str = "utf-8"
+    path: Path | str, text: Sequence[str] = (), delimiter: str | None = None, encoding: str = "utf-8"
 ) -> Lines:
     """Read a table as it is.
 
     Parameters
     ----------
-    path : Path
-        ``.csv``, ``.tsv``, both also with ``.gz``, ``.jsonl``, or ``.parquet``.
+    path : Path, or str
+        ``.csv``, ``.tsv``, both also with ``.gz``, ``.jsonl``, or ``.parquet``, which may be a URI.
     text : sequence of str
         Columns that are text as they stand, in a CSV file: 007 is not 7.
     delimiter : str, optional
@@ -68,8 +77,9 @@ def read_lines(
         That of a CSV file.
     """
     check_name(path)
-    if str(path).lower().endswith(".parquet"):
+    if is_parquet(path):
         return Lines(read_parquet(path))
+    path = Path(path)
     if is_text(path):
         return _read_text(path, text, delimiter, check_encoding(encoding))
     try:
@@ -100,6 +110,8 @@ def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str,
     """What stands between two fields of a CSV file, and what is to be said of it if that was guessed."""
     if delimiter is not None:
         return check_delimiter(delimiter, "delimiter"), ""
+    if not path.is_file():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))  # Arrow names no file
     mark = "\t" if ".tsv" in path.name.lower() else _most_often(path, encoding)
     return mark, f"{_NAMES[mark]} stands between two fields" if mark in _NAMES else ""
 

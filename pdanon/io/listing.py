@@ -13,21 +13,24 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from pyarrow import fs
 
 from pdanon.errors import FormatError
 from pdanon.io.parquet import readable
+from pdanon.itemsets.values import is_uri
 
-__all__ = ["Entry", "Listing", "entry_of", "is_local", "levels", "resolve"]
+__all__ = ["Entry", "Listing", "entry_of", "is_local", "levels", "located", "resolve"]
 
 _SUFFIX = ".parquet"
 _MAGIC = "*?["
 _LOST = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # the ways in which a link leads nowhere
 _TWICE = "files or directories that another path leads to"
 _EMPTY = f"directories that end in {_SUFFIX} and hold no such file"
+_VERSIONS = "logs of a table with versions"
+_LOGS = ("_delta_log", ".hoodie")  # beside files that are no part of the table any more
 _NAME = "names that are not UTF-8"
 _UNREAD = {
     fs.FileType.File: f"files that do not end in {_SUFFIX}",
@@ -117,6 +120,8 @@ class Listing:
 
         def is_meant(name: str) -> bool:
             matches = not self.patterns or fnmatchcase(name, self.patterns[depth])
+            if name in _LOGS and not self.patterns:
+                self._refused[_VERSIONS].append(f"{below}/{name}".lstrip("/"))
             return matches and not name.startswith((".", "_"))
 
         for found in readable(lambda: self._entries(directory, is_meant), directory, "Parquet"):
@@ -156,6 +161,9 @@ class Listing:
         if _TWICE in self._refused:
             problem = "the same rows would be read twice"
             hint = "remove links, so that one path leads to each file"
+        elif _VERSIONS in self._refused:
+            problem = "files that were replaced would be read, too"
+            hint = "read the table with what wrote it, and write its rows to files of their own"
         elif not self.names:
             problem = "there is no Parquet file"
             hint = f"files end in {_SUFFIX}; those that begin with '.' or '_' are left out"
@@ -203,7 +211,7 @@ def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
         If there is no such file system, or the path cannot be told to one.
     """
     text = os.fsdecode(source)
-    if "://" not in text:
+    if not is_uri(text):
         # The way up from a link does not lead to the directory that holds the link.
         path = os.path.realpath(text) if ".." in text.split("/") else os.path.abspath(text)
         if not _is_utf8(path):
@@ -214,6 +222,14 @@ def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
         raise FormatError("the end of the URI is no part of the path", where=text, hint=hint)
     found: tuple[fs.FileSystem, str] = readable(lambda: fs.FileSystem.from_uri(text), text, "Parquet")
     return found
+
+
+def located(source: str | os.PathLike[str]) -> Path | str:
+    """A path, also that of a URI that leads to this machine, which is the same file; or else the URI."""
+    text = os.fspath(source)
+    if text.lower().startswith("file:"):
+        return Path(resolve(text)[1])
+    return text if is_uri(text) else Path(text)
 
 
 def levels(path: str) -> tuple[str, tuple[str, ...]]:

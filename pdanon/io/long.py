@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, PersonsWarning, warn
 from pdanon.itemsets import parallel
 from pdanon.itemsets.alike import Numbers, joined, value_numbers
 from pdanon.itemsets.bags import Bags
@@ -24,12 +24,15 @@ from pdanon.itemsets.columns import (
     same_label,
 )
 from pdanon.itemsets.lists import object_items
+from pdanon.itemsets.persons import is_named_for_persons
 from pdanon.itemsets.values import check_frame, check_known, check_text
 from pdanon.itemsets.versions import arrow_values
 
 __all__ = ["from_long", "to_long"]
 
-_FEW = 20  # lines; in fewer, each may be of another person by chance
+_FEW = 20  # lines or rows; in fewer, each may be of another person, or two of one, by chance
+
+_HIDE = "hide each other, and no guarantee, as it counts rows, hides the person"
 
 
 def from_long(
@@ -72,6 +75,12 @@ def from_long(
     ParameterError
         If lines have no person, or each is of another one.
 
+    Warns
+    -----
+    PersonsWarning
+        If another column whose name is that of a number of persons says that some have several of these rows,
+        as customers have several invoices. Not in fewer than 20 rows, nor if ``by`` has such a name itself.
+
     See Also
     --------
     to_long : The inverse.
@@ -109,6 +118,7 @@ def from_long(
             got=f"{len(frame)} lines with as many different values",
             hint="name the column that is the same in all lines of a person, such as a customer number",
         )
+    _warn_of_parts(frame, [column.name for column in ids], item, persons, n_persons)
     columns = {column.name: _one_value_each(column, persons, n_persons, conflicts) for column in kept}
     sets = pd.Series(_sets(items, persons, n_persons).to_pandas(), name=item)
     return pd.concat([*(pd.Series(values, name=label) for label, values in columns.items()), sets], axis=1)
@@ -187,13 +197,44 @@ def _persons(ids: list[pd.Series[Any]]) -> tuple[NDArray[np.int32], int]:
             "some lines say of no person that they are theirs",
             where="by",
             got=f"{int(missing.sum())} of {len(missing)} lines in which a value is missing",
-            hint="leave them out, if they may be: frame.dropna(subset=[...])",
+            hint=f"leave them out of the file, or: frame.dropna(subset={[column.name for column in ids]})",
         )
     first, *others = [_compared(column, "by") for column in ids]
     for each in others:
         first = joined(first, each)
     numbers, found = pd.factorize(first)
     return numbers.astype(np.int32), len(found)
+
+
+def _warn_of_parts(
+    frame: pd.DataFrame, by: list[Hashable], item: Hashable, rows: NDArray[np.int32], n_rows: int
+) -> None:
+    """Warn if another column says that persons have several rows, unless ``by`` is named for persons."""
+    if n_rows < _FEW or any(map(is_named_for_persons, by)):
+        return
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        if not is_named_for_persons(column.name) or same_label(column.name, item):
+            continue
+        owned, owners = _owners(column, rows)
+        if n_rows // 100 < owners < owned:
+            one = by[0] if len(by) == 1 else by
+            what = f"{owned:,} rows, one a {one!r}, share {owners:,} values of {column.name!r}"
+            hint = (
+                f"by={column.name!r}, or, if a row need not be a person, leave that column out of the frame"
+            )
+            warn(PersonsWarning(f"{what}: if these are persons, their rows {_HIDE}", hint=hint))
+
+
+def _owners(column: pd.Series[Any], rows: NDArray[np.int32]) -> tuple[int, int]:
+    """How many rows have a value in this column, and how many values; 0 and 0 if a row has several."""
+    lines = np.flatnonzero(column.notna().to_numpy(bool))
+    numbers = value_numbers(column.iloc[lines])
+    if numbers is None:
+        return 0, 0
+    values, owned = pd.unique(numbers), pd.unique(rows[lines])
+    together = joined(numbers, rows[lines].astype(numbers.dtype))
+    return (len(owned), len(values)) if len(pd.unique(together)) == len(owned) else (0, 0)
 
 
 def _compared(column: pd.Series[Any], where: str) -> Numbers:
@@ -221,7 +262,8 @@ def _one_value_each(
             "the lines of a person have several values in a column that is kept",
             where=f"column {column.name!r}",
             got=f"{many} of {n_persons} persons",
-            hint="leave it out of keep, or take the first value: conflicts='first' (--conflicts first)",
+            hint="write alike what means the same, such as m and M; leave it out of keep; or take the first "
+            "value: conflicts='first' (--conflicts first)",
         )
     return column.array.take(first)
 

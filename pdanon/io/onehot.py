@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, ParameterError
+from pdanon.errors import ColumnError, NumbersWarning, ParameterError, warn
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_position, quasi_labels
 from pdanon.itemsets.lists import object_items, offsets_of
-from pdanon.itemsets.values import check_frame, check_text
+from pdanon.itemsets.values import check_frame, check_text, quoted
 
 __all__ = ["from_onehot", "to_onehot"]
 
@@ -27,6 +27,7 @@ def from_onehot(
     *,
     columns: Sequence[Hashable] | None = None,
     prefix: str | None = None,
+    tick: str | None = None,
     name: str = "items",
 ) -> pd.DataFrame:
     """Make a list column of a table that has a column for each item.
@@ -41,6 +42,10 @@ def from_onehot(
         Which columns are items. By default those with the prefix, or all.
     prefix : str, optional
         Text that all columns of items begin with, which is no part of the item's name.
+    tick : str, optional
+        What is in a box that is ticked, such as ``"x"`` or ``"yes"``, whatever the capitals and the blanks
+        around it. A person then has the items of the boxes in which there is this, and no others, whatever
+        else is in a box.
     name : str
         What the list column is called.
 
@@ -57,7 +62,13 @@ def from_onehot(
     ItemsetDtypeError
         If labels of the columns are of several types.
     ParameterError
-        If both ``columns`` and ``prefix`` are given, or an item had no name.
+        If both ``columns`` and ``prefix`` are given, an item had no name, or ``tick`` is in no column.
+
+    Warns
+    -----
+    NumbersWarning
+        If every row has a number in a column, and most of these are above 1: years and ages look so, and
+        counts hardly ever.
 
     See Also
     --------
@@ -76,7 +87,24 @@ def from_onehot(
       sex           items
     0   f  ['rice' 'tea']
     1   m        ['rice']
+
+    >>> ticked = pd.DataFrame({"tea": ["yes", "no"], "rice": ["Yes", "yes"]})
+    >>> pdanon.from_onehot(ticked, tick="yes")
+                items
+    0  ['rice' 'tea']
+    1        ['rice']
     """
+    result, numbers = lists_and_numbers(frame, columns, prefix, name, tick)
+    if numbers:
+        hint = "years and ages are no items: name the columns that are, columns=[...] or prefix='...'"
+        warn(NumbersWarning(told_of(numbers), hint=hint))
+    return result
+
+
+def lists_and_numbers(
+    frame: pd.DataFrame, columns: Sequence[Hashable] | None, prefix: str | None, name: str, tick: str | None
+) -> tuple[pd.DataFrame, list[Hashable]]:
+    """What `from_onehot` makes of a frame, and the columns of items that hold numbers rather than counts."""
     positions = _positions(check_frame(frame), columns, prefix)
     labels = [frame.columns[position] for position in positions]
     if prefix is not None:
@@ -88,8 +116,18 @@ def from_onehot(
     if check_text(name, "name") in result.columns:
         hint = "give the list column another name: name=..."
         raise ColumnError(f"there is a column {name!r} already", where="name", hint=hint)
-    result[name] = _lists(frame, positions, labels).to_pandas()
-    return result
+    marks = _all_marks(frame, positions, tick)
+    result[name] = _lists([each.rows for each in marks], len(frame), labels).to_pandas()
+    return result, [
+        frame.columns[place] for place, each in zip(positions, marks, strict=True) if each.numbers
+    ]
+
+
+def told_of(numbers: Sequence[Hashable]) -> str:
+    """Which columns were taken for items, and may be none."""
+    more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
+    named = ", ".join(map(repr, numbers[:_MOST_NAMED]))
+    return f"columns with a number in every row are taken for items that every row has: {named}{more}"
 
 
 def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: str = "") -> pd.DataFrame:
@@ -173,28 +211,43 @@ def _positions(frame: pd.DataFrame, columns: Any, prefix: str | None) -> list[in
     return found
 
 
-def _lists(frame: pd.DataFrame, positions: list[int], labels: list[Any]) -> Itemsets:
-    """The items of each row, of which some columns say whether it has them."""
-    has = [_has(frame.iloc[:, position]) for position in positions]
-    unknown = [frame.columns[position] for position, each in zip(positions, has, strict=True) if each is None]
+class _Marks(NamedTuple):
+    """What the column of an item says."""
+
+    rows: NDArray[np.int64]  # which have the item
+    numbers: bool  # whether all rows have it, and most of them more than once: years and ages look so
+
+
+def _all_marks(frame: pd.DataFrame, positions: list[int], tick: str | None) -> list[_Marks]:
+    """What the columns of items say, one by one."""
+    columns = [frame.iloc[:, position] for position in positions]
+    if tick is not None:
+        return _ticked(columns, check_text(tick, "tick"))
+    marks = [_marks(column) for column in columns]
+    unknown = [column.name for column, each in zip(columns, marks, strict=True) if each is None]
     if unknown:
+        named = "name the columns that are items: columns=[...] (--onehot) or prefix='...' (--prefix)"
         raise ColumnError(
             "columns hold other values than 0, 1, true, false and counts",
             where=", ".join(map(repr, unknown[:_MOST_NAMED])),
             got=f"{len(unknown)} of {len(positions)} columns",
-            hint="name the columns that are items: columns=[...] (--onehot) or prefix='...' (--prefix)",
+            hint=f"{named}; or say what is in a box that is ticked: tick='x' (--tick x)",
         )
-    rows = [np.flatnonzero(each) for each in has if each is not None]
+    return [each for each in marks if each is not None]
+
+
+def _lists(rows: list[NDArray[np.int64]], n_rows: int, labels: list[Any]) -> Itemsets:
+    """The items of each row, from the rows of each item."""
     columns = np.concatenate([np.empty(0, np.int64), *rows]).astype(np.int32)
     offsets = offsets_of(np.array([len(each) for each in rows]))
-    starts, items, _ = parallel.transpose(columns, offsets, len(frame))
-    nulls = np.zeros(len(frame), np.bool_)
+    starts, items, _ = parallel.transpose(columns, offsets, n_rows)
+    nulls = np.zeros(n_rows, np.bool_)
     same = np.arange(len(labels))
     return Itemsets(items, starts, object_items(labels), nulls).recode(same, object_items(labels))
 
 
-def _has(column: pd.Series[Any]) -> NDArray[np.bool_] | None:
-    """Which rows have the item of a column; None if other values are in it."""
+def _marks(column: pd.Series[Any]) -> _Marks | None:
+    """What the column of an item says; None if other values are in it."""
     if pd.api.types.is_complex_dtype(column.dtype):
         return None
     values = column.astype(object).where(column.notna(), 0)
@@ -202,7 +255,26 @@ def _has(column: pd.Series[Any]) -> NDArray[np.bool_] | None:
         values = values.map(_number)
     counts = values.to_numpy(np.float64)
     fit = np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))
-    return counts > 0 if fit.all() else None
+    if not fit.all():
+        return None
+    often = 2 * int(np.count_nonzero(counts > 1)) > len(counts)
+    return _Marks(np.flatnonzero(counts), bool(counts.all()) and often)
+
+
+def _ticked(columns: Sequence[pd.Series[Any]], tick: str) -> list[_Marks]:
+    """Which rows have the tick, column by column."""
+    marks = []
+    for column in columns:
+        texts = column.astype(object).where(column.notna(), "").map(_plain)
+        marks.append(_Marks(np.flatnonzero(texts == _plain(tick)), numbers=False))
+    if not tick.strip() or not any(len(each.rows) for each in marks):
+        hint = "say what is in a box that is ticked, as the table has it"
+        raise ParameterError("no box is ticked", where="tick", got=quoted(tick), hint=hint)
+    return marks
+
+
+def _plain(value: Any) -> str:
+    return str(value).strip().casefold()
 
 
 def _number(value: Any) -> float:

@@ -35,7 +35,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     Parameters
     ----------
     path : path
-        One Parquet file, written by any tool.
+        One Parquet file, written by any tool; also the URI of one that `pyarrow.fs` opens.
     columns : sequence of str, optional
         The columns to read. By default all.
 

@@ -39,7 +39,7 @@ def suffix_hint(path: str | os.PathLike[str]) -> str | None:
     """How a file that is neither Parquet nor CSV, by its name, becomes one of them."""
     suffix = Path(path).suffix.lower()
     if os.path.isdir(path):
-        return "it is a directory: name a file; --stream reads directories of Parquet files"
+        return "it is a directory: name a file; in anonymize and audit, --stream reads directories"
     if str(path).lower().endswith((".csv.gz", ".tsv.gz", ".tsv", ".jsonl")):
         return "such a file can be read, but not written"
     if suffix in (".gz", ".bz2", ".xz", ".zst", ".zip"):

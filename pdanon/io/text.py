@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pdanon.itemsets.lists import item_type, to_numpy
 from pdanon.itemsets.values import can_be_written, check_kind, quoted
 from pdanon.itemsets.versions import arrow_values, text_column
 
-__all__ = ["check_separator", "from_text", "to_text", "unreadable"]
+__all__ = ["check_separator", "from_text", "separator_hint", "to_text", "unreadable"]
 
 _USUAL = {
     ";": "';'",
@@ -123,7 +124,7 @@ def to_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
             "an item that is empty, has blanks at its ends, or contains the separator could not be read back",
             where="sep",
             got=f"{len(lost)} of {itemsets.n_items} items",
-            hint="choose a separator that no item contains",
+            hint=separator_hint(texts),
         )
     joined = pc.binary_join(
         itemsets.recode(np.arange(len(texts)), pa.array(texts, pa.string())).to_arrow(), sep
@@ -134,6 +135,14 @@ def to_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
 def unreadable(text: str, separator: str) -> bool:
     """Whether an item could not be read back: splitting finds the first separator that there is."""
     return not text or (text + separator).find(separator) < len(text)
+
+
+def separator_hint(texts: Iterable[str]) -> str:
+    """What to do about items that hold a separator: another one, a usual one if there is one that fits."""
+    texts = [*filter(None, texts)]
+    fitting = [name for mark, name in _USUAL.items() if not any(unreadable(text, mark) for text in texts)]
+    such = f", such as {fitting[0]}" if fitting else " or ends with the beginning of"
+    return f"choose a separator that no item contains{such} (--join on the command line), or write Parquet"
 
 
 def check_separator(separator: Any, name: str) -> str:

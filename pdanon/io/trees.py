@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from pdanon.errors import FormatError, ItemsetDtypeError, readable
+from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, readable
 from pdanon.io.listing import Listing, entry_of, is_local, levels, resolve
 from pdanon.io.parquet import list_dtype
 from pdanon.io.rowgroups import leaves_by_column, open_parquet, read_row_group
@@ -33,6 +33,11 @@ __all__ = ["ArrowReader", "ParquetTree", "is_text", "writing"]
 ArrowReader: TypeAlias = Callable[[pa.ChunkedArray], Itemsets]  # encodes a list column
 
 _KEPT = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")  # and no attributes
+
+_LISTS_HINT = (
+    "lines become lists before, as by 'SELECT person, list(DISTINCT item) ... GROUP BY person', or by "
+    "pdanon.from_long, if they fit into memory"
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -114,6 +119,14 @@ class ParquetTree:
         infos = readable(lambda: self.filesystem.get_file_info(paths), self.root, "Parquet")
         return [(info.type, info.size, info.mtime_ns) for info in infos]
 
+    def rows(self) -> int:
+        """How many rows all files have together, as their footers say."""
+        counts = []
+        for name in self.names:
+            with open_parquet(self.path(name), self.filesystem) as file:
+                counts.append(file.metadata.num_rows)
+        return sum(counts)
+
     def schema(self) -> pa.Schema:
         """The schema that all files have, but for metadata.
 
@@ -141,6 +154,10 @@ class ParquetTree:
         """The position of the list column, which all files have, and of a private column if one is named."""
         schema, options = self.schema(), {"types_mapper": list_dtype, "ignore_metadata": True}
         path = self.path(self.names[0])
+        if not any(is_list_type(kind) for kind in schema.types):
+            raise ColumnError(
+                "the files have no column of lists", where=path, got=schema.names, hint=_LISTS_HINT
+            )
         empty = readable(lambda: schema.empty_table().to_pandas(**options), path, "Parquet")
         return find_columns(empty, column, private)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from pdanon.itemsets.versions import arrow_values, own_copy
 
 __all__ = [
     "ROW_TYPES",
+    "added_label",
+    "check_free",
     "column_labels",
     "find_column",
     "find_columns",
@@ -114,10 +116,26 @@ def label_position(frame: pd.DataFrame, column: Hashable) -> int:
         problem = "is there more than once" if positions else "does not exist"
         texts = [label for label in labels if isinstance(label, str)]
         hint = None if positions else did_you_mean(column, texts)
+        if isinstance(column, str) and "," in column and {*column.split(",")} <= {*texts}:
+            hint = "these are several columns: name each by itself, with blanks between on the command line"
         if is_number(column) and not positions:
             hint = "a column is named by its label; other parameters are given by name, such as k=..."
         raise ColumnError(f"column {column!r} {problem}", got=columns_shown(frame), hint=hint)
     return positions[0]
+
+
+def check_free(frame: pd.DataFrame, labels: Iterable[str]) -> None:
+    """Check that neither a column nor a level of the index is called as one that a release adds."""
+    for label in labels:
+        taken = [*frame.columns, *frame.index.names]
+        if any(same_label(each, name) for each in taken for name in (label, added_label(frame, label))):
+            hint = f"give yours another name, such as df.rename(columns={{{label!r}: '{label}_before'}})"
+            raise ColumnError(f"the release adds a column {label!r}, which is there already", hint=hint)
+
+
+def added_label(frame: pd.DataFrame, label: str) -> Hashable:
+    """What a column that a release adds is called: where columns have several levels, on the first."""
+    return label if frame.columns.nlevels == 1 else (label, *[""] * (frame.columns.nlevels - 1))
 
 
 def same_label(label: Any, column: Any) -> bool:

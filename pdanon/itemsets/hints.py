@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.itemsets.dtype import is_list_type
+from pdanon.itemsets.persons import is_named_for_persons
 
 __all__ = ["LISTS_HINT", "column_hint", "columns_shown", "frame_hint", "lists_hint", "row_hint"]
 
@@ -22,9 +23,11 @@ LISTS_HINT = (
 )
 _DICTS = "a row is a list, tuple, set or array of items: of a dict .map(list) makes a list of its keys"
 _SEPARATORS = "|;,\t"
-_PEOPLE = ("person", "patient", "customer", "client", "user", "member", "subject", "household", "card")
+_ITEMS = ("item", "product", "icd", "diagnos", "concept", "article", "stock", "code")
+_PLACES = ("post", "zip")  # whose codes are no items
 _LOOKED_AT = 1000  # rows
 _MOST_SHOWN = 20  # columns
+_FEW = 3  # of which a list can be read at a glance
 
 
 def lists_hint(frame: pd.DataFrame) -> str:
@@ -112,22 +115,41 @@ def _text_hint(label: Hashable, texts: list[str]) -> str | None:
 
 
 def _one_row_an_item(columns: list[pd.Series[Any]]) -> str:
-    """Of a long table: persons repeat, in a column that is called so if there is one."""
-    texts = [column.name for column in columns if isinstance(_first(column), str)]
-    items = texts[-1] if texts else columns[-1].name
+    """Of a long table: persons repeat, and both are in columns that are called so if there are some."""
+    items = _items(columns)
     others = [column for column in columns if column.name != items]
     persons = [column.name for column in others if len({*map(str, column)}) < len(column)]
     if not persons:
         return LISTS_HINT
-    called = [name for name in persons if any(word in str(name).lower() for word in _PEOPLE)]
-    lists = f"pdanon.from_long(frame, by={(called or persons)[0]!r}, item={items!r})"
-    return f"text is never parsed, nor are rows put together. One row an item? {lists} has one row a person"
+    called = [name for name in persons if is_named_for_persons(name)]
+    by = (called or persons)[0]
+    lists = f"pdanon.from_long(frame, by={by!r}, item={items!r}) has one row a person"
+    unsure = "" if called else f", if {by!r} says whose line it is"
+    none = "No items, but columns such as age? pdanon.mondrian(frame, k=5, quasi=['age']), not df.txanon"
+    told = "text is never parsed, nor are rows put together"
+    return f"{told}. One row an item? {lists}{unsure}. {none}"
+
+
+def _items(columns: list[pd.Series[Any]]) -> Hashable:
+    """The column that is called like one of items; else the last one of text."""
+    names = [column.name for column in columns]
+    called = [
+        name
+        for word in _ITEMS
+        for name in names
+        if word in str(name).lower() and not any(place in str(name).lower() for place in _PLACES)
+    ]
+    texts = [column.name for column in columns if isinstance(_first(column), str)]
+    return [*called[:1], *texts[-1:], names[-1]][0]
 
 
 def _one_hot(columns: list[pd.Series[Any]]) -> str:
     marks = {id(column) for column in _marks(columns)}
     others = [column.name for column in columns if id(column) not in marks]
+    places = [place for place, column in enumerate(columns) if id(column) in marks]
     items = f", columns=frame.columns.drop({others})" if others else ""
+    if len(others) > _FEW and places[-1] - places[0] < len(places):  # side by side
+        items = f", columns=frame.columns[{places[0]}:{places[-1] + 1}]"
     return f"one column an item (one-hot)? pdanon.from_onehot(frame{items}) lists the items of each row"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -30,10 +30,14 @@ def check_mapping(mapping: pd.DataFrame) -> None:
     """Check that a mapping table is a frame with its columns."""
     hint = "give the second part of a result: frame, mapping = df.txanon.pcta(...)"
     if not isinstance(mapping, pd.DataFrame):
+        if isinstance(mapping, Mapping):
+            hint = "labels of your own: frame['items'].itemset.generalize(mapping)"
         got = type(mapping).__name__
         raise ParameterError("the mapping must be a pandas DataFrame", where="mapping", got=got, hint=hint)
     missing = set(_COLUMNS) - set(mapping.columns)
     if missing:
+        if missing == {"group"}:
+            hint = "of items that become the same in all rows: mapping.assign(group=0)"
         raise ParameterError("the mapping lacks columns", where="mapping", got=sorted(missing), hint=hint)
     repeated = [name for name in _COLUMNS if list(mapping.columns).count(name) > 1]
     if repeated:

@@ -30,6 +30,7 @@ __all__ = [
     "check_text",
     "is_integer",
     "is_number",
+    "is_uri",
     "listed",
     "quoted",
     "random_generator",
@@ -112,6 +113,11 @@ def check_path(path: Any, name: str = "path") -> str:
         hint = "a path is a text without null characters"
         raise ParameterError(f"{name} names no file", where=name, got=quoted(text), hint=hint)
     return text
+
+
+def is_uri(path: str | os.PathLike[str]) -> bool:
+    """Tell whether it is the URI of a file, which may be on another machine, such as ``s3://bucket/name``."""
+    return "://" in str(path)
 
 
 def listed(values: Any, name: str, hint: str | None = None, what: str = "a list") -> list[Any]:

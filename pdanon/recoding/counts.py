@@ -99,10 +99,13 @@ def label_sizes(mapping: pd.DataFrame) -> pd.Series[int]:
 
 
 def class_sizes(classes: pd.DataFrame | None) -> NDArray[np.int64]:
-    """How many rows each class of a relational result has."""
+    """How many rows each class has, which may have several lines, or each cluster that is no joint one."""
     if classes is None:
         return np.zeros(0, np.int64)
-    return classes.iloc[:, 1].to_numpy(np.int64)  # by position: a column may be called size too
+    if classes.columns[0] == "cluster":
+        classes = classes[~classes["cluster"].isin(classes["joint"])]
+    first = ~classes.iloc[:, 0].duplicated().to_numpy()  # by position: a column may have these names, too
+    return classes.iloc[:, 1].to_numpy(np.int64)[first]
 
 
 def of_all_rows(table: pd.DataFrame) -> pd.DataFrame:

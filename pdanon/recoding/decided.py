@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.versions import arrow_values
 from pdanon.recoding.labels import Labels, relabelled_sets
@@ -43,6 +45,12 @@ class Decided:
         The loss over time, if what was found first was refined.
     problem : InfeasibleError, optional
         Why this is no more than an attempt, which is not to be released.
+    chunks : ChunkTable, optional
+        What is published instead of rows, if these are published in parts.
+    classes : pandas.DataFrame, optional
+        A table that is published beside the rows.
+    added : mapping
+        By label, the values of columns that the released frame has beyond those of the original.
     """
 
     columns: ListColumns
@@ -53,6 +61,9 @@ class Decided:
     parameters: Mapping[str, Any]
     trace: pd.DataFrame | None = None
     problem: InfeasibleError | None = None
+    chunks: ChunkTable | None = None
+    classes: pd.DataFrame | None = None
+    added: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(

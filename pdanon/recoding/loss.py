@@ -22,6 +22,7 @@ __all__ = ["LOSSES", "information_loss", "joint_loss", "with_measure"]
 LOSSES = (
     *("occurrences", "stands_for", "singles", "pairs", "suppressed"),
     *("NCP", "LM", "UL", "S/N", "GGD", "NCP_relational", "suppressed_rows", "gap"),
+    *("term_chunks", "tlost", "re", "KL"),
 )
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 
 from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.columns import with_column
+from pdanon.itemsets.columns import added_label, with_column
 from pdanon.recoding.decided import Decided
-from pdanon.recoding.passing import passing, recorded
+from pdanon.recoding.passing import Passing, passing, recorded
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.useless import items_left, warn_if_useless
 
@@ -58,28 +58,40 @@ def _written(
     frame: pd.DataFrame, positions: Sequence[int], decided: Decided, judged: Sequence[Hashable]
 ) -> tuple[Anonymized, Audit]:
     """The rows and all that is known of them, with the audit's verdict, whatever it is."""
-    position, *hidden = positions
-    released = with_column(frame, position, decided.recoding.apply(decided.columns.itemsets).to_pandas())
-    for place, private in zip(hidden, decided.columns.columns[1:], strict=True):
-        released = with_column(released, place, private.to_pandas())
-    audit = decided.guarantee.audit(released, frame.columns[position])
-    groups = None
+    label, groups = frame.columns[positions[0]], None
     if decided.recoding.groups is not None:
         groups = pd.Series(decided.recoding.groups, index=frame.index, name="group")
+    released, classes, told = _rows(frame, positions, decided, judged)
+    audit = decided.guarantee.audit(released, label)
     result = Anonymized(
         released,
         decided.mapping,
-        None,
+        classes,
         groups,
         decided.guarantee,
         decided.loss,
         {**decided.parameters, **recorded(judged)},
-        passing(frame, [position], decided.guarantee, judged, private=hidden),
+        told,
         items_left(decided.mapping, len(frame)),
         audit.holds,
         decided.trace,
     )
     return result, audit
+
+
+def _rows(
+    frame: pd.DataFrame, positions: Sequence[int], decided: Decided, judged: Sequence[Hashable]
+) -> tuple[pd.DataFrame, pd.DataFrame | None, Passing]:
+    """What is published, and its clusters or classes beside it, and what passes through."""
+    position, *hidden = positions
+    if decided.chunks is not None:  # of which no row of the original is one
+        return decided.chunks.to_frame(frame.columns[position]), decided.chunks.classes(), Passing()
+    released = with_column(frame, position, decided.recoding.apply(decided.columns.itemsets).to_pandas())
+    for place, private in zip(hidden, decided.columns.columns[1:], strict=True):
+        released = with_column(released, place, private.to_pandas())
+    for label, values in decided.added.items():
+        released.insert(released.shape[1], added_label(frame, label), values)
+    return released, decided.classes, passing(frame, [position], decided.guarantee, judged, private=hidden)
 
 
 def demand(audit: Audit) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.verdict import Guarantee, facts
 from pdanon.itemsets.columns import is_list_column
 from pdanon.recoding.counts import class_sizes, is_kept, what_was_lost
 from pdanon.recoding.passing import Passing
 
-__all__ = ["Anonymized", "Labelled", "add_views", "headline", "recoded_lists"]
+__all__ = ["Anonymized", "Labelled", "add_views", "headline", "in_chunks", "recoded_lists"]
 
 # What shows a result is above it: `pdanon.evaluation` says here who draws, reports and explains.
 _VIEWS: dict[str, Callable[..., Any]] = {}
@@ -64,14 +65,18 @@ class Anonymized(Labelled):
     Parameters
     ----------
     frame : pandas.DataFrame
-        The released frame: index, column order, dtypes of other columns and attrs as in the input.
+        The released frame: index, column order, dtypes of other columns and attrs as in the input; but for
+        releases in chunks, whose rows are parts of rows. Releases of `cahd` have a column more, ``group``.
     mapping : pandas.DataFrame
         What each item became: ``group, item, generalized, support``. Not part of the release.
     classes : pandas.DataFrame or None
         Relational results: one row a group: ``group, size``, then the generalized quasi-identifiers. Groups
-        whose items are recoded apart may be alike in these.
+        whose items are recoded apart may be alike in these. Releases in chunks: one row a cluster: ``cluster,
+        size, joint``. Results of `cahd`: how often each sensitive item is in each group, ``group, size, item,
+        count``, which is published beside the frame.
     groups : pandas.Series or None
-        Local recodings and relational results: group of each row. Not part of the release.
+        Local recodings, releases in chunks and relational results: group of each row. Not part of the
+        release.
     guarantee : Guarantee
         The privacy model, audited on ``frame``.
     loss : pandas.Series
@@ -240,6 +245,11 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
     yield from what_was_lost(result.mapping, result.loss)
     if result.useless:
         yield "useless", result.useless
+
+
+def in_chunks(result: Anonymized) -> bool:
+    """Tell whether the rows of a release are parts of records, so that none is that of a person."""
+    return isinstance(result.guarantee, DisassociatedKm)
 
 
 def recoded_lists(result: Anonymized) -> list[Hashable]:

@@ -35,7 +35,8 @@ from pdanon import (
     TransactionalK,
 )
 from pdanon.algorithms import choice as choosing
-from pdanon.algorithms.choice import LOSSES, steps
+from pdanon.algorithms.choice import steps
+from pdanon.algorithms.ranking import LOSSES
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.itemsets.deadline import TimeLimitError, check_time, limited, seconds_left
 from pdanon.itemsets.progress import progress_bar

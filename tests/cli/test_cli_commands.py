@@ -74,6 +74,56 @@ def test_audit_of_constraints_needs_what_the_items_became(run):
         assert "--constraints and --mapping go together" in err
 
 
+def patients():
+    """Released and safe: two classes, in each of which one row in three has s."""
+    rows = [{"a", "s"}, {"a"}, {"a"}, {"b"}, {"b", "s"}, {"b"}]
+    return frame_of(rows).assign(age=[30, 30, 30, 50, 50, 50])
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "guarantee", "at_risk"),
+    [
+        (("--quasi", "age"), 1, "KKm(k=3, m=2, quasi=('age',))", 2),
+        (("--sensitive", "s", "-l", "3"), 0, "LmDiversity(l=3, m=2, sensitive=1 items, k=3)", 0),
+        (("--quasi", "age", "--sensitive", "s", "-l", "3"), 0, "KLm(k=3, l=3, m=2, quasi=('age',), ", 0),
+        (("--quasi", "age", "--sensitive", "s", "-l", "4"), 1, "KLm(k=3, l=4, m=2, quasi=('age',), ", 6),
+    ],
+)
+def test_audit_with_quasi_identifiers_and_sensitive_items(run, asked, code, guarantee, at_risk):
+    to_parquet(patients(), "patients.parquet")
+    found, out, err = run("audit", "patients.parquet", "-k", "3", *asked, "--threats", "threats.parquet")
+    assert (found, err) == (code, "")
+    assert f"guarantee  {guarantee}" in out
+    assert f"at risk    {at_risk} rows" in out
+    assert Path("threats.parquet").exists()
+
+
+def test_audit_of_sensitive_items_that_were_left_out_reads_the_mapping(run):
+    to_parquet(patients(), "patients.parquet")
+    asked = ("patients.parquet", "-k", "3", "--quasi", "age", "--sensitive", "s", "t", "-l", "3")
+    code, _, err = run("audit", *asked)
+    assert code == 2
+    assert "a sensitive item does not occur" in err
+    mapping = {"group": [0] * 4, "item": list("abst"), "generalized": ["a", "b", "s", None]}
+    to_parquet(pd.DataFrame(mapping), "mapping.parquet")
+    assert run("audit", *asked, "--mapping", "mapping.parquet")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("--sensitive", "s"), "--sensitive and -l go together"),
+        (("-l", "3"), "--sensitive and -l go together"),
+        (("--quasi", "age", "--constraints", "c.csv"), "goes with neither --quasi nor --sensitive"),
+        (("--quasi", "age", "--mapping", "m.csv"), "--constraints and --mapping go together"),
+    ],
+)
+def test_what_does_not_go_together_in_an_audit_is_refused(run, asked, message):
+    code, _, err = run("audit", "in.parquet", "-k", "3", *asked)
+    assert code == 2
+    assert message in err
+
+
 # --- run, compare
 
 POLICY = """

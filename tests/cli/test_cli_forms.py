@@ -64,6 +64,8 @@ def test_columns_of_ticks_are_named_or_have_a_prefix(capsys):
     written("in.csv", ticked())
     released("in.csv", "--onehot", TEA, RICE, SALT)
     assert capsys.readouterr().err == ""  # all was said
+    assert main(["anonymize", "in.csv", "out.parquet", *KM, "--onehot", TEA, RICE, SALT, "age"]) == 0
+    assert "a number in every row are taken for items that every row has: 'age'" in capsys.readouterr().err
     with pytest.raises(AssertionError):  # numbers of persons and ages were taken for counts
         released("in.csv", "--onehot")
     assert (
@@ -191,7 +193,7 @@ UNFIT = {
         ["--separator", "|", "--column", "what", "--delimiter", ","],
         ["'what' does not exist", "separated by ';'"],
     ),
-    "no CSV form": ("items\nx\n", [], ["needs --separator", "--by and --item", "--onehot"]),
+    "no CSV form": ("items\nx\n", [], ["needs --column and --separator", "--by and --item", "--onehot"]),
 }
 
 
@@ -271,3 +273,15 @@ def test_every_form_gives_the_same_release_of_random_rows():
         )
         releases.append([set(row) for row in pdanon.read_parquet("out.parquet").iloc[:, -1]])
     assert releases[0] == releases[1] == releases[2]
+
+
+def test_lines_by_invoice_are_warned_of_the_customers(capsys):
+    lines = pd.DataFrame({"invoice": [*range(40)] * 2, "customer": [n % 10 for n in range(40)] * 2})
+    lines.assign(product=[TEA, RICE] * 40).to_csv("lines.csv", index=False)
+    command = ["anonymize", "lines.csv", "out.parquet", *KM, "--item", "product", "--by"]
+    assert main([*command, "invoice"]) == 0
+    said = capsys.readouterr().err
+    assert said.startswith("pdanon: warning: 40 rows, one a 'invoice', share 10 values of 'customer'")
+    assert "\n  hint:  name that column in --by, or leave it out" in said
+    assert main([*command, "customer"]) == 0
+    assert "warning" not in capsys.readouterr().err

@@ -42,10 +42,10 @@ def released(target):
 
 
 SOURCES = {
-    "directory": ("baskets", 2),
-    "file": ("in.parquet", 1),
-    "wildcards": ("baskets/*/part.parquet", 2),
-    "uri": (None, 2),
+    "directory": ("baskets", "2 files"),
+    "file": ("in.parquet", "1 file"),
+    "wildcards": ("baskets/*/part.parquet", "2 files"),
+    "uri": (None, "2 files"),
 }
 
 
@@ -61,7 +61,7 @@ def test_the_release_and_the_mapping_are_those_of_the_library(run, source, files
     assert mapping["item"].tolist() == expected.mapping["item"].tolist()
     assert mapping["generalized"].tolist() == expected.mapping["generalized"].tolist()
     title, *lines = repr(expected).splitlines()
-    assert out.splitlines() == [title, *lines, f"  written    out, {files} files", "  mapping    map.csv"]
+    assert out.splitlines() == [title, *lines, f"  written    out, {files}", "  mapping    map.csv"]
 
 
 def test_options_that_are_files_are_read(run):
@@ -91,7 +91,11 @@ WRONG = {
         "the algorithm needs all rows at once",
     ),
     "target exists": (("in.parquet", "in.csv.parquet", *PCTA), "the target exists"),
-    "target is a directory": (("in.parquet", "baskets", *PCTA), "argument OUT: 'baskets' is a directory"),
+    "target is a directory": (("in.parquet", "baskets", *PCTA), "the target exists\n  where: target"),
+    "target is a URI": (
+        ("baskets", "s3://bucket/out", *PCTA),
+        "argument OUT: 's3://bucket/out' is a URI, and nothing is written there\n  hint:  name a file on",
+    ),
     "target in nowhere": (("baskets", "new/out", *PCTA), "is in a directory that does not exist"),
     "target within the source": (("baskets", "baskets/out", *PCTA), "the target is within the source"),
     "mapping within the source": (
@@ -106,6 +110,7 @@ WRONG = {
         ("baskets", "out.parquet", *PCTA, "--mapping", "out.parquet"),
         "two arguments name the same file",
     ),
+    "no lists": (("lines.parquet", "out", *PCTA), "no column of lists"),
     "no source": (("nowhere", "out", *PCTA), "there is no such file or directory"),
     "no k": (("baskets", "out", "--algorithm", "pcta"), "pcta needs -k"),
     "foreign option": (("baskets", "out", *PCTA, "--hierarchy", "5"), "pcta does not take --hierarchy"),
@@ -116,11 +121,35 @@ WRONG = {
 @pytest.mark.parametrize(("arguments", "message"), WRONG.values(), ids=WRONG)
 def test_wrong_usage_is_refused_and_nothing_written(run, arguments, message):
     Path("in.csv.parquet").touch()
+    pd.DataFrame({"customer": [1, 1], "product": ["tea", "rice"]}).to_parquet("lines.parquet")
     before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
     code, out, err = run("anonymize", "--stream", *arguments)
     assert (code, out) == (2, "")
     assert message in err
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+
+
+def test_directories_are_audited_as_one_table(run):
+    asked = ("audit", "--stream", "baskets", "-m", "1")
+    code, out, err = run(*asked, "-k", "8")
+    assert (code, err) == (1, "")  # 4 rows have c, 2 of them in each file
+    assert out.splitlines()[0] == "Audit: 12 rows, 2 files"
+    assert out.splitlines()[2:] == ["  verdict    does not hold", "  at risk    3 rows"]
+    assert run(*asked, "-k", "3", "--threats", "threats.parquet")[0] == 0
+    assert len(read_parquet("threats.parquet")) == 0
+    assert run(*asked, "-k", "8", "--threats", "threats.parquet")[0] == 1
+    assert read_parquet("threats.parquet")["itemset"].tolist() == [[f"{SECRET}-c"]]
+
+
+def test_an_audit_of_directories_needs_the_option_and_lists(run):
+    code, _, err = run("audit", "baskets", "-k", "2")
+    assert (code, "--stream reads directories" in err) == (2, True)
+    code, _, err = run("audit", "--stream", "baskets", "-k", "2", "--by", "who", "--item", "what")
+    assert (code, "--stream takes lists" in err) == (2, True)
+    code, _, err = run("audit", "--stream", "in.csv", "-k", "2")
+    assert (code, "--stream takes no CSV" in err) == (2, True)
+    code, _, err = run("risk", "baskets", "-k", "2")
+    assert (code, "in anonymize and audit, --stream reads" in err) == (2, True)  # risk has it not
 
 
 @pytest.mark.parametrize(("source", "target"), [("baskets", "out.parquet"), ("in.parquet", "out")])

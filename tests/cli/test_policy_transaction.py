@@ -110,9 +110,9 @@ REFUSED = {
     "no hierarchy": ('"apriori"', "", "apriori needs a hierarchy"),
     "hierarchy twice": ('{ algorithm = "apriori", hierarchy = "tree.csv" }', BY_ROLE, "the role of a column"),
     "sensitive": (
-        f'{{ algorithm = "coat", sensitive = ["{SECRET}"], l = 2 }}',
-        "",
-        "only apriori and pcta hide",
+        f'{{ algorithm = "vpa", sensitive = ["{SECRET}"], l = 2 }}',
+        BY_ROLE,
+        "only apriori and what publishes sets hide",
     ),
     "not beside": ('"pcta"\nhierarchy = 2', "", "the role of a column"),
     "flat": ('"pcta"\norder = "tum"', "", "no such parameter of rfirst"),

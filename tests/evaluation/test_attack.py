@@ -113,8 +113,8 @@ def test_report_has_numbers_only():
     assert SECRET not in repr(attack) + repr(attack.cases)
     assert repr(attack) == (
         "Attack: 4 cases, up to 1 items known\n"
-        "  original   50.00% re-identified; in the worst case 2 row(s) match\n"
-        "  release    33.33% re-identified; in the worst case 3 row(s) match"
+        "  original   50 % of the guesses are right; in the worst case 2 rows match\n"
+        "  release    33.3 % of the guesses are right; in the worst case 3 rows match"
     )
     assert "all items known" in repr(pdanon.attack(frame, frame.txanon.pcta(k=3, m=1), m=None, n=1))
 

@@ -68,6 +68,9 @@ def test_a_parquet_file_has_that_of_the_frame(kind, tmp_path):
 
 def test_a_csv_file_has_that_of_the_frame(tmp_path):
     frame = frame_of([["rice", "tea"], ["rice"]]).assign(store=["n", "s"], year=[1990, 1991])
+    for number, closed in enumerate(("both", "left", "right")):  # as what makes numbers coarser does
+        frame[f"age {number}"] = pd.arrays.IntervalArray.from_tuples([(20, 29), (30.5, 39)], closed)
+    frame["age"] = pd.arrays.IntervalArray.from_tuples([(20, 29), None])
     pdanon.to_csv(frame, tmp_path / "table.csv", column="items", separator=" ")
     read = pdanon.read_csv(tmp_path / "table.csv", column="items", separator=" ")
     assert fingerprint(read) == fingerprint(frame)

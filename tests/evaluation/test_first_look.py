@@ -75,7 +75,7 @@ def test_values_that_cannot_be_compared_are_not_counted(tmp_path):
 
 @pytest.mark.usefixtures("tables_only")
 def test_nothing_to_do_is_said_so(tmp_path):
-    page = page_of(frame_of([["a"]] * 30).txanon.profile(), tmp_path / "look.html")
+    page = page_of(frame_of([["a"], ["b"]] * 15).txanon.profile(), tmp_path / "look.html")
     assert "Nothing was found that has to be looked at." in page.texts("p")
     assert "There is no other column." in page.texts("p")
 
@@ -145,7 +145,9 @@ def test_a_card_that_comes_again_is_known_by_its_name():
 def test_what_other_k_and_m_cost_is_shown(tmp_path):
     baskets = make_baskets(200, 20, random_state=1).drop(columns="store")
     table = baskets.txanon.tradeoff(k=[2, 500], m=[1], algorithm="pcta")
-    for number, (look, chosen) in enumerate([(baskets.txanon.profile(), ""), (None, "as in this release")]):
+    for number, (look, chosen) in enumerate(
+        [(baskets.txanon.profile(), ""), (None, "k and m of this release")]
+    ):
         path = tmp_path / f"{number}.html"
         if look is not None:
             look.report(path, tradeoff=table)

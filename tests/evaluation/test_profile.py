@@ -76,11 +76,32 @@ def test_several_rows_of_a_person_are_suspected():
     assert not any("values in" in what for what in alerts(frame.assign(card=frame["card"] + 0.5)))
 
 
+def test_a_name_of_persons_lets_few_values_be_suspected():
+    names = ["Kundennr", "customerid", "DUPERSID", "loyalty_card", "store_id"]
+    rows = pd.DataFrame({name: [*range(10)] * 20 for name in [*names, "storey", "cardinality"]})
+    said = alerts(rows.assign(items=[["a"]] * 200))
+    assert {what.split("'")[1] for what in said if "values in" in what} == {*names}
+
+
 def test_items_that_are_written_in_two_ways_are_counted():
-    assert "3 items are alike but for capitals and blanks" in alerts(
-        pd.DataFrame({"items": [["tea", "Tea", "tea "]]})
-    )
+    said = alerts(pd.DataFrame({"items": [["tea", "Tea", "tea "]]}))
+    assert ".str.strip().str.lower()" in said["3 items are alike but for capitals and blanks"]
+    alike = pd.Series(["tea", "Tea", "tea "]).str.strip().str.lower()
+    assert not any("alike" in what for what in alerts(pd.DataFrame({"items": [[*alike]]})))
     assert alerts(pd.DataFrame({"items": [[1], [2], [1], [2]]}), k=2) == {}
+
+
+def test_items_that_everybody_has_are_counted():
+    rows = [["a", "secret"], ["b", "secret"]] * 12
+    said = alerts(pd.DataFrame({"items": [*rows, None]}))
+    assert "years or ages" in said["1 item is in every row"]
+    assert not any("every row" in what for what in alerts(pd.DataFrame({"items": [*rows, []]})))
+
+
+def test_columns_of_a_small_table_are_not_passed_over_in_silence():
+    frame = pd.DataFrame({"name": [f"n{i}" for i in range(20)], "items": [["a"], ["b"]] * 10})
+    assert "beside     name (not judged: fewer than 20 rows)" in repr(pdanon.profile(frame[:19]))
+    assert "beside     name\n" in repr(pdanon.profile(frame))
 
 
 def test_what_to_do_against_the_risk():

@@ -216,3 +216,39 @@ def test_table_is_typed_and_empty_for_no_rows():
 def test_number_of_known_items_is_a_number(m):
     with pytest.raises(ParameterError, match="m must be an integer of at least 1"):
         frame_of([{"a"}]).txanon.risk(k=2, m=m)
+
+
+def diverse(rows, **asked):
+    """A release of rows in which nobody is to learn of s, and the rows."""
+    frame = frame_of(rows).assign(age=range(len(rows)))
+    hidden = pdanon.Transaction("pcta", sensitive=["s"], l=2, **asked)
+    return frame.txanon.rum_bound(k=2, m=2, quasi=["age"], delta=1, transaction=hidden, random_state=0), frame
+
+
+@pytest.mark.parametrize("labels", ["set", "short"])
+def test_sensitive_items_are_no_part_of_what_is_known(labels):
+    rows = [{"a", "s"}, {"a"}, {"a", "b"}, {"b"}, {"c"}, {"b", "c"}]
+    result, frame = diverse(rows, labels=labels)
+    assert "s" in set().union(*result.frame["items"])  # and in one row, which it would single out
+    assert result.frame.txanon.risk(k=2, m=2, quasi=["age"])["below_k"].iloc[1] > 0
+    tables = exposure(result, frame)
+    assert tables["after"]["below_k"].tolist() == [0, 0, 0]
+    without = frame.assign(items=[sorted(row - {"s"}) for row in rows])
+    before = without.txanon.risk(k=2, m=2, quasi=["age"]).query("items.isna()")
+    assert tables["before"]["below_k"].tolist() == before["below_k"].tolist()
+
+
+def test_sensitive_items_are_not_known_where_there_are_no_quasi_identifiers():
+    rows = [{"a", "s"}, {"a"}, {"a", "b"}, {"b"}, {"a", "b"}, {"b"}]
+    frame = frame_of(rows)
+    result = frame.txanon.apriori(k=2, m=2, hierarchy={"*": ["a", "b"]}, sensitive=["s"], l=2)
+    assert result.frame.txanon.risk(k=2, m=2)["below_k"].iloc[0] > 0
+    assert exposure(result, frame)["after"]["below_k"].tolist() == [0, 0]
+
+
+def test_the_picture_says_that_sensitive_items_are_not_known():
+    pytest.importorskip("matplotlib")
+    result, frame = diverse([{"a", "s"}, {"a"}, {"a"}, {"a"}])
+    ax = result.plot.risk(frame)
+    assert "none of them sensitive" in " ".join(ax.get_xlabel().split())
+    assert [text.get_text() for text in ax.texts][3:] == ["0", "0", "0"][: len(ax.texts) - 3]

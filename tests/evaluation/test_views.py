@@ -21,7 +21,7 @@ def test_views_have_the_figures_and_no_item():
     views = [each._repr_html_() for each in (workload, attacked, answers)]
     assert "5 queries" in views[0]
     assert "7 cases" in views[1]
-    assert f"{attacked.rate:.2%} re-identified" in views[1]
+    assert f"{100 * attacked.rate:.3g} % of the guesses are right" in views[1]
     assert f"{answers.are:.4g}" in views[2]
     assert "0 have none" in views[2]
     for view, each in zip(views, (workload, attacked, answers), strict=True):

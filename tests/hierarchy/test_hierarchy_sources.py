@@ -96,9 +96,9 @@ def test_what_is_not_a_tree_is_refused(tmp_path, rows, message):
         ([], "is empty"),
         ([("a", "X"), ("X", "X")], r"on a cycle, or below one\n.*row 0\n.*2 in all"),
         ([("a", "X"), ("b", "Y"), ("Y", "Z"), ("Z", "Y")], r"on a cycle, or below one\n.*row 1\n.*3 in all"),
-        ([("a", "X"), ("a", "Y")], r"a leaf has two different parents\n.*row 1\n.*1 in all"),
+        ([("a", "X"), ("a", "Y")], r"a leaf has two different parents\n.*row 1\n.*1 in all\n.*drop_dup"),
         ([("a", "X"), ("X", "Y"), ("X", "Z")], r"a category has two different parents\n.*row 2\n.*1 in all"),
-        ([("a", "X"), ("X", None), ("", "X")], r"a name is empty\n.*row 1\n.*2 in all"),
+        ([("a", "X"), ("X", None), ("", "X")], r"a name is empty\n.*row 1\n.*2 in all\n.*leave it out"),
     ],
 )
 def test_edges_that_are_not_a_tree_are_refused(edges, message):

@@ -150,6 +150,8 @@ def test_script_makes_the_example_files(tmp_path):
     pd.testing.assert_frame_equal(script["baskets"](), committed)
     pd.testing.assert_frame_equal(script["invoices"](), pd.read_csv(EXAMPLES / "invoices.csv"))
     pd.testing.assert_frame_equal(script["patients"](), read_parquet(EXAMPLES / "patients.parquet"))
+    survey = pd.read_csv(EXAMPLES / "survey.csv", sep=";", encoding="latin-1")
+    pd.testing.assert_frame_equal(script["survey"](), survey)
     script["hierarchy"]().to_csv(tmp_path / "hierarchy.csv")
     assert (tmp_path / "hierarchy.csv").read_bytes() == (EXAMPLES / "baskets_hierarchy.csv").read_bytes()
 

@@ -191,6 +191,18 @@ def test_what_would_be_left_out_is_refused_with_its_kind(message, make, root, tm
         assert stream.anonymize(root / "*.parquet", tmp_path / "out", k=2).rows == 3
 
 
+@pytest.mark.parametrize("log", ["_delta_log", ".hoodie"])
+@pytest.mark.parametrize("above", [".", "table"])
+def test_tables_with_versions_are_refused_for_their_replaced_files(log, above, root):
+    (root / above).mkdir(exist_ok=True)
+    (root / above / log).mkdir()
+    where = str(Path(above) / log)
+    with pytest.raises(FormatError, match="files that were replaced would be read, too") as error:
+        ParquetTree.find(root)
+    assert f"1 logs of a table with versions, such as {where}\n" in str(error.value)
+    assert ParquetTree.find(root / "*.parquet").names == ["a.parquet"]  # said to be those that are meant
+
+
 def test_each_kind_is_counted(root):
     for name in ("1.txt", "2.txt", "x/3.csv"):
         (root / name).parent.mkdir(exist_ok=True)

@@ -1,6 +1,7 @@
 """Long tables, one-hot tables and joined text, to lists and back."""
 
 import datetime as dt
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError
+from pdanon.errors import ColumnError, ItemsetDtypeError, NumbersWarning, ParameterError
 
 rows_of_text = st.lists(
     st.lists(st.sampled_from(["a", "b", "ä b", "x;y", "1", "NA", ""]), max_size=4), max_size=8
@@ -141,6 +142,42 @@ def test_lines_of_as_many_persons_are_refused():
     assert len(pdanon.from_long(lines[:19], by="line", item="item")) == 19
 
 
+INVOICES = pd.DataFrame({"invoice": [*range(40)] * 2, "product": ["a", "b"] * 40})
+
+
+@pytest.mark.parametrize(
+    ("named", "customers", "told"),
+    [
+        ("customer", [n % 10 for n in range(40)], "40 rows, one a 'invoice', share 10 values of 'customer'"),
+        ("KundenNr", [n % 10 or None for n in range(40)], "36 rows, one a 'invoice', share 9 values of"),
+        ("customer", [f"c{n % 39}" for n in range(40)], "40 rows, one a 'invoice', share 39 values"),
+        ("customer", [*range(40)], None),
+        ("customer", [None] * 40, None),
+        ("customer", [{}] * 40, None),
+        ("store", [n % 10 for n in range(40)], None),
+    ],
+)
+def test_rows_that_are_parts_of_persons_are_warned_of(named, customers, told):
+    lines = INVOICES.assign(**{named: customers * 2})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        frame = pdanon.from_long(lines, by="invoice", item="product")
+    assert [each.category for each in caught] == ([pdanon.PersonsWarning] if told else [])
+    assert not told or (told in str(caught[0].message) and f"by={named!r}" in str(caught[0].message))
+    assert frame.equals(pdanon.from_long(INVOICES, by="invoice", item="product"))
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_is_said_of_persons_where_it_would_be_no_news():
+    lines = INVOICES.assign(customer=[n % 10 for n in range(40)] * 2)
+    pdanon.from_long(lines.rename(columns={"invoice": "patient"}), by="patient", item="product")
+    pdanon.from_long(lines, by=["customer", "invoice"], item="product")
+    pdanon.from_long(lines[lines["invoice"] < 19], by="invoice", item="product")
+    several = lines.assign(customer=range(80))  # of one invoice: no number of whose it is
+    pdanon.from_long(several, by="invoice", item="product")
+    pdanon.from_long(lines, by="invoice", item="customer")
+
+
 def test_the_number_of_the_row_takes_no_name_that_is_there():
     frame = pd.DataFrame({"row": [1], "items": [["a"]]})
     with pytest.raises(ColumnError, match="by="):
@@ -219,6 +256,22 @@ def test_other_values_are_refused_with_the_column(values):
     assert pdanon.from_onehot(frame, columns=["rice"])["items"].tolist() == [[], ["rice"], ["rice"]]
 
 
+@pytest.mark.parametrize("years", [[1971, 2004, 1], ["1971", "2004", "1996"]])
+def test_a_column_of_numbers_among_the_items_is_told(years):
+    frame = pd.DataFrame({"Action": [0, 1, 0], "year": years})
+    with pytest.warns(
+        NumbersWarning, match=r"a number in every row .*: 'year'\n  hint:  .*columns="
+    ) as caught:
+        result = pdanon.from_onehot(frame, columns=["Action", "year"])
+    assert caught[0].filename == __file__
+    assert result["items"].tolist() == [["year"], ["Action", "year"], ["year"]]
+
+
+@pytest.mark.parametrize("counts", [[2, 0, 12], [2, None, 12], [1, 1, 12], [1, 1, 1], []])
+def test_counts_are_no_such_numbers(counts):
+    pdanon.from_onehot(pd.DataFrame({"eggs": pd.Series(counts, dtype="float64")}))  # warnings are errors
+
+
 def test_columns_of_items_that_are_refused():
     frame = pd.DataFrame({"has_tea": [1], "has_": [1], "items": [1]})
     with pytest.raises(ColumnError, match="no column begins"):
@@ -286,3 +339,20 @@ def test_separators_that_are_refused(sep):
 def test_items_that_could_not_be_read_back_are_refused(item, sep):
     with pytest.raises(ParameterError, match="1 of 2 items"):
         pdanon.to_text(pdanon.as_itemsets([[item, "q"]]), sep=sep)
+
+
+@pytest.mark.parametrize(
+    ("items", "hint"),
+    [
+        (["(a,b)"], r"such as ';'"),
+        (["(a,b)", "c;d"], r"such as '\|'"),
+        (["(a,b)", "c;d|"], "such as a tab"),
+        ([",;|\t/\n "], "no item contains or ends with the beginning of .*, or write Parquet"),
+    ],
+)
+def test_a_separator_that_fits_is_named(items, hint, tmp_path):
+    rows = pdanon.as_itemsets([[*items, "q"]])
+    with pytest.raises(ParameterError, match=hint):
+        pdanon.to_text(rows, sep=",")
+    with pytest.raises(ParameterError, match=hint):
+        pdanon.to_csv(pd.DataFrame({"items": rows}), tmp_path / "a.csv", separator=",")

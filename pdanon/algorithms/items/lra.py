@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import covered
@@ -19,7 +18,8 @@ from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
+from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
+from pdanon.itemsets.gray import by_support, gray_ranks, ranks_of, support_ranks
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.progress import Report
@@ -130,7 +130,7 @@ def decide(
 
 def alike_parts(index: SupportIndex, parts: int, k: int) -> Codes:
     """The part of each row: about equal numbers of non-empty rows, k at least, equal rows together."""
-    ranks = _gray_ranks(index)
+    ranks = gray_ranks(index)
     counted = np.where(np.diff(index.offsets) > 0, index.weights, 0)
     filled = np.bincount(ranks, counted, minlength=len(ranks)).astype(np.int64)
     total = index.n_non_empty
@@ -169,13 +169,13 @@ class Parts:
 
     def __init__(self, itemsets: Itemsets, parts: Codes) -> None:
         index = SupportIndex.of(itemsets)
-        order = np.lexsort((_gray_ranks(index), parts))
+        order = np.lexsort((gray_ranks(index), parts))
         first = order[np.flatnonzero(np.diff(parts[order], prepend=-1))]
         self.items = replace(
             itemsets, codes=np.empty(0, np.int32), offsets=np.zeros(1, np.int64), weights=None
         )
-        self._ranks = _support_ranks(index)
-        self._first = ItemsetTable(_by_support(index), index.offsets, index.weights).take(first)
+        self._ranks = support_ranks(index)
+        self._first = ItemsetTable(by_support(index), index.offsets, index.weights).take(first)
 
     def of(self, itemsets: Itemsets) -> Codes:
         """The part of each row; an item that no row of a part has is taken for another."""
@@ -184,54 +184,9 @@ class Parts:
         codes, _ = canonical_rows(self._ranks[known][itemsets.codes], itemsets.offsets, n_items)
         rows = ItemsetTable(codes, itemsets.offsets, np.ones(itemsets.n_rows, np.int64))
         joint = concatenated([self._first, rows])
-        ranks = _ranks(joint.codes, joint.offsets, n_items)
+        ranks = ranks_of(joint.codes, joint.offsets, n_items)
         starts, ranks = np.split(ranks, [len(self._first)])
         return (np.searchsorted(starts, ranks, side="right") - 1).astype(np.int32)
-
-
-def _support_ranks(index: SupportIndex) -> Codes:
-    """Place of each item by descending support."""
-    ranks = np.empty(index.n_items, np.int32)
-    ranks[np.argsort(-index.singles, kind="stable")] = np.arange(index.n_items, dtype=np.int32)
-    return ranks
-
-
-def _by_support(index: SupportIndex) -> Codes:
-    """The rows as places of their items by descending support."""
-    return canonical_rows(_support_ranks(index)[index.codes], index.offsets, index.n_items)[0]
-
-
-def _gray_ranks(index: SupportIndex) -> NDArray[np.int64]:
-    """Place of each row in the order of the Gray code, items by descending support; equal rows share one."""
-    return _ranks(_by_support(index), index.offsets, index.n_items)
-
-
-def _ranks(codes: Codes, offsets: Offsets, n_items: int) -> NDArray[np.int64]:
-    """Place of each row in the order of the Gray code, items by number; equal rows share one.
-
-    The code has a 1 at each place up to which a row holds an odd number of items. So of two rows that first
-    differ in their i-th items, the one whose item comes earlier is greater for i = 0, 2, ..., else less.
-    """
-    lengths = np.diff(offsets)
-    codes = np.append(codes, 0)  # so that the place after the last row's end can be read
-    ranks = np.zeros(len(lengths), np.int64)
-    tied = np.arange(len(lengths))
-    place = 0
-    while len(tied):
-        ended = lengths[tied] == place
-        item = np.where(ended, n_items, codes[offsets[tied] + np.where(ended, 0, place)])
-        keys = item if place % 2 else -item
-        order = np.lexsort((keys, ranks[tied]))
-        tied, ended, keys = tied[order], ended[order], keys[order]
-        before = ranks[tied]
-        new_class = np.diff(before, prepend=-1) != 0
-        new_run = new_class | (np.diff(keys, prepend=keys[0]) != 0)
-        class_start = np.flatnonzero(new_class)[np.cumsum(new_class) - 1]
-        run = np.cumsum(new_run) - 1
-        ranks[tied] = before + np.flatnonzero(new_run)[run] - class_start
-        tied = tied[~ended & (np.bincount(run)[run] > 1)]
-        place += 1
-    return ranks
 
 
 def _cut_by_parts(

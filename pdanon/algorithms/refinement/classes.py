@@ -168,6 +168,8 @@ class ClassRefinement:
     def restart(self, limit: float, rng: np.random.Generator) -> None:
         """Search on in each class for an equal share of what is left of the time."""
         for done, each in enumerate(self._classes):
+            if is_over(self._started, limit):
+                break
             passed = time.perf_counter() - self._started
             search = self._search(each)
             search.restart(passed + (limit - passed) / (len(self._classes) - done), rng)

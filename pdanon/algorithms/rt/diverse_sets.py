@@ -26,6 +26,8 @@ class DiverseSets:
         The same rows, none of which counts more than once.
     labels : ndarray of int32, shape (items,)
         The set of each known item, -1 if it is suppressed or a secret; k^m-anonymous.
+    kinds : ndarray of int64, shape (items,)
+        The block of each item; those of a set have the same one, and sets of different ones do not merge.
     diversity : int
         Of the rows that hold some sets, at most one in so many may hold a secret.
     domain : int
@@ -42,7 +44,13 @@ class DiverseSets:
     """
 
     def __init__(
-        self, known: SupportIndex, secrets: SupportIndex, labels: Codes, diversity: int, domain: int
+        self,
+        known: SupportIndex,
+        secrets: SupportIndex,
+        labels: Codes,
+        kinds: NDArray[np.int64],
+        diversity: int,
+        domain: int,
     ) -> None:
         self.labels, self._known, self._secrets = labels.copy(), known, secrets
         self._diversity, self._domain = diversity, domain
@@ -51,6 +59,8 @@ class DiverseSets:
         self._size = np.bincount(labels[kept], minlength=n_sets)
         self._held = np.zeros(n_sets, np.int64)
         np.add.at(self._held, labels[kept], known.singles[kept])
+        self._kind = np.zeros(n_sets, np.int64)
+        self._kind[labels[kept]] = kinds[kept]
         self._rows = _table(known.recoded(labels, max(n_sets, 1)), n_sets)
         told = secrets.singles > 0
         self._told = _table(secrets, secrets.n_items)[told].T.astype(np.int32)
@@ -89,7 +99,7 @@ class DiverseSets:
         steps = [(self._domain * int(self._held[one]) - own, one, -1)]
         beside = self._rows[image[image != one]].all(axis=0)
         together = self._rows[:, beside] | self._rows[one, beside]
-        fit = ~self._gives_away(together, beside) & (self._size > 0)
+        fit = ~self._gives_away(together, beside) & (self._size > 0) & (self._kind == self._kind[one])
         fit[image] = False
         others = np.flatnonzero(fit)
         if len(others):

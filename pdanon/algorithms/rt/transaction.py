@@ -41,8 +41,8 @@ class Transaction:
         the attacker knows up to m, and no set or category spans two columns.
     sensitive : iterable, optional
         Items that nobody is to learn: they are published as they are, or in no row of a class where they
-        could not hide, and are no part of an attacker's knowledge. Goes with ``l``, and with ``"pcta"`` or
-        ``"apriori"``.
+        could not hide, and are no part of an attacker's knowledge. Goes with ``l``, and with ``"pcta"``,
+        ``"coat"``, ``"upcta"`` or ``"apriori"``.
     l : int, optional
         Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
     order : {"btd", "tum"}
@@ -125,9 +125,11 @@ class Transaction:
             )
         if self.columns is not None:
             raise ParameterError("sensitive items are those of one list column", where="columns")
-        if self.algorithm not in ("apriori", "pcta"):
-            hint = '"pcta", or "apriori" with a hierarchy of the items that are not sensitive'
-            problem = "only apriori and pcta hide sensitive items"
+        if self.algorithm != "apriori" and not _record(self.algorithm).sets:
+            hint = (
+                '"pcta", "coat" or "upcta", or "apriori" with a hierarchy of the items that are not sensitive'
+            )
+            problem = "only apriori and what publishes sets hide sensitive items"
             raise ParameterError(problem, where="transaction", got=self.algorithm, hint=hint)
         object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))
@@ -169,6 +171,9 @@ def _checked_options(record: Algorithm, options: Any) -> dict[str, Any]:
         hint = f"give them by name: {{{', '.join(f'{each!r}: ...' for each in record.options)}}}"
         raise ParameterError("options must be a mapping", got=type(options).__name__, hint=hint)
     for key, value in options.items():
+        if key == "utility" and key not in record.options:
+            problem, hint = f"there is no such option of {record.name}", '"coat" and "upcta" keep to blocks'
+            raise ParameterError(problem, where="options", got=quoted(key), hint=hint)
         check_known(key, record.options, f"option of {record.name}", where="options")
         if key in _CHECKS:
             _CHECKS[key](value)

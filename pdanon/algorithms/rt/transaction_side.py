@@ -17,6 +17,7 @@ from pdanon.algorithms.rt.diverse_sets import DiverseSets
 from pdanon.algorithms.rt.refining import ClassSearch, held, rows_of
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import Cut
+from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
@@ -177,8 +178,9 @@ def by_diverse_sets(
 ) -> TransactionSide:
     """Transactions whose known items are published as sets, and do not give a sensitive one away."""
     sets_of: Any = ALGORITHMS[transaction.algorithm].sets
-    search = ClassSearch(KmAnonymity(k, m)) if refine else None
-    decide = partial(_diverse_sets, sets_of, k, m, hidden, diversity, search)
+    kinds, share = _limits(transaction, itemsets)
+    search = ClassSearch(KmAnonymity(k, m), blocks=kinds) if refine else None
+    decide = partial(_diverse_sets, sets_of, k, m, kinds, share, hidden, diversity, search)
     return TransactionSide(itemsets, 0, m, decide, None, itemsets.n_items, transaction.tum)
 
 
@@ -192,16 +194,21 @@ def by_sets(
     refine: bool,
 ) -> TransactionSide:
     """Transactions that are published as sets of items, of one column each if there are several."""
-    options = _options(transaction)
-    utility = options.get("utility")
-    kinds = item_blocks(None if utility is None else partition(utility), itemsets)
-    share = check_share(options.get("max_suppressed", 0.0), "max_suppressed")
+    kinds, share = _limits(transaction, itemsets)
     if column_of is not None:  # sets of one column may not suffice: what is rare then can only be suppressed
         kinds, share = kinds * (int(column_of.max(initial=0)) + 1) + column_of, Fraction(1)
     sets_of: Any = ALGORITHMS[transaction.algorithm].sets
     decide = partial(_sets, sets_of, k, m, kinds, share)
     search = ClassSearch(KmAnonymity(k, m), blocks=kinds) if refine else None
     return TransactionSide(itemsets, k, m, decide, None, itemsets.n_items, transaction.tum, search)
+
+
+def _limits(transaction: Transaction, itemsets: Itemsets) -> tuple[Numbers, Fraction]:
+    """The block of each item, and the share of the items of a class that may be suppressed."""
+    options = _options(transaction)
+    utility = options.get("utility")
+    kinds = item_blocks(None if utility is None else partition(utility), itemsets)
+    return kinds, check_share(options.get("max_suppressed", 0.0), "max_suppressed")
 
 
 def _options(transaction: Transaction) -> dict[str, Any]:
@@ -262,6 +269,8 @@ def _diverse_sets(
     sets_of: Callable[..., Codes],
     k: int,
     m: int | None,
+    kinds: Numbers,
+    share: Fraction,
     hidden: NDArray[np.bool_],
     diversity: int,
     search: ClassSearch | None,
@@ -271,11 +280,13 @@ def _diverse_sets(
     known, secrets = _hiding(index, hidden[items], diversity)
     labels = np.full(index.n_items, -1, np.int32)
     if known.n_non_empty >= k:
-        labels[known.codes] = sets_of(known, np.zeros(len(items), np.int64), 0, k, m, quietly)
+        there = np.flatnonzero(known.singles)  # what is in no row would count as suppressed with its block
+        found = known.recoded(np.searchsorted(there, np.arange(index.n_items)), len(there))
+        labels[known.codes] = _sets(sets_of, k, m, kinds, share, found, items[there])
         if search is not None:  # before: what a move gains is not worth that somebody is surer
             refined = search.refined(rows_of(known, items), items, labels)
             labels = np.where(hidden[items], -1, refined).astype(np.int32)
-        sets = DiverseSets(known, secrets, labels, diversity, len(hidden))
+        sets = DiverseSets(known, secrets, labels, kinds[items], diversity, len(hidden))
         sets.protect(k, m)
         _, first, number = np.unique(sets.labels, return_index=True, return_inverse=True)
         labels = np.where(sets.labels < 0, -1, first[number]).astype(np.int32)
@@ -306,4 +317,13 @@ def _sets(
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    return sets_of(index, kinds[items], int(share * index.n_items), k, m, quietly)
+    try:
+        return sets_of(index, kinds[items], int(share * index.n_items), k, m, quietly)
+    except InfeasibleError as error:
+        raise InfeasibleError(
+            "items of a class cannot hide within their block, and too many would have to be left out",
+            where=f"utility, in a class of {index.n_rows:,} rows",
+            got=f"max_suppressed={float(share):g}: the share of the items of a class that may be",
+            hint="max_suppressed=1 leaves out of a class what cannot hide in it; more can in larger blocks, "
+            "and in larger classes, which a larger delta makes",
+        ) from error

@@ -95,6 +95,7 @@ class Refinement:
         started: float | None = None,
     ) -> None:
         from pdanon._kernels import sets_state as kernels
+        from pdanon._kernels.sets_tallies import Tallies
 
         self._guarantee = check_refinable(guarantee)
         self._started = time.perf_counter() if started is None else started
@@ -133,6 +134,7 @@ class Refinement:
             words=words,
         )
         self._space = kernels.Space(n=n, slots=slots, largest=largest, words=words)
+        self._tallies = Tallies(n, slots if largest >= 2 else 0)
         m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
         self._is_exact = largest == 0 or m == largest
         self._order = np.argsort(worth, kind="stable")[::-1].copy()
@@ -264,7 +266,7 @@ class Refinement:
             if is_over(self._started, limit):
                 break
             batch = self._order[first : first + _BATCH_OF_SWAPS]
-            kernels.swap_each(batch, self._order, self._state, self._rows, self._space)
+            kernels.swap_each(batch, self._order, self._tallies, self._state, self._rows, self._space)
         return self._gained_since(before, 1000)
 
     def _gained_since(self, before: int, enough: int = _ENOUGH) -> bool:

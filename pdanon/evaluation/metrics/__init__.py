@@ -1,6 +1,6 @@
 """Measures of what a release loses and what it risks."""
 
-from pdanon.evaluation.metrics import classes, patterns
+from pdanon.evaluation.metrics import classes, patterns, reconstruction
 
 __all__ = [
     "attack",
@@ -12,5 +12,6 @@ __all__ = [
     "mining",
     "patterns",
     "queries",
+    "reconstruction",
     "risk",
 ]

@@ -19,6 +19,7 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator
+from pdanon.recoding.counts import percent
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Attack", "attack"]
@@ -73,7 +74,8 @@ class Attack:
     def _facts(self) -> Iterator[tuple[str, str]]:
         figures = {"original": (self.rate_before, self.fewest_before), "release": (self.rate, self.fewest)}
         for name, (rate, fewest) in figures.items():
-            yield name, f"{rate:.2%} re-identified; in the worst case {fewest} row(s) match"
+            match = f"{fewest} row{' matches' if fewest == 1 else 's match'}"
+            yield name, f"{percent(rate)} of the guesses are right; in the worst case {match}"
 
 
 def attack(

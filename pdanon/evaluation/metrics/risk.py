@@ -9,17 +9,19 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.guarantees.kkm import QuasiClasses
+from pdanon.guarantees.kkm import KLm, QuasiClasses
+from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_frame
 from pdanon.recoding.counts import of_all_rows
-from pdanon.recoding.result import Anonymized, recoded_lists
+from pdanon.recoding.result import Anonymized, in_chunks, recoded_lists
 
-__all__ = ["exposure", "of_few_known", "risk", "risk_of"]
+__all__ = ["exposure", "of_few_known", "risk", "risk_of", "sensitive_of"]
 
 _SHOWN = (0, 1, 2, 3, 5)  # numbers of known items, and from 10 on 10, 20, 50, 100, ...
 
@@ -219,7 +221,8 @@ def exposure(
     dict of DataFrame
         ``before`` and ``after``: the rows of `risk` for the whole table, as many of both: who knows more
         than the longest row has knows no more than that. If the guarantee has quasi-identifiers, the
-        attacker knows them: their original values before, the published ones after.
+        attacker knows them: their original values before, the published ones after. If it has sensitive
+        items, he knows none of these.
 
     Raises
     ------
@@ -228,6 +231,10 @@ def exposure(
     """
     k = k if k is not None else getattr(result.guarantee, "k", None)
     m = m if m is not None else getattr(result.guarantee, "m", None) or 2
+    if in_chunks(result):
+        hint = "audit the release, or count the risk of what pdanon.reconstruct makes of it"
+        got = f"{len(result.frame)} sub-records and term chunks"
+        raise ParameterError("the rows of a release in chunks are no records", got=got, hint=hint)
     if k is None:
         hint = "say how many rows are enough: k=5"
         raise ParameterError("the guarantee has no k", got=repr(result.guarantee), hint=hint)
@@ -243,6 +250,24 @@ def exposure(
             raise ParameterError("these are not the same rows", where="original", got=got, hint=hint)
         frames = {"before": original, **frames}
     quasi = getattr(result.guarantee, "quasi", None)
+    if hidden := sensitive_of(result):
+        frames = {name: _without(frame, column, hidden) for name, frame in frames.items()}
     tables = {name: of_all_rows(risk(frame, column, k=k, m=m, quasi=quasi)) for name, frame in frames.items()}
     known = max((table.index for table in tables.values()), key=len)
     return {name: table.reindex(known, method="ffill").reset_index() for name, table in tables.items()}
+
+
+def sensitive_of(result: Anonymized) -> tuple[str, ...]:
+    """The texts of the items that an attacker knows none of, by the guarantee of a release."""
+    guarantee = result.guarantee
+    return guarantee.sensitive if isinstance(guarantee, KLm | LmDiversity) else ()
+
+
+def _without(frame: pd.DataFrame, column: Hashable | None, items: Sequence[str]) -> pd.DataFrame:
+    """The frame without these items in a list column; who has no other has an empty list."""
+    place = find_column(frame, column)
+    itemsets = visible(frame.iloc[:, place])
+    known = [-1 if text in items else code for code, text in enumerate(itemsets.texts())]
+    frame = frame.copy(deep=False)
+    frame.isetitem(place, itemsets.recode(np.array(known), itemsets.vocabulary).to_pandas())
+    return frame

@@ -22,13 +22,14 @@ from pdanon.evaluation.report.provenance import provenance
 from pdanon.evaluation.report.risk import risk_section
 from pdanon.evaluation.report.tradeoff import tradeoff_section
 from pdanon.evaluation.styling import SHARES
+from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.counts import changes, class_sizes, label_sizes
-from pdanon.recoding.result import Anonymized, headline, recoded_lists
+from pdanon.recoding.result import Anonymized, headline, in_chunks, recoded_lists
 
 __all__ = ["asked", "render", "write_page", "write_report"]
 
@@ -53,6 +54,12 @@ _MEANINGS = {
     "NCP_relational": "Average over the quasi-identifiers: the share of the range of values that the "
     "published one stands for.",
     "suppressed_rows": "Share of the rows of which no quasi-identifier is published.",
+    "term_chunks": "Share of the occurrences of items of which no more is published than that some record of "
+    "their cluster has the item.",
+    "tlost": "Share of the items that k records or more have, and that are in term chunks alone.",
+    "re": "By how much the count of a pair of items of middle frequency is off in a reconstruction: 0 to 2.",
+    "KL": "Reconstruction error: how far the expected shares of the rows with a sensitive item, by which of "
+    "four public items they hold, are from the true ones; the average of 100 queries, in nats.",
     "gap": "How far the loss may be above the least possible, as a share of it.",
 }
 
@@ -89,7 +96,7 @@ def _content(
     yield _asked(result)
     yield _guarantee(result)
     columns = recoded_lists(result)
-    if getattr(result.guarantee, "k", None) is not None:
+    if getattr(result.guarantee, "k", None) is not None and not in_chunks(result):
         for column in columns:
             yield risk_section(result, original, column)
     yield _loss(result)
@@ -97,6 +104,8 @@ def _content(
         yield tradeoff_section(tradeoff, _chosen(result))
     if result.classes is not None:
         yield _classes(result)
+    if isinstance(result.guarantee, SensitiveGroups):
+        yield _counts(result)
     if columns:
         yield _items(result)
     for column in columns:
@@ -190,9 +199,28 @@ def _classes(result: Anonymized) -> str:
     rows = [(Cell(name), count(number)) for name, number in pairs.items()]
     picture = svg(result.plot.sizes, "Number of classes by their size")
     return section(
-        "Classes of rows that are alike",
+        "Clusters of records" if in_chunks(result) else "Classes of rows that are alike",
         figure(picture, "How many classes have how many rows."),
         table("Classes", ["", "number"], rows),
+    )
+
+
+def _counts(result: Anonymized) -> str:
+    """The sensitive items, which the second table of the release counts."""
+    assert result.classes is not None
+    lines = result.classes[result.classes["count"] > 0]
+    lines = lines.assign(item=lines["item"].astype("str"), share=lines["count"] / lines["size"])
+    of_item = lines.groupby("item").agg({"group": "size", "count": "sum", "share": "max"})
+    rows = [
+        (Cell(item), count(int(groups)), count(int(held)), percent(share))
+        for item, groups, held, share in of_item.itertuples()
+    ]
+    caption = f"Sensitive items ({len(of_item):,})"
+    header = ["item", "groups that have it", "rows", "largest share of a group"]
+    return section(
+        "What is published of sensitive items",
+        paragraph("No row shows them. A second table says how often each is in each group of rows."),
+        table(caption, header, rows, sortable=True),
     )
 
 

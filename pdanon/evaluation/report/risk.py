@@ -7,7 +7,7 @@ from functools import partial
 
 import pandas as pd
 
-from pdanon.evaluation.metrics.risk import exposure
+from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.evaluation.plotting import draw_risk
 from pdanon.evaluation.report.drawing import svg
 from pdanon.evaluation.report.pieces import Cell, count, figure, paragraph, percent, section, table
@@ -17,7 +17,7 @@ __all__ = ["risk_section"]
 
 _OTHER_PROMISES = (
     "Rows are left at risk because the guarantee promises something else. Here an attacker may know any "
-    "items together, also private or sensitive ones, and whether or not a privacy constraint has them."
+    "items together, also private ones, and whether or not a privacy constraint has them."
 )
 
 
@@ -26,7 +26,8 @@ def risk_section(result: Anonymized, original: pd.DataFrame | None, column: Hash
     k, promised = result.guarantee.k, _promised(result)  # type: ignore[attr-defined]
     tables = exposure(result, original, column, m=None if promised is None else promised + 1)
     title = "Risk before and after" if original is not None else "Risk of the release"
-    picture = svg(partial(draw_risk, tables, k, promised=promised), f"{title}, column {column}")
+    draw = partial(draw_risk, tables, k, promised=promised, sensitive=bool(sensitive_of(result)))
+    picture = svg(draw, f"{title}, column {column}")
     return section(
         title,
         paragraph(_measured(result, column)),
@@ -45,10 +46,11 @@ def _promised(result: Anonymized) -> int | None:
 def _measured(result: Anonymized, column: Hashable) -> str:
     k, quasi = result.guarantee.k, getattr(result.guarantee, "quasi", ())  # type: ignore[attr-defined]
     beside = f", and all of {', '.join(map(str, quasi))}" if quasi else ""
+    hidden = " Sensitive items are not among what he knows." if sensitive_of(result) else ""
     return (
-        f"An attacker knows some items of one row, in the column {column}, whichever serve him best{beside}. "
-        f"For this share of the {len(result.frame):,} rows, what he knows matches no other row (singled "
-        f"out), or fewer than {k} in all."
+        f"An attacker knows some items of one row, in the column {column}, whichever serve him best{beside}."
+        f"{hidden} For this share of the {len(result.frame):,} rows, what he knows matches no other row "
+        f"(singled out), or fewer than {k} in all."
     )
 
 

@@ -67,6 +67,6 @@ def _cells(trial: pd.Series[Any], shown: list[str]) -> Iterator[Cell]:
 
 def _remark(trial: pd.Series[Any], chosen: tuple[Any, Any] | None) -> str:
     if (trial["k"], trial["m"]) == chosen:
-        return "as in this release"
+        return "k and m of this release"
     reason = trial.get("reason")
     return "" if pd.isna(reason) else str(reason)

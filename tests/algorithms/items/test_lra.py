@@ -16,8 +16,8 @@ from naive.cuts import FIRST, SMALL_TREE, WORKED, hierarchy_of, problems
 
 import pdanon
 from examples import examples
-from pdanon.algorithms.items.lra import _gray_ranks
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.gray import gray_ranks
 from pdanon.itemsets.support import SupportIndex
 
 
@@ -37,7 +37,7 @@ def test_blocks_and_rows_are_those_of_the_naive_run(m, problem, parts):
 @given(row_lists(longest=6, most=12))
 @example([frozenset("ab"), frozenset("a"), frozenset(), frozenset("ab"), frozenset("abc"), frozenset("b")])
 def test_order_is_that_of_the_gray_code(rows):
-    ranks = _gray_ranks(SupportIndex.of(Itemsets.from_series(frame_of(rows)["items"])))
+    ranks = gray_ranks(SupportIndex.of(Itemsets.from_series(frame_of(rows)["items"])))
     order = naive_cuts.gray_order(rows)
     assert sorted(range(len(rows)), key=lambda number: (ranks[number], order.index(number))) == order
     assert all((ranks[x] == ranks[y]) == (rows[x] == rows[y]) for x in order for y in order)
@@ -47,7 +47,7 @@ def test_gray_code_of_three_items():
     """The reflected code: 000, 001, 011, 010, 110, 111, 101, 100, with the most frequent item first."""
     code = ["", "c", "bc", "b", "ab", "abc", "ac", "a"]
     rows = [frozenset(row) for row in code] + [frozenset("ab"), frozenset("a"), frozenset("a")]
-    ranks = _gray_ranks(SupportIndex.of(Itemsets.from_series(frame_of(rows)["items"])))
+    ranks = gray_ranks(SupportIndex.of(Itemsets.from_series(frame_of(rows)["items"])))
     assert np.argsort(ranks[:8]).tolist() == [*range(8)]
     assert ranks[[8, 9]].tolist() == ranks[[4, 7]].tolist()
 

@@ -18,6 +18,7 @@ from naive import itemsets as naive
 import pdanon
 from examples import examples
 from pdanon import ParameterError
+from pdanon._kernels import sets_tallies
 from pdanon.algorithms.states import sets_search
 
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
@@ -310,6 +311,16 @@ def test_no_step_is_left_where_sets_have_many_neighbours(seed, m):
     assert lost < 1000  # so that every gain is worth another round
     for other in [*neighbours(became, blocks_of(result)), *swaps(became, blocks_of(result))]:
         assert cost(rows, other) >= lost or not is_safe(rows, other, 3, m)
+
+
+@pytest.mark.parametrize("most", [0, 12 * 169 * 20])  # nothing, and the first 20 clusters of each item
+@pytest.mark.parametrize("m", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_what_is_remembered_of_exchanges_changes_no_release(data, monkeypatch, m, most):
+    frame = pdanon.read_parquet(data / "groceries.parquet")
+    result = pdanon.coat(frame, k=5, m=m)
+    refined = pdanon.refine(frame, result)
+    monkeypatch.setattr(sets_tallies, "MOST", most)
+    pd.testing.assert_frame_equal(pdanon.refine(frame, result).mapping, refined.mapping)
 
 
 def test_a_set_is_parted_where_no_item_can_leave_alone():

@@ -22,6 +22,7 @@ from naive.refine import Released, ReleasedSets
 import pdanon
 from examples import examples
 from pdanon import ParameterError, Transaction
+from pdanon.algorithms.rt.refining import ClassSearch
 
 RUNS = {
     "rum_bound": {"delta": 1.0, "merge": "T", "random_state": 0},
@@ -109,6 +110,19 @@ def test_time_is_shared_among_classes():
     once, often = frame.txanon.refine(result), frame.txanon.refine(result, time_limit=0.2, random_state=1)
     assert often.loss["NCP"] <= once.loss["NCP"]
     assert often.trace["seconds"].iloc[-1] < 2
+
+
+def test_no_class_is_begun_when_time_is_over(monkeypatch):
+    rows = [{"a", "b"}, {"a", "c"}, {"b", "d"}, {"a"}, {"c", "d"}, {"c"}] * 2
+    frame = frame_with([frozenset(row) for row in rows], [20] * 6 + [40] * 6)
+    result = pdanon.rfirst(frame, k=3, m=2, quasi=["age"], transaction="pcta")
+    begun, begin = [], ClassSearch.begin
+    monkeypatch.setattr(ClassSearch, "begin", lambda *asked: begun.append(asked) or begin(*asked))
+    refined = frame.txanon.refine(result, time_limit=1e-9)
+    assert not begun
+    pd.testing.assert_frame_equal(refined.mapping, result.mapping)
+    frame.txanon.refine(result)
+    assert len(begun) == 2
 
 
 def test_results_of_other_frames_are_refused():

@@ -20,7 +20,7 @@ from naive import rt as naive
 
 import pdanon
 from examples import ALL, examples
-from pdanon import KKm, KLm
+from pdanon import InfeasibleError, KKm, KLm
 
 WORLD = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
 ITEMS = {"any": {"U": {"V": ["u", "v"], "W": ["w", "x"]}, "Y": ["y", "z"]}}
@@ -266,6 +266,46 @@ def test_sensitive_items(name, transaction, rows, diversity, m):
     assert out.txanon.audit(result.guarantee).holds
     assert_hidden_where_it_must(rows_of(frame), rows_of(out), result.groups, secret, diversity)
     assert_nobody_is_surer(rows_of(frame), rows_of(out), result, secret, 2, diversity, m)
+
+
+BLOCKS = [["s", "u", "v"], ["t"], ["w", "x"]]
+
+
+@algorithms
+@pytest.mark.parametrize("transaction", ["coat", "upcta"])
+@settings(max_examples=examples(15))
+@given(datasets(least=4, items="uvwxst"), st.integers(2, 3), st.none() | st.integers(1, 3))
+def test_sensitive_items_beside_sets_that_keep_to_blocks(name, transaction, rows, diversity, m):
+    frame = frame_with(rows)
+    present = sorted(set("st") & frozenset().union(*rows_of(frame)))
+    if not present:
+        return
+    items = pdanon.Transaction(
+        transaction, options={"utility": BLOCKS, "max_suppressed": 1}, sensitive=present, l=diversity
+    )
+    result = RT[name](frame, k=2, m=m, quasi=QUASI, transaction=items, **OWN[name])
+    out, secret = result.frame, frozenset(present)
+    assert not any(naive.klm_broken(published(out), 2, diversity, m, secret))
+    assert_hidden_where_it_must(rows_of(frame), rows_of(out), result.groups, secret, diversity)
+    assert_nobody_is_surer(rows_of(frame), rows_of(out), result, secret, 2, diversity, m)
+    for _, members in result.mapping.dropna(subset="generalized").groupby(["group", "generalized"])["item"]:
+        assert any(set(members) <= set(block) for block in BLOCKS)
+
+
+def test_what_cannot_hide_in_its_block_is_left_out_where_that_is_allowed():
+    """In the class u alone is rare in its block, though w and x are not: it may only be left out."""
+    rows = [["u", "w"], ["w", "x"], ["w", "x"], ["w", "x"], ["s", "w"], ["w"]]
+    frame = pd.DataFrame({"age": [30] * 6, "items": rows})
+    asked = {"k": 2, "m": 1, "quasi": ["age"], "random_state": 0}
+    options = {"utility": [["u"], ["w", "x"], ["s"]]}
+    strict = pdanon.Transaction("coat", options=options, sensitive=["s"], l=2)
+    message = "max_suppressed=0: .*\n  hint:  max_suppressed=1 leaves out"
+    with pytest.raises(InfeasibleError, match=message):
+        pdanon.rfirst(frame, transaction=strict, **asked)
+    free = pdanon.Transaction("coat", options=options | {"max_suppressed": 1 / 3}, sensitive=["s"], l=2)
+    assert rows_of(pdanon.rfirst(frame, transaction=free, **asked).frame) == [
+        frozenset(row) - {"u"} for row in rows
+    ]
 
 
 def assert_nobody_is_surer(before, after, result, secret, k, diversity, m):

@@ -99,7 +99,6 @@ BAD = {
     "sensitive alone": (ParameterError, {"sensitive": [SECRET]}, None),
     "l alone": (ParameterError, {"l": 2}, None),
     "l": (ParameterError, {"sensitive": [SECRET], "l": 1, "transaction": "apriori", "hierarchy": TREE}, None),
-    "sensitive of other sets": (ParameterError, {"sensitive": [SECRET], "l": 2, "transaction": "coat"}, None),
     "sensitive of another": (
         ParameterError,
         {"sensitive": [SECRET], "l": 2, "transaction": "direct", "hierarchy": TREE},

@@ -137,8 +137,11 @@ def test_it_shows_no_item(value, text):
         ("apriori", {"columns": ["one"], "hierarchy": {"two": TREE}}, "column 'one' has no hierarchy"),
         ("pcta", {"sensitive": [SECRET]}, "sensitive and l go together"),
         ("pcta", {"l": 2}, "sensitive and l go together"),
-        ("coat", {"sensitive": [SECRET], "l": 2}, "only apriori and pcta hide sensitive items"),
-        ("direct", {"hierarchy": 2, "sensitive": [SECRET], "l": 2}, "only apriori and pcta hide"),
+        (
+            "direct",
+            {"hierarchy": 2, "sensitive": [SECRET], "l": 2},
+            "only apriori and what publishes sets",
+        ),
         ("apriori", {"hierarchy": 2, "sensitive": SECRET, "l": 2}, "sensitive must be a list"),
         ("apriori", {"hierarchy": 2, "sensitive": [], "l": 2}, "there is no sensitive item"),
         ("apriori", {"hierarchy": 2, "sensitive": [SECRET], "l": 1}, "l must be an integer of at least 2"),

@@ -1,0 +1,85 @@
+"""Repeat the experiments of the paper of CAHD, and write them into docs/measured/papers.md.
+
+Run from the root of the checkout: ``python docs/scripts/cahd_evaluation.py``. What stands around the figures
+stays.
+"""
+
+import os
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+import pdanon
+from pdanon.itemsets.codes import Itemsets
+from pdanon.recoding.grouped import GroupedRows
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+DATA = Path(os.environ.get("PDANON_DATA", ROOT.parent / "shared" / "data"))
+DATA_SETS = {"BMS-WebView-1": "bms_webview1", "BMS-WebView-2": "bms_webview2"}
+ORDERS = ("nn", "gray", "rcm")
+MOST_P = 20
+DRAWS = 5  # of the sensitive items
+QUERIES = 100
+SETTINGS = {
+    "by p, 10 sensitive items, 4 items a query": [("p", p, (p, 10, 4)) for p in (4, 8, 12, 16, 20)],
+    "by sensitive items, p = 10, 4 items a query": [("m", m, (10, m, 4)) for m in (5, 10, 15, 20)],
+    "by items a query, p = 10, 10 sensitive items": [("r", r, (10, 10, r)) for r in (2, 4, 6, 8)],
+}
+
+
+def measured(
+    frame: pd.DataFrame, itemsets: Itemsets, setting: tuple[int, int, int], draw: int
+) -> list[float]:
+    """KL by order, and of one group of all rows; then seconds of the processor by order."""
+    p, m, r = setting
+    rng = np.random.default_rng(draw)
+    supports = np.bincount(itemsets.codes)
+    sensitive = rng.choice(np.flatnonzero(supports * MOST_P <= len(frame)), m, replace=False)
+    is_sensitive = np.isin(np.arange(itemsets.n_items), sensitive)
+    items = itemsets.vocabulary.take(sensitive).to_pylist()
+    errors, seconds = [], []
+    for order in ORDERS:
+        start = time.process_time()
+        result = frame.txanon.cahd(p=p, sensitive=items, order=order)
+        seconds.append(time.process_time() - start)
+        errors.append(error(itemsets, is_sensitive, result.frame["group"].to_numpy(), r, draw))
+    errors.append(error(itemsets, is_sensitive, np.zeros(len(frame), np.int64), r, draw))
+    return errors + seconds
+
+
+def error(itemsets: Itemsets, is_sensitive: np.ndarray, groups: np.ndarray, r: int, draw: int) -> float:
+    rows = GroupedRows(itemsets, is_sensitive, groups)
+    queries = rows.drawn(QUERIES, r, np.random.default_rng(draw))
+    return float(np.mean([rows.kl(*query) for query in queries]))
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", pdanon.EmptiedWarning)
+    from tests.benchmarks.measure import machine
+    from tests.benchmarks.pages import write_section
+
+    text = [f"Measured by `docs/scripts/cahd_evaluation.py` on {machine()}.", ""]
+    for title, name in DATA_SETS.items():
+        frame = pdanon.read_parquet(DATA / f"{name}.parquet")
+        itemsets = Itemsets.from_series(frame["items"])
+        for heading, settings in SETTINGS.items():
+            names = [f"KL {order}" for order in ORDERS] + ["KL one group"]
+            names += [f"seconds {order}" for order in ORDERS]
+            text += [f"### {title} {heading}", "", f"| {settings[0][0]} | {' | '.join(names)} |"]
+            text += ["|---" * (1 + len(names)) + "|"]
+            for _, value, setting in settings:
+                figures = np.mean([measured(frame, itemsets, setting, draw) for draw in range(DRAWS)], axis=0)
+                cells = [f"{each:.4f}" for each in figures[:4]] + [f"{each:.2f}" for each in figures[4:]]
+                print(title, heading, value, *cells, flush=True)
+                text.append(f"| {value} | {' | '.join(cells)} |")
+            text.append("")
+    write_section("measured/papers.md", "cahd", text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,387 @@
+"""The kernel that puts rows with a sensitive item into groups, each with p - 1 rows that are like it.
+
+Rows come in an order in which neighbours are alike, and are known by their place in it. Those that are in no
+group yet are a list that is linked both ways.
+"""
+
+from typing import Any
+
+import cython
+import numpy as np
+from cython.cimports.pdanon._kernels.arrays import Code, Number
+from numpy.typing import NDArray
+
+__all__ = ["Groups", "form"]
+
+Array = NDArray[Any]
+
+
+@cython.final
+@cython.cclass
+class Groups:
+    """Rows, the groups that they are in so far, and work space.
+
+    Parameters
+    ----------
+    p : int
+        Rows of a group, of which a sensitive item may be in one.
+    width : int
+        How many candidates there are on each side of a row.
+    offsets, codes : ndarray of int64, int32
+        Public items of each row.
+    secret_offsets, secrets : ndarray of int64, int32
+        Its sensitive items, by numbers of their own.
+    starts, holders : ndarray of int64, int32
+        The rows that hold each public item, to search the nearest rows; of no item otherwise.
+    left : ndarray of int64
+        How many rows that are in no group hold each sensitive item.
+    """
+
+    p: cython.longlong
+    width: cython.Py_ssize_t
+    offsets: Number[::1]
+    codes: Code[::1]
+    secret_offsets: Number[::1]
+    secrets: Code[::1]
+    starts: Number[::1]
+    holders: Code[::1]
+    left: cython.longlong[::1]
+    group_of = cython.declare(cython.longlong[::1], visibility="readonly")  # -1: none
+    before: cython.longlong[::1]  # the row before, of those that are in no group; -1 at the beginning
+    after: cython.longlong[::1]  # the row after; as many as there are rows at the end
+    pivots: cython.longlong[::1]  # rows with a sensitive item that were in no group when this pass began
+    n_pivots: cython.Py_ssize_t
+    turn: cython.Py_ssize_t  # the place in ``pivots`` of the row whose turn it is
+    formed: cython.bint  # whether this pass has made a group
+    n_groups: cython.longlong
+    remaining: cython.longlong  # rows that are in no group
+    marked: cython.uchar[::1]  # whether the row whose turn it is holds a public item
+    taken: cython.longlong[::1]  # the try in which a row with the sensitive item was chosen last
+    tries: cython.longlong
+    chosen: cython.longlong[::1]  # rows of the group in hand
+    candidates: cython.longlong[::1]
+    likeness: cython.longlong[::1]  # of each candidate and the row whose turn it is
+    tally: cython.longlong[::1]  # candidates by that number; 0 between two rows
+    longest: cython.longlong  # public items of the longest row
+    shared: cython.longlong[::1]  # public items that each row shares; 0 between two rows
+    near: cython.longlong[::1]  # the rows for which that is not 0
+
+    def __init__(
+        self,
+        p: int,
+        width: int,
+        offsets: Array,
+        codes: Array,
+        secret_offsets: Array,
+        secrets: Array,
+        starts: Array,
+        holders: Array,
+        left: Array,
+        n_items: int,
+    ) -> None:
+        n_rows = len(offsets) - 1
+        self.p, self.width = p, width
+        self.offsets, self.codes = offsets, codes
+        self.secret_offsets, self.secrets = secret_offsets, secrets
+        self.starts, self.holders = starts, holders
+        self.left = left.copy()
+        self.group_of = np.full(n_rows, -1, np.int64)
+        self.before, self.after = np.arange(-1, n_rows - 1), np.arange(1, n_rows + 1)
+        self.pivots = np.flatnonzero(np.diff(secret_offsets))
+        self.n_pivots = len(self.pivots)
+        self.turn, self.formed, self.n_groups, self.remaining = 0, False, 0, n_rows
+        self.marked = np.zeros(n_items, np.uint8)
+        self.taken, self.tries = np.zeros(len(left), np.int64), 0
+        self.chosen = np.empty(p, np.int64)
+        self.candidates, self.likeness = np.empty((2, 2 * width), np.int64)
+        self.longest = int(np.diff(offsets).max(initial=0))
+        self.tally = np.zeros(2 * self.longest + 1, np.int64)
+        self.shared, self.near = np.zeros((2, n_rows if len(starts) > 1 else 0), np.int64)
+
+
+def form(batch: cython.Py_ssize_t, groups: Groups) -> int:
+    """Give so many rows their turn to begin a group; how many had it, 0 when nothing is left to be done."""
+    done: cython.Py_ssize_t = 0
+    with cython.nogil:
+        while done < batch:
+            if groups.turn == groups.n_pivots:
+                if not groups.formed:
+                    break
+                _begin_pass(groups)
+                continue
+            _try(groups.pivots[groups.turn], groups)
+            groups.turn += 1
+            done += 1
+    return done
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _begin_pass(groups: Groups) -> cython.void:
+    """Have the rows that are left take their turns again: there are fewer sensitive items beside them."""
+    n: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    for i in range(groups.n_pivots):
+        if groups.group_of[groups.pivots[i]] < 0:
+            groups.pivots[n] = groups.pivots[i]
+            n += 1
+    groups.n_pivots, groups.turn, groups.formed = n, 0, False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _try(row: cython.Py_ssize_t, groups: Groups) -> cython.void:
+    """Make a group of a row, if there are rows for it and the others can do without them."""
+    n: cython.longlong = 1
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    if groups.group_of[row] >= 0:
+        return
+    groups.tries += 1
+    for place in range(groups.offsets[row], groups.offsets[row + 1]):
+        groups.marked[groups.codes[place]] = True
+    groups.chosen[0] = row
+    _take(row, groups)
+    groups.group_of[row] = groups.n_groups
+    if groups.shared.shape[0]:
+        n = _choose_nearest(row, groups)
+    if n < groups.p:
+        n = _choose_neighbours(row, n, groups)
+    for place in range(groups.offsets[row], groups.offsets[row + 1]):
+        groups.marked[groups.codes[place]] = False
+    if n == groups.p and _is_safe(groups):
+        for i in range(n):
+            _unlink(groups.chosen[i], groups)
+        groups.remaining -= n
+        groups.n_groups += 1
+        groups.formed = True
+        return
+    for i in range(n):
+        groups.group_of[groups.chosen[i]] = -1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _take(row: cython.Py_ssize_t, groups: Groups) -> cython.void:
+    """Note that the sensitive items of a row are in the group or among its candidates."""
+    for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
+        groups.taken[groups.secrets[place]] = groups.tries
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _conflicts(row: cython.Py_ssize_t, groups: Groups) -> cython.bint:
+    """Whether a row has a sensitive item that was taken."""
+    for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
+        if groups.taken[groups.secrets[place]] == groups.tries:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_safe(groups: Groups) -> cython.bint:
+    """Whether the rows that the group leaves can still be one; counts the sensitive items of these."""
+    item: cython.Py_ssize_t
+    most: cython.longlong = (groups.remaining - groups.p) // groups.p
+    safe: cython.bint = True
+    _count(-1, groups)
+    for item in range(groups.left.shape[0]):
+        if groups.left[item] > most:
+            safe = False
+            break
+    if not safe:
+        _count(1, groups)
+    return safe
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _count(change: cython.longlong, groups: Groups) -> cython.void:
+    """Change what is left of the sensitive items of the group."""
+    i: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    for i in range(groups.p):
+        row = groups.chosen[i]
+        for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
+            groups.left[groups.secrets[place]] += change
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _unlink(row: cython.Py_ssize_t, groups: Groups) -> cython.void:
+    before: cython.Py_ssize_t = groups.before[row]
+    after: cython.Py_ssize_t = groups.after[row]
+    if before >= 0:
+        groups.after[before] = after
+    if after < groups.before.shape[0]:
+        groups.before[after] = before
+
+
+# --- Neighbours in the order
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _choose_neighbours(row: cython.Py_ssize_t, n_chosen: cython.longlong, groups: Groups) -> cython.longlong:
+    """Choose the candidates that are most alike, all that are lacking or none; how many are chosen.
+
+    Of those that are as much alike the nearest are chosen, which come first.
+    """
+    lacking: cython.longlong = groups.p - n_chosen
+    least: cython.Py_ssize_t = groups.tally.shape[0] - 1
+    i: cython.Py_ssize_t
+    n: cython.Py_ssize_t = _list_neighbours(row, groups)
+    if n < lacking:
+        return n_chosen
+    for i in range(n):
+        groups.tally[groups.likeness[i]] += 1
+    more: cython.longlong = 0  # candidates that are more alike than the last that is chosen
+    while more + groups.tally[least] < lacking:
+        more += groups.tally[least]
+        least -= 1
+    for i in range(n):
+        groups.tally[groups.likeness[i]] = 0
+    equal: cython.longlong = lacking - more
+    for i in range(n):
+        if groups.likeness[i] < least or (groups.likeness[i] == least and equal == 0):
+            continue
+        if groups.likeness[i] == least:
+            equal -= 1
+        groups.chosen[n_chosen] = groups.candidates[i]
+        groups.group_of[groups.candidates[i]] = groups.n_groups
+        n_chosen += 1
+    return n_chosen
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_neighbours(row: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
+    """List candidates on both sides of a row, the nearest first, then the one before; how many there are."""
+    n: cython.Py_ssize_t = 0
+    n_rows: cython.Py_ssize_t = groups.before.shape[0]
+    before: cython.Py_ssize_t = groups.before[row]
+    after: cython.Py_ssize_t = groups.after[row]
+    room_before: cython.Py_ssize_t = groups.width
+    room_after: cython.Py_ssize_t = groups.width
+    candidate: cython.Py_ssize_t
+    while (before >= 0 and room_before) or (after < n_rows and room_after):
+        is_before: cython.bint = before >= 0 and room_before > 0
+        if is_before and after < n_rows and room_after and after - row < row - before:
+            is_before = False
+        if is_before:
+            candidate = before
+            before = groups.before[before]
+        else:
+            candidate = after
+            after = groups.after[after]
+        if groups.group_of[candidate] >= 0 or _conflicts(candidate, groups):
+            continue
+        if is_before:
+            room_before -= 1
+        else:
+            room_after -= 1
+        _take(candidate, groups)
+        groups.candidates[n], groups.likeness[n] = candidate, _likeness(candidate, groups)
+        n += 1
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _likeness(row: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
+    """How many public items a row shares with the one whose turn it is.
+
+    When the nearest rows are searched: twice that, less all that it has, plus the most that any row has.
+    """
+    n: cython.longlong = 0
+    for place in range(groups.offsets[row], groups.offsets[row + 1]):
+        n += groups.marked[groups.codes[place]]
+    return 2 * n - _length(row, groups) + groups.longest if groups.shared.shape[0] else n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _length(row: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
+    """How many public items a row has."""
+    return groups.offsets[row + 1] - groups.offsets[row]
+
+
+# --- Nearest rows, wherever they are
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _choose_nearest(row: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
+    """Choose of the rows that share an item those that differ least; how many, with the row itself."""
+    n: cython.Py_ssize_t = _list_sharing(row, groups)
+    n_chosen: cython.longlong = 1
+    best: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    while n_chosen < groups.p and best >= 0:
+        best = -1
+        for i in range(n):
+            candidate: cython.Py_ssize_t = groups.near[i]
+            if groups.group_of[candidate] >= 0:
+                continue
+            if (best < 0 or _is_nearer(candidate, best, row, groups)) and not _conflicts(candidate, groups):
+                best = candidate
+        if best >= 0:
+            _take(best, groups)
+            groups.chosen[n_chosen] = best
+            groups.group_of[best] = groups.n_groups
+            n_chosen += 1
+    for i in range(n):
+        groups.shared[groups.near[i]] = 0
+    return n_chosen
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_sharing(row: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
+    """List the rows in no group that share a public item, and count what they share; how many there are."""
+    n: cython.Py_ssize_t = 0
+    item: cython.Py_ssize_t
+    for place in range(groups.offsets[row], groups.offsets[row + 1]):
+        item = groups.codes[place]
+        for slot in range(groups.starts[item], groups.starts[item + 1]):
+            holder: cython.Py_ssize_t = groups.holders[slot]
+            if groups.group_of[holder] >= 0:
+                continue
+            if groups.shared[holder] == 0:
+                groups.near[n] = holder
+                n += 1
+            groups.shared[holder] += 1
+    return n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_nearer(
+    one: cython.Py_ssize_t, other: cython.Py_ssize_t, row: cython.Py_ssize_t, groups: Groups
+) -> cython.bint:
+    """Whether one row differs from a row in fewer items than another, or in as many and is nearer to it.
+
+    Of two that are as near the one before is nearer.
+    """
+    differing: cython.longlong = _length(one, groups) - 2 * groups.shared[one]  # and as many again of the row
+    others: cython.longlong = _length(other, groups) - 2 * groups.shared[other]
+    if differing != others:
+        return differing < others
+    near: cython.Py_ssize_t = one - row if one > row else row - one
+    far: cython.Py_ssize_t = other - row if other > row else row - other
+    return near < far or (near == far and one < other)

@@ -1,0 +1,31 @@
+# What other kernels call. See chunks.py.
+from pdanon._kernels.arrays cimport Code, Number
+
+
+cdef class Terms:
+    cdef Py_ssize_t n_terms, n_words
+    cdef long long k, m, n_chunks
+    cdef long long[::1] items  # in order
+    cdef long long[::1] supports  # by term, as all below
+    cdef long long[::1] blocks
+    cdef long long[::1] chunk  # 0 if it is in none
+    cdef unsigned long long[::1] words  # the rows of each term
+    cdef unsigned long long[::1] held  # those of the itemsets in hand
+    cdef long long[::1] members  # terms of the chunk in hand
+    cdef Py_ssize_t n_members
+
+    cdef int _make_room(self, Py_ssize_t n_terms, Py_ssize_t n_words) except? -1 nogil
+    cdef int open(self, Py_ssize_t n_terms, Py_ssize_t n_rows) except? -1 nogil
+    cdef void note(self, Py_ssize_t term, Py_ssize_t row) noexcept nogil
+    cdef bint has(self, Py_ssize_t term, Py_ssize_t row) noexcept nogil
+    cdef void divide(self) noexcept nogil
+    cdef long long rows_of(self, long long chunk) noexcept nogil
+    cdef bint _fits(self, Py_ssize_t term) noexcept nogil
+    cdef bint _is_shared(self, Py_ssize_t term) noexcept nogil
+    cdef bint _spread(self, Py_ssize_t depth, Py_ssize_t begin, long long left, long long support) noexcept nogil
+    cdef void _meet(self, Py_ssize_t depth, Py_ssize_t term, Py_ssize_t to) noexcept nogil
+    cdef long long _count(self, Py_ssize_t depth) noexcept nogil
+
+
+cdef void sort_terms(long long[::1] found, Py_ssize_t n_found, Number[::1] count) noexcept nogil
+cdef long long bits(unsigned long long word) noexcept nogil

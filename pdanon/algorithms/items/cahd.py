@@ -1,0 +1,268 @@
+"""CAHD: rows with a sensitive item join rows that are like them, and only the group says that it is there.
+
+Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.algorithms.calling import called_by_name
+from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.states.leaf_rows import by_first_row
+from pdanon.errors import EmptiedWarning, InfeasibleError, ParameterError, warn
+from pdanon.guarantees import SensitiveGroups
+from pdanon.guarantees.sensitive_groups import GROUP
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.gray import gray_ranks
+from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.progress import Report
+from pdanon.itemsets.support import SupportIndex, csr
+from pdanon.itemsets.values import check_count, check_known
+from pdanon.recoding.counts import FEW
+from pdanon.recoding.decided import Decided
+from pdanon.recoding.grouped import GroupedRows
+from pdanon.recoding.recoding import Recoding
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["RECORD", "Order", "cahd"]
+
+_BATCH = 256  # rows that have their turn between reports
+
+Order: TypeAlias = Literal["nn", "gray", "rcm"]
+
+
+@called_by_name
+def cahd(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    p: int,
+    sensitive: Iterable[Any],
+    order: Order = "nn",
+    alpha: int = 3,
+    keep: Sequence[Hashable] = (),
+    progress: bool = False,
+) -> Anonymized:
+    """Publish all other items as they are, and sensitive ones as counts of groups of rows that are alike.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        One row a person, without a column or a level of the index that is called ``group``. It is not
+        modified.
+    column : hashable, optional
+        The list column. By default the only one.
+    p : int
+        At least 2: of a group, a sensitive item is in at most 1/p of the rows.
+    sensitive : iterable
+        The sensitive items, as the frame has them. All others are public.
+    order : {"nn", "gray", "rcm"}
+        Where a row looks for rows that are like it: among all rows; among its neighbours in the order of the
+        Gray code of the public items; or among those in the order of a band matrix, by the reverse
+        Cuthill-McKee algorithm.
+    alpha : int
+        A row looks at ``alpha * p`` neighbours on each side; at least 1. With ``"nn"`` only where too few
+        rows share a public item with it.
+    keep : sequence of hashable
+        Columns that you have judged, and that may be published as they are: no warning is about them.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Anonymized
+        A release of two tables. ``frame`` has the public items of each row, of their own type, and a last
+        column ``group``. ``classes`` says how often each sensitive item is in each group: ``group, size,
+        item, count``; a group without any has one line, whose item is missing. ``loss`` has ``KL``, and
+        ``singles`` and ``pairs`` count what both tables tell together; the other measures are of the rows
+        alone, from which sensitive items are gone.
+
+    Raises
+    ------
+    InfeasibleError
+        If a sensitive item is in more than one in p of all rows. The message says the largest p that works.
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or a parameter is not what it should be, a sensitive item does not occur, there is no
+        other item, or the frame has something that is called ``group``.
+
+    Warns
+    -----
+    EmptiedWarning
+        If more than one in p of the rows that are published as empty had sensitive items, of 20 rows or more.
+
+    See Also
+    --------
+    coherence : Protects rows as well, by suppressing public items.
+
+    Notes
+    -----
+    Guarantee: ``SensitiveGroups(p, sensitive)``. Each row with a sensitive item takes its turn, in the order
+    of the rows. Its candidates are the nearest rows on either side that are in no group yet, and share no
+    sensitive item with it or with a candidate that is nearer. Those p - 1 that have most public items in
+    common with it form a group with it, unless a sensitive item were then too frequent in the rows that are
+    left. Turns are taken again until none forms a group. The rows that are left are the last group. Ties: the
+    nearer row, then the one before.
+
+    With ``order="nn"`` turns are taken in the order of the Gray code, but a row is joined by those that
+    differ from it in the fewest public items, of all rows that share one, one after the other; and by
+    neighbours if these are fewer than p - 1.
+
+    Groups are numbered in the order of their first rows, so that their numbers tell nothing. Missing rows
+    become empty: that somebody is known to have none would make the others of a group more likely.
+
+    Identity is not protected. A row that holds sensitive items alone is published as an empty one: who knows
+    that nobody in the table has no item knows that it had a sensitive one.
+
+    Cost: memory of 24 bytes for each occurrence and 100 for each row; time of ``2 * alpha * p`` comparisons
+    for each row with a sensitive item, each as long as a row has items, and of one for each sensitive item.
+    With ``order="nn"`` p passes over the rows that hold one of its items, for each row with a sensitive one.
+
+    References
+    ----------
+    .. [1] G. Ghinita, Y. Tao, P. Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
+    .. [2] G. Ghinita, P. Kalnis, Y. Tao, "Anonymous Publication of Sensitive Transactional Data", IEEE
+       Transactions on Knowledge and Data Engineering 23(2), 2011.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> rows = [["wine", "meat", "flu"], ["wine", "meat"], ["cream", "gout"], ["cream"], ["wine"]]
+    >>> df = pd.DataFrame({"items": rows})
+    >>> result = df.txanon.cahd(p=2, sensitive=["flu", "gout"])
+    >>> result.frame
+                 items  group
+    0  ['meat' 'wine']      0
+    1  ['meat' 'wine']      0
+    2        ['cream']      1
+    3        ['cream']      1
+    4         ['wine']      2
+    >>> result.classes
+       group  size  item  count
+    0      0     2   flu      1
+    1      1     2  gout      1
+    2      2     1  <NA>      0
+    """
+    return RECORD.released(
+        frame, column, progress, keep=keep, p=p, sensitive=sensitive, order=order, alpha=alpha
+    )
+
+
+def decide(
+    columns: ListColumns, report: Report, *, p: int, sensitive: Any, order: Order, alpha: int
+) -> Decided:
+    """Which row is in which group."""
+    guarantee = SensitiveGroups(p, sensitive)
+    check_known(order, get_args(Order), "order", where="order")
+    check_count(alpha, "alpha", least=1)
+    itemsets = columns.itemsets
+    is_sensitive = guarantee.is_sensitive(itemsets)
+    index = SupportIndex.of(itemsets)
+    public, secret = (_part(index, part) for part in (~is_sensitive, is_sensitive))
+    _check_feasible(public, secret, guarantee.p)
+    _warn_of_emptied(public, secret, guarantee.p)
+    groups = groups_of(public, secret, guarantee.p, order, alpha, report)
+    grouped = GroupedRows(itemsets, is_sensitive, groups)
+    classes = grouped.classes()
+    decided = Decided.of(
+        columns, Recoding.of_suppressed(is_sensitive, itemsets), guarantee.with_classes(classes)
+    )
+    for name, value in grouped.losses().items():
+        decided = decided.with_loss(name, value)
+    return replace(decided, classes=classes, added={GROUP: groups.astype(np.int64)})
+
+
+def groups_of(
+    public: SupportIndex, secret: SupportIndex, p: int, order: Order, alpha: int, report: Report
+) -> Codes:
+    """The group of each row, in the order of their first rows."""
+    from pdanon._kernels import cahd as kernels
+
+    n_rows = public.n_rows
+    rows = _band_order(public) if order == "rcm" else np.argsort(gray_ranks(public), kind="stable")
+    placed, hidden = public.within(rows), secret.within(rows)
+    starts, holders = np.zeros(1, np.int64), np.zeros(0, np.int32)
+    if order == "nn":
+        starts, holders, _ = placed.transpose
+    width = min(alpha * p, n_rows)
+    state = kernels.Groups(
+        *(p, width, placed.offsets, placed.codes, hidden.offsets, hidden.codes),
+        *(starts, holders, secret.singles, public.n_items),
+    )
+    while done := kernels.form(_BATCH, state):
+        report(done)
+    of_place = np.asarray(state.group_of)
+    of_row = np.empty(n_rows, np.int64)
+    of_row[rows] = of_place
+    return by_first_row(of_row)
+
+
+def _part(index: SupportIndex, wanted: NDArray[np.bool_]) -> SupportIndex:
+    """The rows with some of their items only, numbered from 0 in their order."""
+    return index.recoded(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
+
+
+def _check_feasible(public: SupportIndex, secret: SupportIndex, p: int) -> None:
+    """Check that there is something to publish, and that one group of all rows would do."""
+    if not public.n_items:
+        hint = "name those that nobody is to learn; all others are published row by row"
+        got = f"all {secret.n_items} items"
+        raise ParameterError("all items are sensitive", where="sensitive", got=got, hint=hint)
+    most, n_rows = int(secret.singles.max()), public.n_rows
+    if most * p > n_rows:
+        largest = n_rows // most
+        raise InfeasibleError(
+            "a sensitive item is too frequent: even one group of all rows gives it away",
+            where="p",
+            got=f"p={p}; it is in {most} of {n_rows} rows",
+            hint=f"the largest p that works is {largest}"
+            if largest >= 2
+            else "leave it out of the table: it is in more than half of the rows",
+        )
+
+
+def _warn_of_emptied(public: SupportIndex, secret: SupportIndex, p: int) -> None:
+    """Warn of rows that are published as empty, if more than one in p of these held a sensitive item.
+
+    Who knows that hardly anybody has no item at all knows then of such a row that it held one.
+    """
+    empty = np.diff(public.offsets) == 0
+    rows, emptied = int(empty.sum()), int((empty & (np.diff(secret.offsets) > 0)).sum())
+    if emptied * p > rows and len(empty) >= FEW:
+        what = f"{emptied:,} of {rows:,} rows that are published as empty held sensitive items, and no others"
+        hint = "leave these rows out of the table, if it may be known that nobody in it has no item"
+        warn(EmptiedWarning(what, hint=hint))
+
+
+def _band_order(public: SupportIndex) -> NDArray[np.int64]:
+    """Rows in the order of a band matrix: of the graph of rows and items, whose edges get short."""
+    from scipy.sparse import block_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    parts = np.ones(len(public.codes), np.int8), public.codes, public.offsets
+    rows = csr(parts, public.n_rows, public.n_items)
+    graph = block_array([[None, rows], [rows.T, None]], format="csr")
+    order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
+    return order[order < public.n_rows]
+
+
+RECORD = Algorithm(
+    cahd,
+    (SensitiveGroups,),
+    recodes="groups",
+    decide=decide,
+    unit="rows",
+    keeps_type=True,
+    adds=(GROUP,),
+    ways=(
+        Way(SensitiveGroups, 10, {"order": "nn"}),
+        Way(SensitiveGroups, 20, {"order": "gray"}),
+        Way(SensitiveGroups, 30, {"order": "rcm"}),
+    ),
+)

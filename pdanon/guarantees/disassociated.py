@@ -1,0 +1,264 @@
+"""k^m-anonymity of records that are published in parts: the links between the parts are what is hidden.
+
+Terrovitis, Liagouris, Mamoulis, Skiadopoulos, "Privacy Preservation by Disassociation", PVLDB 5(10), 2012.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.guarantees.km import threat_table
+from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.bags import visible
+from pdanon.itemsets.chunks import ChunkTable
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable, no_itemsets
+from pdanon.itemsets.values import check_flag
+
+__all__ = ["DisassociatedKm"]
+
+Numbers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class DisassociatedKm:
+    """Whoever knows up to m terms of a record finds k records that may be it, in some reconstruction.
+
+    A reconstruction is a table that the release can have come from: each record of a cluster has at most one
+    sub-record of each chunk of its cluster, and of the joint clusters above it, each term of a term chunk is
+    in at least one record of the cluster, and no record is empty.
+
+    Parameters
+    ----------
+    k : int
+        Least number of records that an attacker's knowledge must match; at least 2.
+    m : int or None
+        Most terms that the attacker knows; at least 1. None: all terms of a record.
+    safe : bool
+        Also demand that no two terms of different chunks are in the same record of every reconstruction.
+
+    Raises
+    ------
+    ParameterError
+        If k or m is out of range.
+
+    Notes
+    -----
+    Where two terms are in one record chunk, how many records have both is published, and is k or more.
+    Where they are in different chunks, k records have both in some reconstruction, and fewer or more in
+    others: it is not said that these are as likely.
+
+    References
+    ----------
+    .. [1] M. Terrovitis, J. Liagouris, N. Mamoulis, S. Skiadopoulos, "Privacy Preservation by
+       Disassociation", PVLDB 5(10), 2012.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"], ["salt"]]})
+    >>> result = df.txanon.disassociate(k=2, m=2)
+    >>> result.frame.txanon.audit(pdanon.DisassociatedKm(k=2, m=2))
+    Audit(holds=True, rows_at_risk=0, guarantee=DisassociatedKm(k=2, m=2, safe=False))
+    """
+
+    k: int
+    m: int | None = 2
+    safe: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "m", check_m(self.m))
+        object.__setattr__(self, "safe", check_flag(self.safe, "safe"))
+
+    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
+        """Recount a frame of chunks from scratch.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            A release with columns ``cluster, joint, size, chunk`` and one of lists.
+        column : hashable, optional
+            The list column. By default the only one.
+
+        Returns
+        -------
+        Audit
+            ``threats`` are itemsets, and ``why``: ``rare`` ones are in fewer than k sub-records of a chunk;
+            a ``repeated`` term is in two chunks that a record can have parts of; ``few records`` are in a
+            cluster of fewer than k; ``few sub-records`` are all that a cluster without a term chunk has, so
+            that some record were empty if k were alike; ``covered`` terms, if ``safe``, must be in a record
+            with a term of another chunk. Their ``support`` is the number of rows or records that are too
+            few, or too many.
+
+        Raises
+        ------
+        ColumnError, ItemsetDtypeError, ParameterError
+            If the frame is not one of chunks.
+
+        Notes
+        -----
+        Sufficient conditions, counted as integers, from which the statement follows; a table of few records
+        might have the guarantee without them. Time and memory are those of `KmAnonymity` over the
+        sub-records.
+        """
+        table = ChunkTable.of(frame, column, read=visible)
+        checks = [self._rare(table), _repeated(table), self._few_records(table), self._few_parts(table)]
+        checks += [_covered(table)] if self.safe else []
+        at_risk = _clusters_within(table, np.concatenate([clusters for clusters, _, _ in checks]))
+
+        def list_threats() -> pd.DataFrame:
+            tables = [threat_table(table.itemsets, threats, why) for _, threats, why in checks]
+            return pd.concat(tables, ignore_index=True)
+
+        return Audit(self, int(table.sizes[at_risk].sum()), list_threats)
+
+    def with_mapping(self, mapping: pd.DataFrame) -> DisassociatedKm:
+        """Return the guarantee itself: terms are published as they are."""
+        return self
+
+    def _rare(self, table: ChunkTable) -> _Check:
+        """Itemsets that are in a chunk, and in fewer than k of its sub-records."""
+        is_part = np.flatnonzero(table.part_of >= 0)
+        parts = table.itemsets.take(is_part)
+        n_items = max(table.itemsets.n_items, 1)
+        keys = np.repeat(table.part_of[is_part], parts.lengths) * np.int64(n_items) + parts.codes
+        terms, codes = np.unique(keys, return_inverse=True)  # a term of one chunk is none of another
+        index = SupportIndex(codes.astype(np.int32), parts.offsets, len(terms))
+        at_risk = index.at_risk(self.k, None)  # whatever he knows: quickly told, and seldom any
+        if self.m is not None and at_risk.any():
+            at_risk = index.at_risk(self.k, self.m)
+        rare = no_itemsets()
+        if at_risk.any():
+            found = index.rare_rows(self.k) if self.m is None else index.rare(self.k, self.m)
+            rare = ItemsetTable(
+                (terms % n_items)[found.codes].astype(np.int32), found.offsets, found.supports
+            )
+        return table.owners[is_part][at_risk], rare, "rare"
+
+    def _few_records(self, table: ChunkTable) -> _Check:
+        """Clusters that are smaller than k."""
+        small = np.flatnonzero(table.is_cluster & (table.sizes < self.k))
+        return small, _nothing_known(table.sizes[small]), "few records"
+
+    def _few_parts(self, table: ChunkTable) -> _Check:
+        """Clusters without a term whose sub-records are too few to fill all records when k are alike."""
+        owners, counts = table.parts
+        total = np.bincount(owners, counts, len(table.sizes)).astype(np.int64)
+        chunks = np.bincount(owners, minlength=len(table.sizes))
+        chosen = chunks if self.m is None else np.minimum(chunks, min(self.m, len(table.chunks)))
+        needed = table.sizes + self.k * np.maximum(chosen - 1, 0)
+        has_terms = np.zeros(len(table.sizes), np.bool_)
+        has_terms[table.owners[(table.chunks == 0) & (table.itemsets.lengths > 0)]] = True
+        few = np.flatnonzero(table.is_cluster & ~has_terms & (total < needed))
+        return few, _nothing_known(total[few]), "few sub-records"
+
+
+_Check = tuple[Numbers, ItemsetTable, str]  # the clusters at risk, what threatens them, and why
+
+
+def _repeated(table: ChunkTable) -> _Check:
+    """Terms that are in two chunks of a cluster, or in one of it and in one of a joint cluster above it."""
+    part = np.where(table.part_of >= 0, table.part_of + len(table.sizes), table.owners)
+    keys = np.repeat(part, table.itemsets.lengths) * np.int64(max(table.itemsets.n_items, 1))
+    _, first = np.unique(keys + table.itemsets.codes, return_index=True)
+    owner, term = np.repeat(table.owners, table.itemsets.lengths)[first], table.itemsets.codes[first]
+    begin, end = table.first_records[owner], table.first_records[owner] + table.sizes[owner]
+    order = np.lexsort((-end, begin, term))
+    owner, term, begin, end = owner[order], term[order], begin[order], end[order]
+    twice = np.flatnonzero((term[1:] == term[:-1]) & (begin[1:] < end[:-1]))
+    terms = ItemsetTable(term[twice], np.arange(len(twice) + 1), np.full(len(twice), 2, np.int64))
+    return owner[twice], terms, "repeated"
+
+
+def _covered(table: ChunkTable) -> _Check:
+    """Pairs of terms of different chunks that are in more records together than there are; one a cluster.
+
+    Of a joint cluster: a term that it shares, and one of another chunk of it or of its parts, in all of which
+    it counts.
+    """
+    part, term, count = _most_frequent(table)
+    owners = table.parts[0][part]
+    order = np.lexsort((-count, owners))
+    owner, begins = np.unique(owners[order], return_index=True)
+    top, top_term = (_spread(table, owner, each[order[begins]]) for each in (count, term))
+    several = begins + 1 < np.append(begins[1:], len(order))
+    follows = order[begins[several] + 1]
+    second, second_term = (_spread(table, owner[several], each[follows]) for each in (count, term))
+    below, below_term = _below(table)
+    rival = np.maximum(second, below)
+    rival_term = np.where(second >= below, second_term, below_term)
+    covered = np.flatnonzero((top > 0) & (rival > 0) & (top + rival > table.sizes))
+    pairs = np.sort(np.column_stack((top_term[covered], rival_term[covered])), axis=1).astype(np.int32)
+    threats = ItemsetTable(pairs.ravel(), np.arange(0, pairs.size + 1, 2), table.sizes[covered])
+    return covered, threats, "covered"
+
+
+def _most_frequent(table: ChunkTable) -> tuple[Numbers, Numbers, Numbers]:
+    """The record chunks, and the most frequent term of each, with how many of its sub-records hold it."""
+    n_items = np.int64(max(table.itemsets.n_items, 1))
+    parts = np.repeat(table.part_of, table.itemsets.lengths)
+    within = parts >= 0
+    keys, counts = np.unique(parts[within] * n_items + table.itemsets.codes[within], return_counts=True)
+    part, first = _maxima(keys // n_items, counts)
+    return part, keys[first] % n_items, counts[first].astype(np.int64)
+
+
+def _below(table: ChunkTable) -> tuple[Numbers, Numbers]:
+    """How often its most frequent term is in the parts of each joint cluster, at least, and this.
+
+    In clusters that are no joint ones: once, if they have a term chunk.
+    """
+    n_items = np.int64(max(table.itemsets.n_items, 1))
+    most, term = np.zeros((2, len(table.sizes)), np.int64)
+    held, counts = np.unique(
+        np.repeat(table.owners, table.itemsets.lengths) * n_items + table.itemsets.codes, return_counts=True
+    )
+    level = table.levels[held // n_items]
+    found, times = held[:0], counts[:0]  # what the parts of clusters of a level hold
+    for depth in range(int(table.levels.max(initial=-1)), -1, -1):
+        owner, first = _maxima(found // n_items, times)
+        most[owner], term[owner] = times[first], found[first] % n_items
+        keys, totals = np.append(found, held[level == depth]), np.append(times, counts[level == depth])
+        above = table.joints[keys // n_items]
+        found, places = np.unique((above * n_items + keys % n_items)[above >= 0], return_inverse=True)
+        times = np.bincount(places.ravel(), totals[above >= 0], len(found)).astype(np.int64)
+    rows = np.flatnonzero((table.chunks == 0) & (table.itemsets.lengths > 0))
+    most[table.owners[rows]] = 1
+    term[table.owners[rows]] = table.itemsets.codes[table.itemsets.offsets[rows]]
+    return most, term
+
+
+def _maxima(groups: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
+    """The groups, and where the largest count of each is, the first of equal ones."""
+    order = np.lexsort((-counts, groups))
+    found, first = np.unique(groups[order], return_index=True)
+    return found, order[first]
+
+
+def _spread(table: ChunkTable, owners: Numbers, values: Numbers) -> Numbers:
+    """A number of each cluster, 0 where there is none."""
+    result = np.zeros(len(table.sizes), np.int64)
+    result[owners] = values
+    return result
+
+
+def _nothing_known(supports: Numbers) -> ItemsetTable:
+    """The itemset without items, as often as there are supports."""
+    return ItemsetTable(np.empty(0, np.int32), np.zeros(len(supports) + 1, np.int64), supports)
+
+
+def _clusters_within(table: ChunkTable, owners: Numbers) -> NDArray[np.bool_]:
+    """Which clusters are among some, or parts of joint clusters among them."""
+    among = np.zeros(len(table.sizes), np.bool_)
+    among[owners] = True
+    for level in range(1, int(table.levels.max(initial=0)) + 1):
+        members = np.flatnonzero(table.levels == level)
+        among[members] |= among[table.joints[members]]
+    return among & table.is_cluster

@@ -1,0 +1,199 @@
+"""Chunks: a table whose records are published in parts, cluster by cluster, as by disassociation.
+
+Each row is a sub-record of a record chunk, or the term chunk of a cluster. What a record holds in one chunk
+is not linked to what it holds in another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column, label_position
+from pdanon.itemsets.list_columns import Reader
+from pdanon.itemsets.support import MOST_ROWS
+from pdanon.itemsets.values import check_frame
+
+__all__ = ["ChunkTable"]
+
+Numbers = NDArray[np.int64]
+
+_NAMES = ("cluster", "joint", "size", "chunk")
+_HINT = "give the frame that pdanon.disassociate has released, with all of its columns and rows"
+
+
+@dataclass(frozen=True, eq=False)
+class ChunkTable:
+    """Clusters of records, and the parts of these records.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The sub-records and term chunks, one a row.
+    owners : ndarray of int64, shape (rows,)
+        The cluster, or joint cluster, of each row, from 0 on.
+    chunks : ndarray of int64, shape (rows,)
+        The chunk of each row: 0 for a term chunk, which holds each term once, however many records have it.
+    sizes : ndarray of int64, shape (clusters,)
+        How many records each cluster has.
+    joints : ndarray of int64, shape (clusters,)
+        The joint cluster that each is a part of, or -1.
+    """
+
+    itemsets: Itemsets
+    owners: Numbers
+    chunks: Numbers
+    sizes: Numbers
+    joints: Numbers
+
+    @classmethod
+    def of(
+        cls, frame: pd.DataFrame, column: Hashable | None = None, *, read: Reader = Itemsets.from_series
+    ) -> ChunkTable:
+        """Read a frame of chunks.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            As `to_frame` writes it, in any order of rows and columns.
+        column : hashable, optional
+            The list column. By default the only one.
+        read : callable
+            Encodes the list column.
+
+        Raises
+        ------
+        ColumnError
+            If a column is lacking, or does not hold numbers.
+        ParameterError
+            If they describe no clusters of records.
+        """
+        position = find_column(check_frame(frame), column)
+        cluster, joint, sizes, chunks = (_numbers(frame, name) for name in _NAMES)
+        labels, first, owners = np.unique(cluster, return_index=True, return_inverse=True)
+        places = np.searchsorted(labels, joint[first])
+        known = labels[np.minimum(places, len(labels) - 1)] == joint[first] if len(labels) else first == 0
+        _demand((known | (joint[first] == 0)).all(), "a joint cluster has no rows")
+        _demand((labels > 0).all(), "clusters are not numbered from 1 on")
+        same = (joint == joint[first][owners]) & (sizes == sizes[first][owners])
+        _demand(same.all(), "a cluster has several sizes, or is part of several others")
+        joints = np.where(joint[first] == 0, -1, places)
+        table = cls(read(frame.iloc[:, position]), owners.ravel(), chunks, sizes[first], joints)
+        table._check()
+        return table
+
+    def _check(self) -> None:
+        """Check that there are records that can have these parts."""
+        _demand(((self.sizes > 0) & (self.sizes < MOST_ROWS)).all(), "a cluster has no number of records")
+        _demand((self.chunks >= 0).all(), "chunks are not numbered from 0 on")
+        _demand(not self.itemsets.nulls.any(), "a row is missing")
+        of_terms = np.bincount(self.owners[self.chunks == 0], minlength=len(self.sizes))
+        _demand((of_terms == self.is_cluster).all(), "a cluster does not have one term chunk")
+        below = np.bincount(self.joints[self.joints >= 0], self.sizes[self.joints >= 0], len(self.sizes))
+        fits = self.is_cluster | (below.astype(np.int64) == self.sizes)
+        _demand(fits.all(), "a joint cluster does not have the records of its parts")
+        _demand(len(self.levels) == 0 or self.levels.min() >= 0, "a cluster is a part of itself")
+        parts = self.chunks > 0
+        _demand((self.itemsets.lengths[parts] > 0).all(), "a sub-record is empty")
+        owners, counts = self.parts
+        _demand((counts <= self.sizes[owners]).all(), "a chunk has more sub-records than there are records")
+
+    @cached_property
+    def is_cluster(self) -> NDArray[np.bool_]:
+        """Which are no joint clusters."""
+        result = np.ones(len(self.sizes), np.bool_)
+        result[self.joints[self.joints >= 0]] = False
+        return result
+
+    @cached_property
+    def levels(self) -> Numbers:
+        """In how many joint clusters each is; -1 where that has no end."""
+        levels, above = np.zeros(len(self.sizes), np.int64), self.joints.copy()
+        for _ in range(len(self.sizes) + 1):
+            within = above >= 0
+            if not within.any():
+                return levels
+            levels += within
+            above[within] = self.joints[above[within]]
+        return np.full(len(levels), -1)
+
+    @cached_property
+    def first_records(self) -> Numbers:
+        """The number of the first record of each: those of a joint cluster are the records of its parts."""
+        first, next_record = np.zeros(len(self.sizes), np.int64), 0
+        for level in range(int(self.levels.max(initial=-1)) + 1):
+            members = np.flatnonzero(self.levels == level)
+            members = members[np.argsort(self.joints[members], kind="stable")]
+            above, sizes = self.joints[members], self.sizes[members]
+            before = np.cumsum(sizes) - sizes
+            begins = np.flatnonzero(np.diff(above, prepend=-2))  # of those that have one joint cluster
+            before -= np.repeat(before[begins], np.diff(begins, append=len(members)))
+            first[members] = before + np.where(above >= 0, first[above], next_record)
+        return first
+
+    @property
+    def n_records(self) -> int:
+        """How many records there are."""
+        return int(self.sizes[self.is_cluster].sum())
+
+    @cached_property
+    def part_of(self) -> Numbers:
+        """The number of the record chunk of each row, in the order of `parts`; -1 in term chunks."""
+        is_part = self.chunks > 0
+        keys = self.owners[is_part] * (int(self.chunks.max(initial=0)) + 1) + self.chunks[is_part]
+        numbers = np.full(len(self.chunks), -1, np.int64)
+        numbers[is_part] = np.unique(keys, return_inverse=True)[1]
+        return numbers
+
+    @cached_property
+    def parts(self) -> tuple[Numbers, Numbers]:
+        """The cluster of each record chunk, and how many sub-records it has."""
+        is_part = self.part_of >= 0
+        _, first, counts = np.unique(self.part_of[is_part], return_index=True, return_counts=True)
+        return self.owners[is_part][first], counts.astype(np.int64)
+
+    def to_frame(self, label: Hashable) -> pd.DataFrame:
+        """Write the frame: ``cluster, joint, size, chunk``, and the terms in a column of this label.
+
+        Raises
+        ------
+        ColumnError
+            If the label is that of another of these columns.
+        """
+        if label in _NAMES:
+            hint = "rename the list column: frame.rename(columns={...})"
+            raise ColumnError("the release has another column of that name", got=repr(label), hint=hint)
+        known = self.classes().iloc[self.owners].reset_index(drop=True)
+        frame = known[["cluster", "joint", "size"]].assign(chunk=self.chunks)
+        frame[label] = self.itemsets.to_pandas()
+        return frame
+
+    def classes(self) -> pd.DataFrame:
+        """The clusters: ``cluster, size, joint``, which is 0 for one that is in no joint cluster."""
+        numbers = np.arange(1, len(self.sizes) + 1)
+        return pd.DataFrame({"cluster": numbers, "size": self.sizes, "joint": self.joints + 1})
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> Numbers:
+    """The integers of a column."""
+    if name not in frame.columns:
+        raise ColumnError("this is no frame of chunks", where=f"column {name!r}", got="none", hint=_HINT)
+    column: pd.Series[Any] = frame.iloc[:, label_position(frame, name)]
+    whole = pd.api.types.is_integer_dtype(column.dtype) and not column.isna().any()
+    if not whole:
+        got = f"dtype {column.dtype.name}"
+        raise ColumnError("this is no frame of chunks", where=f"column {name!r}", got=got, hint=_HINT)
+    return column.to_numpy(np.int64)
+
+
+def _demand(holds: Any, problem: str) -> None:
+    if not holds:
+        raise ParameterError(f"this is no frame of chunks: {problem}", where="frame", hint=_HINT)

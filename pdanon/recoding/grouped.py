@@ -1,0 +1,173 @@
+"""Grouped: rows whose sensitive items are published as counts of groups, and what these tell of the data.
+
+Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.guarantees.sensitive_groups import GROUP
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex
+from pdanon.recoding.remaining import drawn_pairs
+
+__all__ = ["GroupedRows"]
+
+_QUERIES, _SIZE, _SEED = 100, 4, 0  # what the loss KL is counted on: always the same
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedRows:
+    """The original rows, and the groups by which the sensitive items of these are counted.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The original column.
+    is_sensitive : ndarray of bool, shape (items,)
+        Which items rows do not show.
+    groups : ndarray of int, shape (rows,)
+        Group of each row, from 0 on.
+
+    Notes
+    -----
+    Who has the release takes the rows of a group to be equally likely to have a sensitive item: each has it
+    by the *chance* of its group, which is the count of the item over the size of the group.
+    """
+
+    itemsets: Itemsets
+    is_sensitive: NDArray[np.bool_]
+    groups: NDArray[Any]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many rows each group has."""
+        return np.bincount(self.groups)
+
+    @cached_property
+    def counted(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """``items, groups, counts``: how often a sensitive item is in a group; by item, then by group."""
+        hidden = self.is_sensitive[self.itemsets.codes]
+        n_groups = len(self.sizes)
+        cells = self.itemsets.codes[hidden] * np.int64(n_groups) + self.groups[self.itemsets.rows[hidden]]
+        cells, counts = np.unique(cells, return_counts=True)
+        return *np.divmod(cells, max(n_groups, 1)), counts
+
+    def classes(self) -> pd.DataFrame:
+        """The table that is published: ``group, size, item, count``.
+
+        By group, then by item. A group without a sensitive item has one line, whose item is missing.
+        """
+        items, groups, counts = self.counted
+        without = np.setdiff1d(np.arange(len(self.sizes)), groups)
+        group = np.concatenate([groups, without])
+        item = np.concatenate([items, np.full(len(without), -1)])
+        order = np.lexsort((item, group))
+        group, item = group[order], item[order]
+        values = self.itemsets.vocabulary.take(pa.array(item, mask=item < 0))
+        return pd.DataFrame(
+            {
+                GROUP: group,
+                "size": self.sizes[group],
+                "item": pd.array(values, dtype=pd.ArrowDtype(values.type)),
+                "count": np.concatenate([counts, np.zeros(len(without), np.int64)])[order],
+            }
+        )
+
+    def losses(self) -> dict[str, float]:
+        """What the two tables together have lost, by measure; the counts of single items are exact."""
+        return {"singles": 0.0, "pairs": self.pairs(), "KL": self.mean_kl()}
+
+    def pairs(self) -> float:
+        """Average relative error of the counts of pairs of items, which are drawn as for any release."""
+        codes, times = drawn_pairs(self.itemsets)
+        if not len(times):
+            return 0.0
+        offsets = np.arange(0, codes.size + 1, 2)
+        actual = self._index.supports(codes.ravel(), offsets)
+        estimate = np.array([self._together(*pair) for pair in codes.tolist()])
+        exact = ~self.is_sensitive[codes].any(axis=1)
+        error = np.where(exact, 0.0, np.abs(actual - estimate) / actual)
+        return float(np.average(error, weights=times))
+
+    def mean_kl(self) -> float:
+        """Mean reconstruction error of 100 queries, by a seed of its own: of up to 4 public items each."""
+        rng = np.random.default_rng(_SEED)
+        queries = self.drawn(_QUERIES, _SIZE, rng)
+        return float(np.mean([self.kl(secret, items) for secret, items in queries])) if queries else 0.0
+
+    def drawn(self, n: int, size: int, rng: np.random.Generator) -> list[tuple[int, NDArray[np.int64]]]:
+        """Draw queries: a sensitive item, and up to so many public ones, all alike likely; by their codes."""
+        secrets, public = np.flatnonzero(self.is_sensitive), np.flatnonzero(~self.is_sensitive)
+        if not len(secrets) or not len(public):
+            return []
+        size = min(size, len(public))
+        return [(int(rng.choice(secrets)), rng.choice(public, size, replace=False)) for _ in range(n)]
+
+    def kl(self, secret: int, items: Iterable[int]) -> float:
+        """Reconstruction error of a query: the divergence of the estimate from the truth, in nats.
+
+        The rows with a sensitive item are divided into cells by which of some public items they hold. ``Act``
+        is the share of each cell, and ``Est`` what is expected of it by the chances of the groups. The error
+        is the sum of ``Act * log(Act / Est)`` over the cells.
+        """
+        starts, tids, _ = self._index.transpose
+        chance, cell = self._chance(secret)[self.groups], self._cells
+        touched = []
+        for place, item in enumerate(items):
+            rows = tids[starts[item] : starts[item + 1]]
+            cell[rows] |= 1 << place
+            touched.append(rows)
+        rows = np.unique(np.concatenate([*touched, np.empty(0, np.int32)]))
+        own = tids[starts[secret] : starts[secret + 1]]
+        actual = np.bincount(cell[own], minlength=1 << len(touched))
+        estimate = np.bincount(cell[rows], chance[rows], minlength=1 << len(touched))
+        cell[rows] = 0
+        estimate[0] = chance.sum() - estimate.sum()
+        there = actual > 0  # and so is the estimate: a row that has the item has a chance
+        share = actual[there] / len(own)
+        return float(share @ np.log(share / (estimate[there] / len(own))))
+
+    @cached_property
+    def _index(self) -> SupportIndex:
+        return SupportIndex.of(self.itemsets)
+
+    @cached_property
+    def _cells(self) -> NDArray[np.int64]:
+        """Work space: 0 for each row."""
+        return np.zeros(self.itemsets.n_rows, np.int64)
+
+    @cached_property
+    def _bounds(self) -> NDArray[np.int64]:
+        """Where the lines of each item begin in ``counted``."""
+        return offsets_of(np.bincount(self.counted[0], minlength=self.itemsets.n_items))
+
+    def _chance(self, secret: int) -> NDArray[np.float64]:
+        """The chance that a row of each group has a sensitive item."""
+        _, groups, counts = self.counted
+        lines = slice(self._bounds[secret], self._bounds[secret + 1])
+        chance = np.zeros(len(self.sizes))
+        chance[groups[lines]] = counts[lines] / self.sizes[groups[lines]]
+        return chance
+
+    def _together(self, one: int, other: int) -> float:
+        """How many rows are expected to have two items, at least one of them sensitive."""
+        if not self.is_sensitive[one]:
+            one, other = other, one
+        if not self.is_sensitive[one]:
+            return 0.0
+        chance = self._chance(one)
+        if self.is_sensitive[other]:
+            return float((chance * self._chance(other)) @ self.sizes)
+        starts, tids, _ = self._index.transpose
+        return float(chance[self.groups[tids[starts[other] : starts[other + 1]]]].sum())

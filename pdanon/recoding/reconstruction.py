@@ -1,0 +1,182 @@
+"""Reconstruction: tables of whole records that a release of chunks can have come from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pdanon.itemsets.chunks import ChunkTable
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.values import MOST_DRAWN, check_count, check_frame, random_generator
+from pdanon.recoding.result import Anonymized
+
+__all__ = ["rebuilt", "reconstruct"]
+
+Numbers = NDArray[np.int64]
+_MOST = 1_000_000  # tables
+
+
+def reconstruct(
+    released: Anonymized | pd.DataFrame,
+    n: int = 1,
+    column: Hashable | None = None,
+    *,
+    random_state: Any = None,
+) -> list[pd.DataFrame]:
+    """Make tables at random that a release by `disassociate` can have come from.
+
+    Parameters
+    ----------
+    released : Anonymized or pandas.DataFrame
+        What `disassociate` returned, or its frame.
+    n : int
+        How many tables, at least 1.
+    column : hashable, optional
+        The list column. By default the only one.
+    random_state : int, Generator or None
+        A seed, for the same tables again.
+
+    Returns
+    -------
+    list of pandas.DataFrame
+        Each has a list column with a row for each record, cluster by cluster.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the frame is not one of chunks, or a parameter is not what it should be.
+
+    Notes
+    -----
+    Each sub-record is given to a record of its cluster or joint cluster, no two of a chunk to the same one,
+    and each term of a term chunk to one record of its cluster; records that would be empty are given terms
+    and sub-records first. What is measured on a table depends on these draws: average it over several.
+
+    A reconstruction says no more than the release. It is not the original, and rows of it are no persons.
+
+    Cost: time and memory of a few sorts of the sub-records and of the records.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice"], ["rice", "tea", "salt"]]})
+    >>> result = df.txanon.disassociate(k=2, m=2)
+    >>> tables = pdanon.reconstruct(result, n=3, random_state=0)
+    >>> [table["items"].itemset.support(["rice", "tea"]) for table in tables]
+    [3, 3, 3]
+    """
+    frame = released.frame if isinstance(released, Anonymized) else check_frame(released, "released")
+    n = check_count(n, "n", least=1, most=_MOST)
+    label = frame.columns[find_column(frame, column)]
+    table, rng = ChunkTable.of(frame, label), random_generator(random_state)
+    check_count(table.n_records, "the number of records", least=0, most=MOST_DRAWN)
+    return [pd.DataFrame({label: rebuilt(table, rng).to_pandas()}) for _ in range(n)]
+
+
+def rebuilt(table: ChunkTable, rng: np.random.Generator) -> Itemsets:
+    """One table that chunks can have come from.
+
+    Parameters
+    ----------
+    table : ChunkTable
+        The chunks.
+    rng : numpy.random.Generator
+        The source of randomness.
+
+    Returns
+    -------
+    Itemsets
+        One row a record.
+    """
+    record_of = np.full(len(table.chunks), -1, np.int64)
+    filled = np.zeros(table.n_records, np.bool_)
+    own = (table.part_of >= 0) & table.is_cluster[table.owners]
+    of_terms = table.chunks == 0
+    terms = np.zeros(len(table.sizes), np.int64)
+    terms[table.owners[of_terms]] = table.itemsets.lengths[of_terms]  # each can fill a record
+    for chunk in np.unique(table.chunks[own]).tolist():  # one after the other: who is still empty matters
+        rows = np.flatnonzero(own & (table.chunks == chunk))
+        later = own & (table.chunks > chunk)
+        left = terms + np.bincount(table.owners[later], minlength=len(table.sizes))
+        record_of[rows] = _placed(table, rows, table.owners[rows], filled, left, rng)
+        filled[record_of[rows]] = True
+    rows = np.flatnonzero((table.part_of >= 0) & ~own)
+    record_of[rows] = _placed(table, rows, table.part_of[rows], filled, None, rng)
+    filled[record_of[rows]] = True
+    records, codes = _with_terms(table, filled, rng)
+    parts = np.flatnonzero(record_of >= 0)
+    records = np.concatenate((np.repeat(record_of[parts], table.itemsets.lengths[parts]), records))
+    codes = np.concatenate((table.itemsets.codes[table.itemsets.places(parts)], codes))
+    order = np.lexsort((codes, records))
+    lengths = np.bincount(records, minlength=table.n_records)
+    nulls = np.zeros(table.n_records, np.bool_)
+    return Itemsets(codes[order], offsets_of(lengths), table.itemsets.vocabulary, nulls)
+
+
+def _placed(
+    table: ChunkTable,
+    rows: Numbers,
+    chunk: Numbers,
+    filled: NDArray[np.bool_],
+    left: Numbers | None,
+    rng: np.random.Generator,
+) -> Numbers:
+    """A record for each sub-record, all of them different within a chunk.
+
+    With ``left``, how many terms and sub-records of later chunks each cluster has, as many empty records come
+    first as these could not fill.
+    """
+    order = np.argsort(chunk, kind="stable")
+    begins = np.flatnonzero(np.diff(chunk[order], prepend=-1))
+    owners, counts = table.owners[rows[order[begins]]], np.diff(begins, append=len(rows))
+    which, candidates = _ranges(table.first_records[owners], table.sizes[owners])
+    keys = rng.random(len(candidates))
+    if left is not None:
+        drawn = np.lexsort((keys, filled[candidates], which))  # the empty ones of each cluster first
+        rank = np.empty(len(drawn), np.int64)
+        rank[drawn] = _ranges(np.zeros(len(owners), np.int64), table.sizes[owners])[1]
+        empty = np.bincount(which, ~filled[candidates], len(owners)).astype(np.int64)
+        keys[rank < np.minimum(empty, empty - left[owners])[which]] -= 1
+    drawn = np.lexsort((keys, which))
+    firsts = np.cumsum(table.sizes[owners]) - table.sizes[owners]
+    _, taken = _ranges(firsts, counts)
+    result = np.empty(len(rows), np.int64)
+    result[order] = candidates[drawn[taken]]
+    return result
+
+
+def _with_terms(
+    table: ChunkTable, filled: NDArray[np.bool_], rng: np.random.Generator
+) -> tuple[Numbers, NDArray[np.int32]]:
+    """Records and terms of the term chunks: each term at least once, and no record left empty."""
+    rows = np.flatnonzero((table.chunks == 0) & (table.itemsets.lengths > 0))
+    owners, n_terms = table.owners[rows], table.itemsets.lengths[rows]
+    which, candidates = _ranges(table.first_records[owners], table.sizes[owners])
+    open_ = ~filled[candidates]
+    n_empty = np.bincount(which, open_, len(rows)).astype(np.int64)
+    n_placed = np.maximum(n_terms, n_empty)
+    cluster, number = _ranges(np.zeros(len(rows), np.int64), n_placed)
+    # A term: those of the cluster in random order, again and again.
+    place, terms = _ranges(table.itemsets.offsets[:-1][rows], n_terms)
+    shuffled = terms[np.lexsort((rng.random(len(terms)), place))]
+    codes = table.itemsets.codes[
+        shuffled[(np.cumsum(n_terms) - n_terms)[cluster] + number % n_terms[cluster]]
+    ]
+    # A record: the empty ones of the cluster, then any.
+    empty = candidates[open_][np.lexsort((rng.random(int(open_.sum())), which[open_]))]
+    is_empty = number < n_empty[cluster]
+    records = table.first_records[owners][cluster] + rng.integers(0, table.sizes[owners][cluster])
+    records[is_empty] = empty
+    return records, codes
+
+
+def _ranges(begins: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
+    """The number of each range, and its members, as often as there are."""
+    which = np.repeat(np.arange(len(counts)), counts)
+    return which, np.arange(len(which)) + np.repeat(begins - (np.cumsum(counts) - counts), counts)

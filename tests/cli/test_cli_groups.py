@@ -1,0 +1,112 @@
+"""Releases of two tables: written together or not at all, and audited together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from commands import CSV, KM, RICE, SALT, TEA, here  # noqa: F401 (`here` acts on every test)
+
+import pdanon
+from pdanon.io.csv import read_csv
+from pdanon.io.parquet import read_parquet, to_parquet
+
+FLU = f"{RICE}-flu"
+SICK = [[RICE, TEA, FLU], [RICE, TEA], [SALT], [SALT, TEA], [RICE], [TEA]]
+ASKED = ("--algorithm", "cahd", "-p", "3", "--sensitive", FLU)
+
+
+@pytest.fixture
+def sick():
+    frame = pd.DataFrame({"items": SICK})
+    to_parquet(frame, "sick.parquet")
+    return frame
+
+
+@pytest.mark.parametrize("target", ["out.parquet", "out.csv"])
+@pytest.mark.parametrize("classes", ["counts.parquet", "counts.csv"])
+def test_both_tables_are_written_and_audited(run, sick, target, classes):
+    code, out, err = run("anonymize", "sick.parquet", target, *ASKED, "--classes", classes, *CSV)
+    assert (code, err) == (0, "")
+    assert f"  classes    {classes}" in out.splitlines()
+    expected = sick.txanon.cahd(p=3, sensitive=[FLU])
+    written = (
+        read_parquet(target)
+        if target.endswith("parquet")
+        else read_csv(target, column="items", separator=" ")
+    )
+    assert written["group"].tolist() == expected.frame["group"].tolist()
+    table = pd.read_parquet(classes) if classes.endswith("parquet") else pd.read_csv(classes)
+    assert table["count"].tolist() == expected.classes["count"].tolist()
+    asked = ("--sensitive", FLU, "--classes", classes, *CSV)
+    assert run("audit", target, "-p", "3", *asked)[0] == 0
+    code, out, _ = run("audit", target, "-p", "4", *asked, "--threats", "threats.parquet")
+    assert (code, "verdict    does not hold" in out) == (1, True)
+    assert read_parquet("threats.parquet")["why"].tolist() == ["frequent"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("anonymize", "sick.parquet", "out.parquet", *ASKED), "publishes a second table"),
+        (("anonymize", "sick.parquet", "out.parquet", "-k", "2", "--classes", "c.csv"), "no second table"),
+        (
+            (
+                "anonymize",
+                "sick.parquet",
+                "out.parquet",
+                "--algorithm",
+                "pcta",
+                "-k",
+                "2",
+                "--classes",
+                "c.csv",
+            ),
+            "no second table",
+        ),
+        (("anonymize", "sick.parquet", "out.parquet", *ASKED, "--classes", "out.parquet"), "same file"),
+        (("audit", "sick.parquet"), "-k is needed"),
+        (("audit", "sick.parquet", "-p", "3"), "go together"),
+        (("audit", "sick.parquet", "-k", "3", "--classes", "in.parquet"), "go together"),
+        (
+            ("audit", "sick.parquet", "-k", "3", "-p", "3", "--sensitive", FLU, "--classes", "in.parquet"),
+            "-p goes with --sensitive and --classes alone",
+        ),
+        (("anonymize", "sick.parquet", "new", "--stream", *ASKED), "needs all rows at once"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_before_anything_is_written(run, sick, words, message):
+    before = sorted(Path().iterdir())
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert sorted(Path().iterdir()) == before
+
+
+POLICY = """
+input = "sick.parquet"
+algorithm = "cahd"
+[parameters]
+p = 3
+sensitive = ["{}"]
+[outputs]
+release = "out.parquet"
+"""
+
+
+def test_a_policy_names_a_file_for_each_table(run, sick):
+    Path("policy.toml").write_text(POLICY.format(FLU))
+    code, _, err = run("run", "policy.toml")
+    assert (code, "publishes a second table" in err) == (2, True)
+    Path("policy.toml").write_text(POLICY.format(FLU) + 'classes = "counts.parquet"\nreport = "page.html"\n')
+    code, out, _ = run("run", "policy.toml")
+    assert (code, "  classes    counts.parquet" in out) == (0, True)
+    guarantee = pdanon.SensitiveGroups(3, [FLU], pd.read_parquet("counts.parquet"))
+    assert pd.read_parquet("out.parquet").txanon.audit(guarantee).holds
+    assert "What is published of sensitive items" in Path("page.html").read_text()
+    other = POLICY.format(FLU).replace('"cahd"', '"pcta"').replace("p = 3", "k = 2")
+    other = "\n".join(line for line in other.splitlines() if not line.startswith("sensitive"))
+    Path("policy.toml").write_text(other + '\nclasses = "counts.parquet"\n')
+    code, _, err = run("run", "policy.toml")
+    assert (code, "publishes no second table" in err) == (2, True)
