@@ -418,6 +418,7 @@ def test_refinement_ends_at_the_limit_with_what_it_has():
     assert refined.loss["NCP"] == made.loss["NCP"]
 
 
+@pytest.mark.slow
 def test_refinement_that_was_ended_says_so(monkeypatch):
     def slow(frame, result, **options):
         time.sleep(3)

@@ -253,6 +253,7 @@ def test_path_that_cannot_be_written(raw, tmp_path):
         raw.txanon.profile().report(tmp_path / "nowhere" / "look.html")
 
 
+@pytest.mark.slow
 def test_without_matplotlib_there_are_tables_only(tmp_path):
     program = (
         "import sys; sys.modules['matplotlib'] = None\n"
@@ -287,6 +288,7 @@ def test_phone_needs_no_sideways_scrolling(browser, shown):
     assert width_on_a_phone(browser, shown) <= 375
 
 
+@pytest.mark.slow
 def test_light_and_dark_are_drawn(browser, shown):
     light, dark = brightness(browser, shown)
     assert light > 0.8

@@ -255,6 +255,7 @@ def test_distinct_rows_are_numbered_as_they_come(n, monkeypatch):
     assert distinct.weights.tolist() == [1 + 4 + 8, 2 + 5, 3 + 6, 7]
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sets(st.integers(0, 7)), max_size=80),
     st.lists(st.integers(1, 3), min_size=80, max_size=80),

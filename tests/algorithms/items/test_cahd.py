@@ -210,7 +210,6 @@ def test_reconstruction_error_is_that_of_the_naive_version(rows, p, draw):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::pdanon.errors.EmptiedWarning")
 @pytest.mark.parametrize(("name", "seconds"), [("bms_webview1", 1), ("bms_webview2", 2)])
 def test_clicks_are_grouped_soon_and_nearest_rows_are_no_worse_than_a_band_matrix(data, name, seconds):
     frame = pdanon.read_parquet(data / f"{name}.parquet")

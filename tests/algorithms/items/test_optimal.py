@@ -277,6 +277,7 @@ def test_suppression_is_proven_best_on_real_baskets(data, name, fanout, k):
         assert result.loss["LM"] <= getattr(frame.txanon, other)(**asked).loss["LM"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["bms_webview1", "uci_msweb_train"])
 def test_the_limit_is_kept_on_real_baskets(data, name):
     """For all items of a row the search takes minutes, and making one choice safe ten seconds and more."""
