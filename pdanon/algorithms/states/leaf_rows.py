@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.threads import even_parts, share
 
 __all__ = ["LeafRows", "ancestors", "by_first_row", "empty_alike", "node_counts", "silent_rows"]
+
+_SORTED = 16  # steps that a number takes to be sorted
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,9 +101,16 @@ def node_counts(rows: LeafRows, tree: Hierarchy) -> tuple[Offsets, Codes, Codes]
 
     Only nodes with some are there, ascending within a row; a leaf is below itself.
     """
-    row_of = np.repeat(np.arange(len(rows.lengths), dtype=np.int64), rows.lengths)
-    paths = ancestors(tree)[:, rows.leaves]
-    keys, counts = np.unique((row_of * tree.n_nodes + paths)[paths >= 0], return_counts=True)
-    row_of, nodes = np.divmod(keys, tree.n_nodes)
-    starts = np.searchsorted(row_of, np.arange(len(rows.lengths) + 1))
-    return starts, nodes.astype(np.int32), counts.astype(np.int32)
+    paths = ancestors(tree)
+
+    def part(begin: int, end: int) -> tuple[NDArray[np.int64], Codes, Codes]:
+        own = slice(*rows.offsets[[begin, end]])
+        row_of = np.repeat(np.arange(end - begin, dtype=np.int64), rows.lengths[begin:end])
+        above = paths[:, rows.leaves[own]]
+        keys, counts = np.unique((row_of * tree.n_nodes + above)[above >= 0], return_counts=True)
+        row_of, nodes = np.divmod(keys, tree.n_nodes)
+        sizes = np.bincount(row_of, minlength=end - begin)
+        return sizes, nodes.astype(np.int32), counts.astype(np.int32)
+
+    sizes, nodes, counts = zip(*share(part, even_parts(rows.offsets * len(paths) * _SORTED)), strict=True)
+    return offsets_of(np.concatenate(sizes)), np.concatenate(nodes), np.concatenate(counts)
