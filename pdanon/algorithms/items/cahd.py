@@ -242,12 +242,12 @@ def _warn_of_emptied(public: SupportIndex, secret: SupportIndex, p: int) -> None
 
 def _band_order(public: SupportIndex) -> NDArray[np.int64]:
     """Rows in the order of a band matrix: of the graph of rows and items, whose edges get short."""
-    from scipy.sparse import block_array
+    from scipy.sparse import bmat
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
     parts = np.ones(len(public.codes), np.int8), public.codes, public.offsets
     rows = csr(parts, public.n_rows, public.n_items)
-    graph = block_array([[None, rows], [rows.T, None]], format="csr")
+    graph = bmat([[None, rows], [rows.T, None]], format="csr")
     order = reverse_cuthill_mckee(graph, symmetric_mode=True).astype(np.int64)
     return order[order < public.n_rows]
 
