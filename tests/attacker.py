@@ -352,21 +352,27 @@ def members(label, values):
 
 def set_members(label):
     """The members of a label that reads as a set of two or more."""
-    depth = len(label) - len(label.lstrip("("))
-    if not depth or not label.endswith(")" * depth):
-        return []
-    members, escaped = [""], False
-    for mark in label[depth:-depth]:
-        if escaped or mark not in "\\,()":
-            members[-1] += mark
-            escaped = False
-        elif mark == "\\":
-            escaped = True
-        elif mark == ",":
-            members.append("")
-        else:
+    while label.startswith("(") and label.endswith(")"):
+        label = label[1:-1]
+        members, depth, escaped = [""], 0, False
+        for mark in label:
+            if escaped or mark not in "\\,()":
+                members[-1] += mark
+                escaped = False
+            elif mark == "\\":
+                escaped = True
+            elif mark == "," and not depth:
+                members.append("")
+            else:
+                members[-1] += mark
+                depth += 1 if mark == "(" else -1 if mark == ")" else 0
+                if depth < 0:
+                    return []
+        if escaped or depth:
             return []
-    return [] if escaped or len(members) < 2 else members
+        if len(members) > 1:
+            return members
+    return []
 
 
 def reads_as(text, value):
