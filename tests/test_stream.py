@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import subprocess
+import sys
 from collections import Counter
 from decimal import Decimal
 
@@ -662,3 +664,20 @@ def test_what_was_written_is_audited_as_it_is_seen(tmp_path, monkeypatch):
     with pytest.raises(GuaranteeError):
         stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2, m=2)
     assert not (tmp_path / "out.parquet").exists()
+
+
+def test_what_is_elsewhere_is_there_when_it_is_asked_for():
+    """In a process that has not imported it, and without the packages that it needs before."""
+    script = """
+import sys, pdanon
+assert not {"dask", "pdanon.dask", "pdanon.stream"} & {*sys.modules}
+assert pdanon.stream.audit.__name__ == "audit"
+assert pdanon.dask.audit.__name__ == "audit"
+try:
+    pdanon.streams
+except AttributeError as error:
+    assert "streams" in str(error)
+else:
+    raise SystemExit(1)
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

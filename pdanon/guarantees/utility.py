@@ -17,12 +17,12 @@ from pandas.api.types import is_hashable
 
 from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, as_itemsets
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.values import check_count, listed
 from pdanon.itemsets.versions import arrow_values
 
-__all__ = ["by_level", "by_prefix", "by_size", "check_release", "item_blocks", "partition"]
+__all__ = ["by_level", "by_prefix", "by_size", "check_release", "item_blocks", "partition", "some_blocks"]
 
 _HINT = "give a DataFrame with columns item and block, a dict of block -> items, or a list of lists of items"
 
@@ -208,9 +208,8 @@ def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.i
     """
     if blocks is None:
         return np.zeros(itemsets.n_items, np.int64)
-    codes = itemsets.lookup(arrow_values(blocks["item"]))
-    known = codes >= 0
-    times = np.bincount(codes[known], minlength=itemsets.n_items)
+    codes, found = _found(blocks, itemsets)
+    times = np.bincount(codes, minlength=itemsets.n_items)
     if (times != 1).any():
         raise ParameterError(
             "every item of the data must be in one block",
@@ -220,8 +219,24 @@ def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.i
             hint="check spelling and type of the items; an item may be a block by itself",
         )
     by_item = np.empty(itemsets.n_items, np.int64)
-    by_item[codes[known]] = blocks["block"].to_numpy()[known]
+    by_item[codes] = found
     return by_item
+
+
+def some_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.int32]:
+    """As `item_blocks`, but items may be in none: then -1; blocks are numbered from 0 on."""
+    by_item = np.full(itemsets.n_items, -1, np.int32)
+    if blocks is not None:
+        codes, found = _found(blocks, itemsets)
+        by_item[codes] = np.unique(found, return_inverse=True)[1]
+    return by_item
+
+
+def _found(blocks: pd.DataFrame, itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
+    """The items of blocks that occur in the data, and the block of each."""
+    codes = itemsets.lookup(arrow_values(blocks["item"]))
+    known = codes >= 0
+    return codes[known], blocks["block"].to_numpy()[known]
 
 
 def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: int) -> None:

@@ -19,13 +19,11 @@ from pdanon.algorithms.items._chunking import chunks_of, measured
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.guarantees import DisassociatedKm
 from pdanon.guarantees.parameters import DEFAULT_M
-from pdanon.guarantees.utility import partition
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.guarantees.utility import partition, some_blocks
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.values import check_count, check_flag
-from pdanon.itemsets.versions import arrow_values
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized
@@ -161,7 +159,7 @@ def decide(
     most = _most_rows(max_cluster, guarantee.k)
     check_flag(refine, "refine")
     itemsets = columns.itemsets
-    blocks = _blocks(utility, itemsets)
+    blocks = some_blocks(None if utility is None else partition(utility), itemsets)
     check_feasible(SupportIndex.of(itemsets), guarantee.k, 0)  # rows without items are left out
     table, groups = chunks_of(itemsets, guarantee, most, refine, blocks, report)
     kept = Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
@@ -174,19 +172,6 @@ def _most_rows(max_cluster: int | None, k: int) -> int:
         return 2 * k
     hint = "a cluster has at least k rows; by default up to 2 k are not split"
     return min(check_count(max_cluster, "max_cluster", least=k, hint=hint), 2**62)
-
-
-def _blocks(utility: Any, itemsets: Itemsets) -> Codes:
-    """The block of each item, -1 if it is in none."""
-    found = np.full(itemsets.n_items, -1, np.int32)
-    if utility is None:
-        return found
-    blocks = partition(utility)
-    codes = itemsets.lookup(arrow_values(blocks["item"]))
-    numbers = np.unique(blocks["block"].to_numpy(), return_inverse=True)[1]
-    known = codes >= 0
-    found[codes[known]] = numbers[known]
-    return found
 
 
 RECORD = Algorithm(

@@ -84,7 +84,7 @@ def reconstruction_error(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> from pdanon.evaluation.metrics.reconstruction import reconstruction_error
+    >>> from pdanon.metrics.reconstruction import reconstruction_error
     >>> rows = [["cream", "tea", "flu"], ["tea", "wine"], ["wine"], ["wine", "milk"]]
     >>> df = pd.DataFrame({"items": rows})
     >>> result = df.txanon.cahd(p=2, sensitive=["flu"])
