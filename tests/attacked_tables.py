@@ -36,7 +36,7 @@ QUASI = [
     [datetime.date(2020, 1, 1), datetime.date(2021, 5, 6), datetime.date(1900, 1, 1)],
 ]
 SETS = ("pcta", "coat", "upcta")
-HIDING = [name for name in OF_ROWS if name != "cahd"]  # which lets who knows items find the row
+HIDING = [name for name in OF_ROWS if name != "cahd"]  # which has a case of its own
 CUTS = ("apriori", "direct", "vpa", "lra", "hghs", "mhghs", "optimal")
 
 
@@ -183,7 +183,8 @@ def any_case(random):
     occurring = sorted({item for row in rows for item in row or ()})
     table = {"items": (rows, "object")}
     make = random.choices(
-        [item_case, diverse_case, relational_case, rt_case, choice_case], [60, 8, 10, 22, 0.7]
+        [item_case, diverse_case, grouped_case, relational_case, rt_case, choice_case],
+        [60, 8, 6, 10, 22, 0.7],
     )[0]
     return make(random, table, occurring)
 
@@ -238,6 +239,20 @@ def diverse_case(random, table, items):
     secrets, others = sensitive_items(random, items)
     asked = knowledge(random) | {"sensitive": secrets, "l": random.choice([2, 2, 3])}
     return Case("apriori", table, asked | {"hierarchy": tree_over(random, others)}, ["items"])
+
+
+def grouped_case(random, table, items):
+    secrets, others = sensitive_items(random, items)
+    asked = {
+        "sensitive": secrets,
+        "p": random.choice([2, 2, 3]),
+        "order": random.choice(["nn", "gray", "rcm"]),
+    }
+    if random.random() < 0.8:
+        asked |= knowledge(random)
+        if random.random() < 0.4:
+            asked["hierarchy"] = tree_over(random, others)
+    return Case("cahd", table, asked, ["items"])
 
 
 def quasi_case(random, table):

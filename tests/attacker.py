@@ -69,6 +69,7 @@ class Knowledge:
         self.groups = groups or [0] * len(rows)
         self.public = public or [0] * len(rows)
         self.bags = bags
+        self.chances = []  # where sensitive items are counted by groups: of each row, by item
         self._groups_of = {}
         for own, group in zip(self.public, self.groups, strict=True):
             self._groups_of.setdefault(own, set()).add(group)
@@ -119,13 +120,24 @@ def knowledge_of(frame, result, columns):
     published = [tuple(row and [*map(str, row)] for row in each) for each in shown]
     groups = None if result.groups is None else result.groups.tolist()
     public = None
-    if result.classes is not None:
+    if hasattr(result.guarantee, "quasi"):
         public = looks_of(result.frame, result.guarantee.quasi)
     elif result.parameters["algorithm"] == "lra" and not result.parameters.get("refine"):
         # Each block has k rows of its own. Refined blocks have them together, and are not to be known.
         public = groups
     bags = result.parameters["algorithm"] == "clump"
-    return Knowledge(rows, published, became, groups, public, bags)
+    knowledge = Knowledge(rows, published, became, groups, public, bags)
+    if isinstance(result.guarantee, pdanon.SensitiveGroups):
+        knowledge.chances = chances_of(result)
+    return knowledge
+
+
+def chances_of(result):
+    """How likely each row has each sensitive item, for who takes the rows of its group to be alike."""
+    told = {}
+    for group, size, item, count in result.classes.itertuples(index=False):
+        told.setdefault(group, {})[0, str(item)] = Fraction(int(count), int(size))
+    return [told[group] for group in result.frame["group"]]
 
 
 def looks_of(frame, columns):
@@ -192,6 +204,19 @@ def lm(frame, knowledge, promise, asked):
     secrets = column_zero(asked["sensitive"])
     yield from hidden_crowds(knowledge, promise.k or 1, promise.m, secrets)
     yield from hidden_secrets(knowledge, Fraction(1, promise.l), promise.m, secrets)
+
+
+def grouped(frame, knowledge, promise, asked):
+    """He knows nothing of groups before he sees them, and then which group each row is in that matches."""
+    secrets = column_zero(asked["sensitive"])
+    if promise.k:
+        yield from hidden_crowds(knowledge, promise.k, promise.m, secrets)
+    for person, row in enumerate(knowledge.rows):
+        for known in parts(row - secrets, None):
+            found = knowledge.finds({knowledge.public[person]}, known)
+            for secret in secrets:
+                if sum(knowledge.chances[each].get(secret, 0) for each in found) * promise.p > len(found):
+                    yield person, known, f"the secret {secret[1]!r} is too likely in {len(found)} rows"
 
 
 def klm(frame, knowledge, promise, asked):
@@ -271,6 +296,7 @@ JUDGES = {
     pdanon.KKm: kkm,
     pdanon.KLm: klm,
     pdanon.LmDiversity: lm,
+    pdanon.SensitiveGroups: grouped,
     pdanon.Coherence: coherent,
     pdanon.PublicK: public_part,
     pdanon.PrivacyConstraints: constrained,

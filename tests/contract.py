@@ -18,6 +18,7 @@ from naive import itemsets as naive
 from naive import losses as naive_losses
 
 from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, SensitiveGroups, TransactionalK
+from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.itemsets.columns import find_column
 
 
@@ -46,7 +47,7 @@ def all_but_one_public(items):
 # Beyond k and, where there is one, m, what to call each algorithm with, given the items of the data.
 ARGUMENTS = {
     "apriori": lambda items: {"hierarchy": tree_over(items)},
-    "cahd": lambda items: {"p": 2, "sensitive": items[-1:]},
+    "cahd": lambda items: {"p": 2, "sensitive": items[-1:], "k": None, "m": DEFAULT_M},
     "clump": lambda items: {"hierarchy": tree_over(items)},
     "coat": blocks_of,
     "coherence": all_but_one_public,

@@ -1,5 +1,7 @@
 """Sensitive groups: which row of a group has a sensitive item is not published, only how many rows have it.
 
+With k and m, the other items that rows show are k^m-anonymous as well.
+
 Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
 """
 
@@ -16,15 +18,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ParameterError
+from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.lm import sensitive_texts
 from pdanon.guarantees.named import Told, named_items, refuse_within_labels
+from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import added_label, find_column, label_position
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.values import check_count
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import empty_itemset
+from pdanon.itemsets.values import check_count, shown
+from pdanon.itemsets.versions import arrow_values, text_column
 
 __all__ = ["COUNTS", "GROUP", "GroupCounts", "SensitiveGroups", "group_numbers"]
 
@@ -110,8 +116,9 @@ class GroupCounts:
 class SensitiveGroups:
     """Each sensitive item is in at most one in p rows of each group, and no row says whether it has one.
 
-    The other items are published row by row, as they are, with the group of each row; a table says how many
-    rows of each group have each sensitive item.
+    The other items, which are public, are published row by row, with the group of each row; a table says how
+    many rows of each group have each sensitive item. With k, every itemset of at most m public items that
+    occurs in a row, as these are published, occurs in at least k rows of the table.
 
     Parameters
     ----------
@@ -124,18 +131,27 @@ class SensitiveGroups:
         item in it; a group without any has one line, whose item is missing.
     mapping : DataFrame, optional
         The mapping table of the release, which says what labels stand for. Without it, labels are read.
+    k : int, optional
+        Also demand ``KmAnonymity(k, m)`` of the public items: at least k rows match.
+    m : int or None
+        With k: most public items that the attacker knows, 2 if nothing is said; None: all of a row.
 
     Raises
     ------
     ParameterError
-        If p is out of range, no sensitive item is given, one has become something else, or the table is none.
+        If a number is out of range, m is given without k, no sensitive item is given, one has become
+        something else, or the table is none.
     ItemsetDtypeError
         If the sensitive items are of several types.
 
     Notes
     -----
-    Identity is not protected: whoever knows enough of the other items finds the row of a person. He learns
-    the group, and that a sensitive item is in at most one in p rows of it.
+    Without k identity is not protected: whoever knows enough public items finds the row of a person. He
+    learns the group, and that a sensitive item is in at most one in p rows of it.
+
+    With k the rows that match are counted in the whole table, whatever their groups: who knows public items
+    knows of no group. A sensitive item is no part of what he knows. Who knows one too can leave out the rows
+    whose group does not have it, and fewer than k can be left.
 
     A set of sensitive items is in no more rows than each of them, and needs no test of its own.
 
@@ -159,6 +175,8 @@ class SensitiveGroups:
     sensitive: Any
     classes: Any = None
     mapping: Any = field(default=None)
+    k: int | None = None
+    m: int | None = DEFAULT_M
 
     def __post_init__(self) -> None:
         hint = "of a group, a sensitive item is in at most 1/p of the rows, such as p=4"
@@ -166,6 +184,12 @@ class SensitiveGroups:
         object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
         object.__setattr__(self, "classes", GroupCounts.of(self.classes))
         object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
+        if self.k is not None:
+            object.__setattr__(self, "k", check_k(self.k))
+            object.__setattr__(self, "m", check_m(self.m))
+        elif not isinstance(self.m, Unsaid):
+            hint = "k says how many rows are to match, such as k=5, m=2; leave both out to protect no row"
+            raise ParameterError("m is given without k", where="m", got=f"m={shown(self.m)}", hint=hint)
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
         """Which items of an original column are sensitive, by their text.
@@ -190,8 +214,9 @@ class SensitiveGroups:
         Returns
         -------
         Audit
-            ``threats`` has a line for each sensitive item that rows show (``why`` is ``shown``), and for each
-            that is in too many rows of a group (``frequent``): ``itemset, support, why, group, size``.
+            ``threats`` has a line for each sensitive item that rows show (``why`` is ``shown``), for each
+            that is in too many rows of a group (``frequent``), and with k for the itemsets of public labels
+            that `KmAnonymity` lists (``rare``): ``itemset, support, why, group, size``.
 
         Raises
         ------
@@ -203,13 +228,13 @@ class SensitiveGroups:
 
         Notes
         -----
-        Exact, in one pass over rows and table.
+        Exact, in one pass over rows and table; with k it takes what `KmAnonymity` takes besides.
         """
         position = find_column(frame, column)
         itemsets = visible(frame.iloc[:, position])
         refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
         shown = self._shown(itemsets)
-        at_risk = np.zeros(itemsets.n_rows, np.bool_)
+        at_risk = self._match_few(itemsets, shown)
         at_risk[itemsets.rows[shown[itemsets.codes]]] = True
         if self.classes is None:
             named_items(itemsets, self.sensitive, "sensitive")
@@ -228,6 +253,22 @@ class SensitiveGroups:
         texts = itemsets.vocabulary.cast(pa.large_string())
         return to_numpy(pc.is_in(texts, value_set=pa.array(self.sensitive, pa.large_string())))
 
+    def _match_few(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which rows are found among fewer than k by who knows m of their public items."""
+        if self.k is None:
+            return np.zeros(itemsets.n_rows, np.bool_)
+        if 0 < itemsets.n_present < self.k:
+            return ~itemsets.nulls
+        return SupportIndex.of(itemsets).holding_only(~shown).at_risk(self.k, self.m)
+
+    def _rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
+        """The public items by which they are found."""
+        if 0 < (few := itemsets.n_present) < self.k:
+            return threat_table(itemsets, empty_itemset(few), "rare")
+        public = SupportIndex.of(itemsets).holding_only(~shown)
+        rare = public.rare_rows(self.k) if self.m is None else public.rare(self.k, self.m)
+        return threat_table(itemsets, rare, "rare")
+
     def _refuse_unknown(self, itemsets: Itemsets) -> None:
         """Refuse sensitive items that are neither counted nor shown."""
         counted = self.classes.items.filter(pa.array(self.classes.counts > 0)).to_pylist()
@@ -240,7 +281,7 @@ class SensitiveGroups:
     def _threats(
         self, itemsets: Itemsets, shown: NDArray[np.bool_], frequent: NDArray[np.bool_] | None = None
     ) -> pd.DataFrame:
-        """What breaks the guarantee: items that rows show, then items that are frequent in a group."""
+        """What breaks the guarantee: items that rows show, items too frequent in a group, rare itemsets."""
         codes, counts = np.flatnonzero(shown), self.classes
         texts = itemsets.vocabulary.take(pa.array(codes)).cast(pa.large_string()).to_pylist()
         support = np.bincount(itemsets.codes, minlength=itemsets.n_items)[codes].tolist()
@@ -251,15 +292,20 @@ class SensitiveGroups:
             support += counts.counts[frequent].tolist()
             groups += counts.groups[place].tolist()
             sizes += counts.sizes[place].tolist()
-        return pd.DataFrame(
+        found = pd.DataFrame(
             {
                 "itemset": as_itemsets([[text] for text in texts]),
                 "support": np.array(support, np.int64),
-                "why": ["shown"] * len(codes) + ["frequent"] * (len(texts) - len(codes)),
+                "why": text_column(["shown"] * len(codes) + ["frequent"] * (len(texts) - len(codes))),
                 "group": pd.array(groups, "Int64"),
                 "size": pd.array(sizes, "Int64"),
             }
         )
+        if self.k is None:
+            return found
+        rare = self._rare(itemsets, shown).reindex(columns=[*found.columns])
+        rare = rare.astype({"group": "Int64", "size": "Int64", "why": found["why"].dtype})
+        return pd.concat([found, rare], ignore_index=True)
 
     def with_mapping(self, mapping: pd.DataFrame) -> SensitiveGroups:
         """The same guarantee of a frame whose items became what the mapping says."""
@@ -270,7 +316,8 @@ class SensitiveGroups:
         return replace(self, classes=classes)
 
     def __repr__(self) -> str:
-        return f"SensitiveGroups(p={self.p}, sensitive={len(self.sensitive)} items)"
+        hidden = "" if self.k is None else f", k={self.k}, m={self.m}"
+        return f"SensitiveGroups(p={self.p}, sensitive={len(self.sensitive)} items{hidden})"
 
 
 def _check_table(classes: Any) -> None:

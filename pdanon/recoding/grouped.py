@@ -19,7 +19,8 @@ from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
-from pdanon.recoding.remaining import drawn_pairs
+from pdanon.recoding.recoding import Recoding
+from pdanon.recoding.remaining import Remaining, drawn_pairs
 
 __all__ = ["GroupedRows"]
 
@@ -34,20 +35,27 @@ class GroupedRows:
     ----------
     itemsets : Itemsets
         The original column.
-    is_sensitive : ndarray of bool, shape (items,)
-        Which items rows do not show.
+    recoding : Recoding
+        What becomes of its items, alike in the whole table: rows do not show the suppressed ones, which are
+        the sensitive ones.
     groups : ndarray of int, shape (rows,)
         Group of each row, from 0 on.
 
     Notes
     -----
     Who has the release takes the rows of a group to be equally likely to have a sensitive item: each has it
-    by the *chance* of its group, which is the count of the item over the size of the group.
+    by the *chance* of its group, which is the count of the item over the size of the group. A label is taken
+    for any of its items alike.
     """
 
     itemsets: Itemsets
-    is_sensitive: NDArray[np.bool_]
+    recoding: Recoding
     groups: NDArray[Any]
+
+    @cached_property
+    def is_sensitive(self) -> NDArray[np.bool_]:
+        """Which items rows do not show."""
+        return self.recoding.targets < 0
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -85,8 +93,9 @@ class GroupedRows:
         )
 
     def losses(self) -> dict[str, float]:
-        """What the two tables together have lost, by measure; the counts of single items are exact."""
-        return {"singles": 0.0, "pairs": self.pairs(), "KL": self.mean_kl()}
+        """What the two tables together have lost, by measure; the counts of sensitive items are exact."""
+        singles = self._shown.singles(told=self.is_sensitive)
+        return {"singles": singles, "pairs": self.pairs(), "KL": self.mean_kl()}
 
     def pairs(self) -> float:
         """Average relative error of the counts of pairs of items, which are drawn as for any release."""
@@ -95,10 +104,9 @@ class GroupedRows:
             return 0.0
         offsets = np.arange(0, codes.size + 1, 2)
         actual = self._index.supports(codes.ravel(), offsets)
-        estimate = np.array([self._together(*pair) for pair in codes.tolist()])
-        exact = ~self.is_sensitive[codes].any(axis=1)
-        error = np.where(exact, 0.0, np.abs(actual - estimate) / actual)
-        return float(np.average(error, weights=times))
+        estimate, hidden = self._shown.together(codes), self.is_sensitive[codes].any(axis=1)
+        estimate[hidden] = [self._together(*pair) for pair in codes[hidden].tolist()]
+        return float(np.average(np.abs(actual - estimate) / actual, weights=times))
 
     def mean_kl(self) -> float:
         """Mean reconstruction error of 100 queries, by a seed of its own: of up to 4 public items each."""
@@ -121,26 +129,44 @@ class GroupedRows:
         is the share of each cell, and ``Est`` what is expected of it by the chances of the groups. The error
         is the sum of ``Act * log(Act / Est)`` over the cells.
         """
+        codes = np.fromiter(items, np.int64)
+        labels = self.recoding.targets[codes]
         starts, tids, _ = self._index.transpose
-        chance, cell = self._chance(secret)[self.groups], self._cells
-        touched = []
-        for place, item in enumerate(items):
-            rows = tids[starts[item] : starts[item + 1]]
-            cell[rows] |= 1 << place
-            touched.append(rows)
-        rows = np.unique(np.concatenate([*touched, np.empty(0, np.int32)]))
-        own = tids[starts[secret] : starts[secret + 1]]
-        actual = np.bincount(cell[own], minlength=1 << len(touched))
-        estimate = np.bincount(cell[rows], chance[rows], minlength=1 << len(touched))
-        cell[rows] = 0
-        estimate[0] = chance.sum() - estimate.sum()
+        held = np.zeros(self.itemsets.n_rows)
+        held[tids[starts[secret] : starts[secret + 1]]] = 1
+        actual = self._by_cell(self._index, codes, held)
+        estimate = self._by_cell(self._shown.index, labels, self._chance(secret)[self.groups])
+        for place, size in enumerate(self._shown.sizes[labels].tolist()):
+            without, having = estimate.reshape(-1, 2, 1 << place).swapaxes(0, 1)
+            without += having * (1 - 1 / size)  # the rows that have the label, and another of its items
+            having /= size
         there = actual > 0  # and so is the estimate: a row that has the item has a chance
-        share = actual[there] / len(own)
-        return float(share @ np.log(share / (estimate[there] / len(own))))
+        share = actual[there] / held.sum()
+        return float(share @ np.log(share / (estimate[there] / held.sum())))
+
+    def _by_cell(
+        self, index: SupportIndex, codes: NDArray[Any], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """The sums of some weights of the rows, by which of some codes these hold: the first one is bit 0."""
+        starts, tids, _ = index.transpose
+        cell, touched = self._cells, [np.empty(0, np.int32)]
+        for place, code in enumerate(codes):
+            touched.append(tids[starts[code] : starts[code + 1]])
+            cell[touched[-1]] |= 1 << place
+        rows = np.unique(np.concatenate(touched))
+        sums = np.bincount(cell[rows], weights[rows], minlength=1 << len(codes))
+        cell[rows] = 0
+        sums[0] = weights.sum() - sums.sum()
+        return sums
 
     @cached_property
     def _index(self) -> SupportIndex:
         return SupportIndex.of(self.itemsets)
+
+    @cached_property
+    def _shown(self) -> Remaining:
+        """What rows show of the public items."""
+        return Remaining.of(self.itemsets, self.recoding, self.recoding.changes(self.itemsets))
 
     @cached_property
     def _cells(self) -> NDArray[np.int64]:
@@ -164,10 +190,10 @@ class GroupedRows:
         """How many rows are expected to have two items, at least one of them sensitive."""
         if not self.is_sensitive[one]:
             one, other = other, one
-        if not self.is_sensitive[one]:
-            return 0.0
         chance = self._chance(one)
         if self.is_sensitive[other]:
             return float((chance * self._chance(other)) @ self.sizes)
-        starts, tids, _ = self._index.transpose
-        return float(chance[self.groups[tids[starts[other] : starts[other + 1]]]].sum())
+        label = self.recoding.targets[other]
+        starts, tids, _ = self._shown.index.transpose
+        rows = tids[starts[label] : starts[label + 1]]
+        return float(chance[self.groups[rows]].sum() / self._shown.sizes[label])

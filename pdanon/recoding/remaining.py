@@ -81,8 +81,11 @@ class Remaining:
         changed = (self.changes.targets >= 0) & ~self.is_kept
         return self.sizes[self.changes.targets[changed]], self.changes.supports[changed]
 
-    def singles(self) -> float:
-        """Average relative error of the counts of single items, weighted by these counts."""
+    def singles(self, told: NDArray[np.bool_] | None = None) -> float:
+        """Average relative error of the counts of single items, weighted by these counts.
+
+        There is none in the counts of items that are ``told`` elsewhere.
+        """
         labels, items = self.covers
         if self.recoding.repeats:  # each copy of a label is that of one item
             published = self.changes.targets >= 0
@@ -93,7 +96,10 @@ class Remaining:
         n_items = self.itemsets.n_items
         actual = np.bincount(self.changes.items, self.changes.supports, minlength=n_items)
         estimate = np.bincount(items, (held / np.maximum(self.sizes, 1))[labels], minlength=n_items)
-        return float(np.abs(actual - estimate).sum() / max(actual.sum(), 1))
+        error = np.abs(actual - estimate)
+        if told is not None:
+            error[told] = 0
+        return float(error.sum() / max(actual.sum(), 1))
 
     def pairs(self) -> float:
         """Average relative error of the counts of pairs that occur, drawn by these counts."""
@@ -101,9 +107,12 @@ class Remaining:
         if not len(times):
             return 0.0
         actual = _supports(SupportIndex.of(self.itemsets), codes)
-        of_pairs = self._by_one_label if self.recoding.groups is None else self._by_any_label
-        error = np.abs(actual - of_pairs(codes)) / actual
+        error = np.abs(actual - self.together(codes)) / actual
         return float(np.average(error, weights=times))
+
+    def together(self, pairs: Codes) -> NDArray[np.float64]:
+        """The estimated counts of pairs of items."""
+        return self._by_one_label(pairs) if self.recoding.groups is None else self._by_any_label(pairs)
 
     def _by_one_label(self, pairs: Codes) -> NDArray[np.float64]:
         """The estimated counts of pairs of items, if each item has one label or none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from math import log
 
 
@@ -67,8 +68,18 @@ def table(rows, groups, sensitive):
     }
 
 
-def kl(rows, groups, secret, items):
-    """Reconstruction error of a query from the published counts: exact shares, and a logarithm a cell."""
+def odds(row, item, stands_for):
+    """How likely a row has a public item, for who takes its label for any of its items alike."""
+    members = stands_for.get(item, {item})
+    return Fraction(not members.isdisjoint(row), len(members))
+
+
+def kl(rows, groups, secret, items, stands_for=frozenset()):
+    """Reconstruction error of a query from the published tables: exact shares, and a logarithm a cell.
+
+    ``stands_for`` has the items that the label of an item stands for, where these are several.
+    """
+    stands_for = dict(stands_for)
     total = sum(secret in row for row in rows)
     actual, estimate = {}, {}
     for group in groups:
@@ -76,18 +87,25 @@ def kl(rows, groups, secret, items):
         for row in group:
             cell = tuple(item in rows[row] for item in items)
             actual[cell] = actual.get(cell, 0) + Fraction(secret in rows[row], total)
-            estimate[cell] = estimate.get(cell, 0) + Fraction(held, len(group) * total)
+            for guess in product([False, True], repeat=len(items)):
+                chance = Fraction(held, len(group) * total)
+                for item, there in zip(items, guess, strict=True):
+                    likely = odds(rows[row], item, stands_for)
+                    chance *= likely if there else 1 - likely
+                estimate[guess] = estimate.get(guess, 0) + chance
     return sum(float(share) * log(share / estimate[cell]) for cell, share in actual.items() if share)
 
 
-def pair_estimate(rows, groups, one, other, sensitive):
-    """How many rows are expected to have both items, of which one is sensitive."""
-    expected = Fraction(0)
+def pair_estimate(rows, groups, one, other, sensitive, stands_for=frozenset()):
+    """How many rows are expected to have both items."""
+    expected, stands_for = Fraction(0), dict(stands_for)
     for group in groups:
         chance = {
             item: Fraction(sum(item in rows[row] for row in group), len(group)) for item in (one, other)
         }
         for row in group:
-            odds = [chance[item] if item in sensitive else int(item in rows[row]) for item in (one, other)]
-            expected += odds[0] * odds[1]
+            both = Fraction(1)
+            for item in (one, other):
+                both *= chance[item] if item in sensitive else odds(rows[row], item, stands_for)
+            expected += both
     return expected

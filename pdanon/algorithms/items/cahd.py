@@ -14,20 +14,28 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.calling import called_by_name
+from pdanon.algorithms.items._clustering import protect
+from pdanon.algorithms.items.apriori import covering
 from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.states.cuts import Cut
 from pdanon.algorithms.states.leaf_rows import by_first_row
+from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.errors import EmptiedWarning, InfeasibleError, ParameterError, warn
-from pdanon.guarantees import SensitiveGroups
+from pdanon.guarantees import KmAnonymity, SensitiveGroups
+from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.guarantees.sensitive_groups import GROUP
-from pdanon.itemsets.codes import Codes
+from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.gray import gray_ranks
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import Report
-from pdanon.itemsets.support import SupportIndex, csr
-from pdanon.itemsets.values import check_count, check_known
+from pdanon.itemsets.support import SupportIndex, check_feasible, csr
+from pdanon.itemsets.values import check_count, check_flag, check_known
 from pdanon.recoding.counts import FEW
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.grouped import GroupedRows
+from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -45,8 +53,13 @@ def cahd(
     *,
     p: int,
     sensitive: Iterable[Any],
+    k: int | None = None,
+    m: int | None = DEFAULT_M,
+    hierarchy: HierarchyLike | None = None,
+    refine: bool = True,
     order: Order = "nn",
     alpha: int = 3,
+    labels: Labels = "set",
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -63,6 +76,17 @@ def cahd(
         At least 2: of a group, a sensitive item is in at most 1/p of the rows.
     sensitive : iterable
         The sensitive items, as the frame has them. All others are public.
+    k : int, optional
+        Protect identity as well: least number of rows that public items of a row must match; at least 2. The
+        public items are then generalized; without k they are published as they are.
+    m : int or None
+        With k: most public items that the attacker knows; None: all of a row.
+    hierarchy : Hierarchy, path, DataFrame, dict or int, optional
+        With k: generalize to nodes of this taxonomy, or what ``Hierarchy.of`` makes one of, and not to sets.
+        An int is the fan-out of a balanced one over the items in order. Sensitive items need not be in it.
+    refine : bool
+        With k: move items between the sets afterwards, as `pdanon.refine` does, so that the public items lose
+        less. Nodes of a hierarchy are not refined.
     order : {"nn", "gray", "rcm"}
         Where a row looks for rows that are like it: among all rows; among its neighbours in the order of the
         Gray code of the public items; or among those in the order of a band matrix, by the reverse
@@ -70,6 +94,9 @@ def cahd(
     alpha : int
         A row looks at ``alpha * p`` neighbours on each side; at least 1. With ``"nn"`` only where too few
         rows share a public item with it.
+    labels : {"set", "short", "first"} or callable
+        What sets of public items are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes
+        of the list of their items.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
@@ -78,19 +105,22 @@ def cahd(
     Returns
     -------
     Anonymized
-        A release of two tables. ``frame`` has the public items of each row, of their own type, and a last
-        column ``group``. ``classes`` says how often each sensitive item is in each group: ``group, size,
-        item, count``; a group without any has one line, whose item is missing. ``loss`` has ``KL``, and
+        A release of two tables. ``frame`` has the public items of each row, without k of their own type, and
+        a last column ``group``. ``classes`` says how often each sensitive item is in each group: ``group,
+        size, item, count``; a group without any has one line, whose item is missing. ``loss`` has ``KL``, and
         ``singles`` and ``pairs`` count what both tables tell together; the other measures are of the rows
         alone, from which sensitive items are gone.
 
     Raises
     ------
     InfeasibleError
-        If a sensitive item is in more than one in p of all rows. The message says the largest p that works.
+        If a sensitive item is in more than one in p of all rows: the message says the largest p that works.
+        Or fewer than k, but more than 0, rows hold a public item.
+    HierarchyError
+        If the hierarchy is not a tree or lacks public items.
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is not what it should be, a sensitive item does not occur, there is no
-        other item, or the frame has something that is called ``group``.
+        other item, the frame has something that is called ``group``, or m or a hierarchy is given without k.
 
     Warns
     -----
@@ -100,10 +130,15 @@ def cahd(
     See Also
     --------
     coherence : Protects rows as well, by suppressing public items.
+    apriori : With ``l``, public items that match a row give no sensitive one away, whatever its group.
 
     Notes
     -----
-    Guarantee: ``SensitiveGroups(p, sensitive)``. Each row with a sensitive item takes its turn, in the order
+    Guarantee: ``SensitiveGroups(p, sensitive)``, with ``k`` and ``m`` if these are asked for. Then the public
+    items are made k^m-anonymous first, beside no sensitive one: merged to sets as by `pcta`, and refined, or
+    generalized to nodes as by `apriori`. Groups are formed of rows as they are published, and change none.
+
+    Each row with a sensitive item takes its turn, in the order
     of the rows. Its candidates are the nearest rows on either side that are in no group yet, and share no
     sensitive item with it or with a candidate that is nearer. Those p - 1 that have most public items in
     common with it form a group with it, unless a sensitive item were then too frequent in the rows that are
@@ -117,12 +152,13 @@ def cahd(
     Groups are numbered in the order of their first rows, so that their numbers tell nothing. Missing rows
     become empty: that somebody is known to have none would make the others of a group more likely.
 
-    Identity is not protected. A row that holds sensitive items alone is published as an empty one: who knows
-    that nobody in the table has no item knows that it had a sensitive one.
+    Without k identity is not protected. A row that holds sensitive items alone is published as an empty one:
+    who knows that nobody in the table has no item knows that it had a sensitive one.
 
     Cost: memory of 24 bytes for each occurrence and 100 for each row; time of ``2 * alpha * p`` comparisons
     for each row with a sensitive item, each as long as a row has items, and of one for each sensitive item.
     With ``order="nn"`` p passes over the rows that hold one of its items, for each row with a sensitive one.
+    With k the cost of `pcta` or `apriori` comes first.
 
     References
     ----------
@@ -149,33 +185,78 @@ def cahd(
     1      1     2  gout      1
     2      2     1  <NA>      0
     """
-    return RECORD.released(
-        frame, column, progress, keep=keep, p=p, sensitive=sensitive, order=order, alpha=alpha
-    )
+    asked: Any = {"p": p, "sensitive": sensitive, "k": k, "m": m, "hierarchy": hierarchy}
+    asked |= {"refine": refine, "order": order, "alpha": alpha, "labels": labels}
+    return RECORD.released(frame, column, progress, keep=keep, **asked)
 
 
 def decide(
-    columns: ListColumns, report: Report, *, p: int, sensitive: Any, order: Order, alpha: int
+    columns: ListColumns,
+    report: Report,
+    *,
+    p: int,
+    sensitive: Any,
+    k: int | None,
+    m: int | None,
+    hierarchy: HierarchyLike | None,
+    refine: bool,
+    order: Order,
+    alpha: int,
 ) -> Decided:
-    """Which row is in which group."""
-    guarantee = SensitiveGroups(p, sensitive)
+    """What is published of public items, and which row is in which group."""
+    guarantee = SensitiveGroups(p, sensitive, k=k, m=m)
+    if hierarchy is not None and guarantee.k is None:
+        hint = "without k=... public items are published as they are, and nothing is generalized"
+        raise ParameterError("a hierarchy is given without k", where="hierarchy", hint=hint)
+    check_flag(refine, "refine")
     check_known(order, get_args(Order), "order", where="order")
     check_count(alpha, "alpha", least=1)
     itemsets = columns.itemsets
     is_sensitive = guarantee.is_sensitive(itemsets)
     index = SupportIndex.of(itemsets)
-    public, secret = (_part(index, part) for part in (~is_sensitive, is_sensitive))
-    _check_feasible(public, secret, guarantee.p)
+    secret = _part(index, is_sensitive)
+    _check_feasible(_part(index, ~is_sensitive), secret, guarantee.p)
+    recoding = Recoding.of_suppressed(is_sensitive, itemsets)
+    if guarantee.k is not None:
+        hiding = KmAnonymity(guarantee.k, guarantee.m)
+        recoding = _generalized(itemsets, is_sensitive, hiding, hierarchy, refine, report)
+    public = index.recoded(recoding.targets, len(recoding.labels))
     _warn_of_emptied(public, secret, guarantee.p)
     groups = groups_of(public, secret, guarantee.p, order, alpha, report)
-    grouped = GroupedRows(itemsets, is_sensitive, groups)
+    grouped = GroupedRows(itemsets, recoding, groups)
     classes = grouped.classes()
-    decided = Decided.of(
-        columns, Recoding.of_suppressed(is_sensitive, itemsets), guarantee.with_classes(classes)
-    )
+    decided = Decided.of(columns, recoding, guarantee.with_classes(classes))
     for name, value in grouped.losses().items():
         decided = decided.with_loss(name, value)
     return replace(decided, classes=classes, added={GROUP: groups.astype(np.int64)})
+
+
+def _generalized(
+    itemsets: Itemsets,
+    hidden: NDArray[np.bool_],
+    guarantee: KmAnonymity,
+    hierarchy: HierarchyLike | None,
+    refine: bool,
+    report: Report,
+) -> Recoding:
+    """The public items as nodes or sets that have a guarantee by themselves; the others are hidden."""
+    public = itemsets.recode(np.where(hidden, -1, np.arange(itemsets.n_items)), itemsets.vocabulary)
+    check_feasible(SupportIndex.of(public), guarantee.k, public.n_rows)
+    became = np.full(itemsets.n_items, -1, np.int32)
+    if hierarchy is not None:
+        tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
+        cut = Cut(SupportIndex.of(public), tree, leaves[~hidden])
+        cut.protect(guarantee.k, guarantee.m, report)
+        became[~hidden] = cut.nodes
+        return Recoding.of_cut(became, tree)
+    clusters = Clusters(SupportIndex.of(public))
+    protect(clusters, guarantee, public, report)
+    became[~hidden] = clusters.labels
+    if refine:
+        search = Refinement(public, clusters.labels, guarantee)
+        search.descend()
+        became[~hidden] = search.best
+    return Recoding.of_clusters(became, itemsets)
 
 
 def groups_of(
@@ -258,7 +339,7 @@ RECORD = Algorithm(
     recodes="groups",
     decide=decide,
     unit="rows",
-    keeps_type=True,
+    keeps_type=True,  # without k, as engines never call it
     adds=(GROUP,),
     ways=(
         Way(SensitiveGroups, 10, {"order": "nn"}),

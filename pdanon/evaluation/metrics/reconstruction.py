@@ -17,9 +17,11 @@ from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.sensitive_groups import group_numbers
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.values import MOST_DRAWN, check_count, check_kind, listed, random_generator
 from pdanon.recoding.grouped import GroupedRows
-from pdanon.recoding.original import other_frame
+from pdanon.recoding.original import labels_of, other_frame
+from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["reconstruction_error"]
@@ -100,7 +102,7 @@ def reconstruction_error(
     itemsets = Itemsets.from_series(list_column(original, column))
     if not original.index.equals(result.frame.index):
         raise other_frame(f"{len(original)} rows, the result has {len(result.frame)}, or another index")
-    rows = GroupedRows(itemsets, result.guarantee.is_sensitive(itemsets), group_numbers(result.frame))
+    rows = GroupedRows(itemsets, _recoding(result, itemsets), group_numbers(result.frame))
     if queries is None:
         check_count(n, "n", least=1, most=MOST_DRAWN)
         check_count(size, "size", least=1, most=_MOST)
@@ -115,6 +117,14 @@ def reconstruction_error(
             "KL": np.array([rows.kl(*query) for query in asked], np.float64),
         }
     )
+
+
+def _recoding(result: Anonymized, itemsets: Itemsets) -> Recoding:
+    """What became of the items of the original, by the mapping of the result."""
+    labels = labels_of(result, itemsets).dictionary_encode()
+    targets = to_numpy(labels.indices.fill_null(-1)).astype(np.int32)
+    covered = np.bincount(targets[targets >= 0], minlength=len(labels.dictionary))
+    return Recoding(targets, labels.dictionary, covered, itemsets.n_items, False)
 
 
 def _read(query: Any, rows: GroupedRows) -> tuple[int, NDArray[np.int64]]:

@@ -12,6 +12,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees.kkm import KLm, QuasiClasses
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
@@ -260,7 +261,7 @@ def exposure(
 def sensitive_of(result: Anonymized) -> tuple[str, ...]:
     """The texts of the items that an attacker knows none of, by the guarantee of a release."""
     guarantee = result.guarantee
-    return guarantee.sensitive if isinstance(guarantee, KLm | LmDiversity) else ()
+    return guarantee.sensitive if isinstance(guarantee, KLm | LmDiversity | SensitiveGroups) else ()
 
 
 def _without(frame: pd.DataFrame, column: Hashable | None, items: Sequence[str]) -> pd.DataFrame:
