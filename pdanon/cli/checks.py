@@ -138,9 +138,12 @@ def _check_counted(arguments: argparse.Namespace, given: set[str]) -> None:
     if not given >= {"p", "sensitive", "classes"}:
         hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
         raise ParameterError("-p, --sensitive and --classes go together", hint=hint)
-    if arguments.k is not None or not isinstance(arguments.m, Unsaid) or len(given) > 3:
+    if len(given) > 3:
         hint = "audit one guarantee after the other"
-        raise ParameterError("-p goes with --sensitive and --classes alone", hint=hint)
+        raise ParameterError("-p goes with --sensitive, --classes, -k and -m alone", hint=hint)
+    if arguments.k is None and not isinstance(arguments.m, Unsaid):
+        hint = "such as -k 5 -m 2; without both, rows may be found by their public items"
+        raise ParameterError("-m goes with -k", hint=hint)
 
 
 def check_classes(arguments: argparse.Namespace, adds: bool) -> None:

@@ -280,9 +280,10 @@ def _algorithms(arguments: argparse.Namespace) -> int:
 
 
 def _guarantee(arguments: argparse.Namespace) -> Guarantee:
-    if arguments.classes is not None:
-        return SensitiveGroups(arguments.p, arguments.sensitive, read_columns(arguments.classes, [*COUNTS]))
     k, m, quasi = arguments.k, arguments.m, arguments.quasi
+    if arguments.classes is not None:
+        counts = read_columns(arguments.classes, [*COUNTS])
+        return SensitiveGroups(arguments.p, arguments.sensitive, counts, k=k, m=m)
     mapping = None
     if arguments.mapping is not None:
         mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])

@@ -263,6 +263,7 @@ class SensitiveGroups:
 
     def _rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
         """The public items by which they are found."""
+        assert self.k is not None
         if 0 < (few := itemsets.n_present) < self.k:
             return threat_table(itemsets, empty_itemset(few), "rare")
         public = SupportIndex.of(itemsets).holding_only(~shown)

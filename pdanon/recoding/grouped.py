@@ -154,7 +154,7 @@ class GroupedRows:
             touched.append(tids[starts[code] : starts[code + 1]])
             cell[touched[-1]] |= 1 << place
         rows = np.unique(np.concatenate(touched))
-        sums = np.bincount(cell[rows], weights[rows], minlength=1 << len(codes))
+        sums = np.bincount(cell[rows], weights[rows], minlength=1 << len(codes)).astype(np.float64)
         cell[rows] = 0
         sums[0] = weights.sum() - sums.sum()
         return sums

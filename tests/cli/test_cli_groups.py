@@ -46,6 +46,22 @@ def test_both_tables_are_written_and_audited(run, sick, target, classes):
     assert read_parquet("threats.parquet")["why"].tolist() == ["frequent"]
 
 
+def test_rows_are_hidden_as_well_and_both_are_audited(run, sick):
+    hidden = ("-k", "2", "-m", "2")
+    code, out, err = run(
+        "anonymize", "sick.parquet", "out.parquet", *ASKED, *hidden, "--classes", "counts.csv"
+    )
+    assert (code, err) == (0, "")
+    assert "SensitiveGroups(p=3, sensitive=1 items, k=2, m=2), audited" in out
+    expected = sick.txanon.cahd(p=3, sensitive=[FLU], k=2, m=2)
+    assert [*map(list, read_parquet("out.parquet")["items"])] == [*map(list, expected.frame["items"])]
+    asked = ("-p", "3", "--sensitive", FLU, "--classes", "counts.csv")
+    assert run("audit", "out.parquet", *asked, *hidden)[0] == 0
+    code, out, _ = run("audit", "out.parquet", *asked, "-k", "6", "--threats", "threats.parquet")
+    assert (code, "SensitiveGroups(p=3, sensitive=1 items, k=6, m=2)" in out) == (1, True)
+    assert {*read_parquet("threats.parquet")["why"]} == {"rare"}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -70,9 +86,28 @@ def test_both_tables_are_written_and_audited(run, sick, target, classes):
         (("audit", "sick.parquet", "-p", "3"), "go together"),
         (("audit", "sick.parquet", "-k", "3", "--classes", "in.parquet"), "go together"),
         (
-            ("audit", "sick.parquet", "-k", "3", "-p", "3", "--sensitive", FLU, "--classes", "in.parquet"),
-            "-p goes with --sensitive and --classes alone",
+            ("audit", "sick.parquet", "-m", "3", "-p", "3", "--sensitive", FLU, "--classes", "in.parquet"),
+            "-m goes with -k",
         ),
+        (
+            (
+                *(
+                    "audit",
+                    "sick.parquet",
+                    "-k",
+                    "3",
+                    "-p",
+                    "3",
+                    "--sensitive",
+                    FLU,
+                    "--classes",
+                    "in.parquet",
+                ),
+                *("-l", "2"),
+            ),
+            "-p goes with --sensitive, --classes, -k and -m alone",
+        ),
+        (("anonymize", "sick.parquet", "out.parquet", *ASKED, "-m", "2", "--classes", "c.csv"), "without k"),
         (("anonymize", "sick.parquet", "new", "--stream", *ASKED), "needs all rows at once"),
     ],
 )
@@ -105,6 +140,12 @@ def test_a_policy_names_a_file_for_each_table(run, sick):
     guarantee = pdanon.SensitiveGroups(3, [FLU], pd.read_parquet("counts.parquet"))
     assert pd.read_parquet("out.parquet").txanon.audit(guarantee).holds
     assert "What is published of sensitive items" in Path("page.html").read_text()
+    both = POLICY.format(FLU).replace("p = 3", "p = 3\nk = 2\nm = 2")
+    Path("both.toml").write_text(both + 'classes = "both.parquet"\nreport = "page.html"\n')
+    assert run("run", "both.toml")[0] == 0
+    guarantee = pdanon.SensitiveGroups(3, [FLU], pd.read_parquet("both.parquet"), k=2, m=2)
+    assert pd.read_parquet("out.parquet").txanon.audit(guarantee).holds
+    assert "Risk before and after" in Path("page.html").read_text()
     other = POLICY.format(FLU).replace('"cahd"', '"pcta"').replace("p = 3", "k = 2")
     other = "\n".join(line for line in other.splitlines() if not line.startswith("sensitive"))
     Path("policy.toml").write_text(other + '\nclasses = "counts.parquet"\n')
