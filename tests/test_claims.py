@@ -11,7 +11,9 @@ from functools import cache
 from io import StringIO
 from pathlib import Path
 from time import process_time
+from xml.etree import ElementTree
 
+import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.pages import section
@@ -19,6 +21,7 @@ from benchmarks.pages import section
 import pdanon
 
 ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 PAGES = ["README.md", *sorted(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md"))]
 
 
@@ -227,6 +230,22 @@ def error_of_cahd_grows():
 def cahd_takes_less_than_half_a_second():
     lines = pd.concat(settings_of_cahd())
     return lines[["seconds nn", "seconds gray", "seconds rcm"]].max(axis=None) < 0.5
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_the_picture_of_cahd_has_the_figures_of_its_tables(place):
+    """A line of the picture goes up and down as its column does: heights are counted from the top."""
+    lines, picture = settings_of_cahd()[place], ElementTree.parse(DOCS / "figures" / "cahd_kl.svg")
+    found = {each.get("id"): each for each in picture.iter("{*}g")}
+    data_set = f"BMS-WebView-{1 + place // 3}"
+    for column in ("KL nn", "KL gray", "KL rcm", "KL one group"):
+        path = found[f"{data_set} {lines.index.name} {column}"].find("{*}path").get("d")
+        heights = np.array(path.replace("M", "L").split("L")[1:])
+        heights = np.array([each.split()[1] for each in heights], float)
+        tallest = found[f"{data_set} {lines.index.name} KL one group"].find("{*}path").get("d")
+        assert len(heights) == len(lines) == tallest.count("L") + 1
+        moves, values = np.diff(heights), -np.diff(lines[column])
+        assert np.allclose(moves * np.ptp(values), values * np.ptp(moves), atol=0.05 * np.abs(moves).max())
 
 
 SIX, INDEX = "docs/measured/loss.md", "docs/algorithms/index.md"

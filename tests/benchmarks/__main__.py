@@ -14,6 +14,7 @@ TOPICS = {
     "refine": "Refinement",
     "coherence": "Coherence",
     "groups": "Partition and Clump",
+    "hiding": "CAHD and disassociation",
     "measures": "Queries and the attack",
     "limits": "Many items, and long rows",
     "rt": "Quasi-identifiers and items together",
