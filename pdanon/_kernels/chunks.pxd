@@ -20,6 +20,7 @@ cdef class Terms:
     cdef bint has(self, Py_ssize_t term, Py_ssize_t row) noexcept nogil
     cdef void divide(self) noexcept nogil
     cdef long long rows_of(self, long long chunk) noexcept nogil
+    cdef bint _has_twin(self, Py_ssize_t term) noexcept nogil
     cdef bint _fits(self, Py_ssize_t term) noexcept nogil
     cdef bint _is_shared(self, Py_ssize_t term) noexcept nogil
     cdef bint _spread(self, Py_ssize_t depth, Py_ssize_t begin, long long left, long long support) noexcept nogil

@@ -71,10 +71,36 @@ class Terms:
             self.n_chunks += 1
             self.n_members = 0
             for term in range(leader, self.n_terms):
-                if self.chunk[term] < 0 and self.blocks[term] == self.blocks[leader] and self._fits(term):
+                if self.chunk[term] >= 0 or self.blocks[term] != self.blocks[leader]:
+                    continue
+                if self._has_twin(term):
+                    self.chunk[term] = self.n_chunks
+                elif self._fits(term):
                     self.chunk[term] = self.n_chunks
                     self.members[self.n_members] = term
                     self.n_members += 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _has_twin(self, term: cython.Py_ssize_t) -> cython.bint:
+        """Whether the same rows have a member of the chunk: then a term fits, and makes nothing rarer.
+
+        An itemset with it is in the rows of the one with the member in its place. So it need be no member.
+        """
+        number: cython.Py_ssize_t
+        word: cython.Py_ssize_t
+        other: cython.longlong
+        for number in range(self.n_members - 1, -1, -1):
+            other = self.members[number]
+            if self.supports[other] != self.supports[term]:
+                return False  # members are in the order of their supports
+            for word in range(self.n_words):
+                if self.words[other * self.n_words + word] != self.words[term * self.n_words + word]:
+                    break
+            else:
+                return True
+        return False
 
     @cython.cfunc
     @cython.nogil

@@ -1,8 +1,9 @@
 """Kernel that puts rows which hold the same terms into small clusters, by splitting at the most frequent.
 
 A task is a range of rows, and a chain of terms that are not to be split at again. Its rows are split into
-those with a term and those without, which are then split in the same way; those with it are a task of their
-own.
+those with a term and those without. The fewer of them become a task of their own, in which their terms are
+counted anew; the others go on, without what these count. So a row is counted again only in a task of half as
+many rows, also where rows hold one another and each split takes off a single one.
 """
 
 import cython
@@ -195,44 +196,67 @@ class _Parts:
                 return 0
             held = self.count[item]
             if held == end - begin:  # all rows hold it
-                chain = self._longer(item, chain)
-                self.closed[item] = self.number
-                if self.block[item] != self.current:
-                    self.current = self.block[item]
-                    self._order()
+                chain = self._close_term(item, chain)
                 continue
-            self._take_out(item, begin)
-            if held > most:
-                self._add_task(begin, begin + held, self._longer(item, chain))
-            begin += held
-            self.begins[begin] = 1
+            self._bring_forward(item, begin, end)
+            self.begins[begin + held] = 1
+            if 2 * held <= end - begin:
+                self._count_no_more(begin, begin + held)
+                if held > most:
+                    self._add_task(begin, begin + held, self._longer(item, chain))
+                begin += held
+            else:
+                self._count_no_more(begin + held, end)
+                if end - begin - held > most:
+                    self._add_task(begin + held, end, chain)
+                end = begin + held
+                chain = self._close_term(item, chain)
         return 0
 
     @cython.cfunc
     @cython.nogil
+    @cython.exceptval(-1)
+    def _close_term(self, item: cython.longlong, chain: cython.longlong) -> cython.longlong:
+        """Split no more at a term that all rows of the task hold; the chain with it."""
+        self.closed[item] = self.number
+        if self.block[item] != self.current:
+            self.current = self.block[item]
+            self._order()
+        return self._longer(item, chain)
+
+    @cython.cfunc
+    @cython.nogil
     @cython.exceptval(check=False)
-    def _take_out(self, item: cython.longlong, begin: cython.longlong) -> cython.void:
-        """Move the rows that hold a term to the front, and count them no more."""
+    def _bring_forward(
+        self, item: cython.longlong, begin: cython.longlong, end: cython.longlong
+    ) -> cython.void:
+        """Move the rows that hold a term to the front."""
         number: cython.longlong
-        slot: cython.longlong
         row: cython.longlong
         other: cython.longlong
         place: cython.longlong
-        other_item: cython.longlong
         to: cython.longlong = begin
         for number in range(self.first[item], self.first[item] + self.total[item]):
             row = self.holders[number]
             place = self.place[row]
-            if place < begin:  # it was split off before
+            if place < begin or place >= end:  # it was split off before
                 continue
             other = self.rows[to]
             self.rows[to], self.rows[place] = row, other
             self.place[row], self.place[other] = to, place
             to += 1
-            for slot in range(self.offsets[row], self.offsets[row + 1]):
-                other_item = self.codes[slot]
-                if self.closed[other_item] != self.number:
-                    self.count[other_item] -= 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _count_no_more(self, begin: cython.longlong, end: cython.longlong) -> cython.void:
+        """Take rows that are split off out of the counts."""
+        at: cython.longlong
+        slot: cython.longlong
+        for at in range(begin, end):
+            for slot in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
+                if self.closed[self.codes[slot]] != self.number:
+                    self.count[self.codes[slot]] -= 1
 
     # --- The heap. Counts only fall, so that one which is stale is only too high.
 

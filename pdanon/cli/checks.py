@@ -116,6 +116,8 @@ def check_audited(arguments: argparse.Namespace) -> None:
     """Check that an audit is asked for one guarantee, with all that it has."""
     names = ("quasi", "sensitive", "l", "p", "classes", "constraints", "mapping")
     given = {name for name in names if getattr(arguments, name) is not None}
+    if arguments.chunks or arguments.safe:
+        _check_chunks(arguments, given)
     if given & {"p", "classes"}:
         _check_counted(arguments, given)
         return
@@ -131,6 +133,16 @@ def check_audited(arguments: argparse.Namespace) -> None:
     if ("mapping" in given) != ("constraints" in given) and "sensitive" not in given:
         hint = "constraints name original items, and the mapping says what became of them"
         raise ParameterError("--constraints and --mapping go together", hint=hint)
+
+
+def _check_chunks(arguments: argparse.Namespace, given: set[str]) -> None:
+    """Check what is said of a guarantee of records in chunks."""
+    if not arguments.chunks:
+        hint = "it is about the items of different chunks, of a release by disassociate"
+        raise ParameterError("--safe goes with --chunks", hint=hint)
+    if given or arguments.stream:
+        hint = "such a release has one guarantee, and is read whole: pdanon audit FILE --chunks -k 5 -m 2"
+        raise ParameterError("--chunks goes with -k, -m and --safe alone", hint=hint)
 
 
 def _check_counted(arguments: argparse.Namespace, given: set[str]) -> None:

@@ -45,6 +45,7 @@ from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.report.page import write_page
 from pdanon.guarantees import (
+    DisassociatedKm,
     KKm,
     KLm,
     KmAnonymity,
@@ -57,6 +58,7 @@ from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.tables import read_columns, write_plain, write_table, write_whole
 from pdanon.io.trees import ParquetTree
+from pdanon.itemsets.chunks import NAMES
 from pdanon.recoding.counts import what_was_lost
 from pdanon.recoding.result import Anonymized
 
@@ -199,7 +201,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     print(f"Audit: {counted}")
     print(f"  guarantee  {guarantee!r}")
     print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
-    print(f"  at risk    {audit.rows_at_risk} rows")
+    print(f"  at risk    {audit.rows_at_risk} {'records' if arguments.chunks else 'rows'}")
     if hashed is not None:
         print(f"  SHA-256    {hashed}")
     if arguments.threats:
@@ -215,6 +217,9 @@ def _audited(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit
     frame = read(arguments.source, arguments)
     with stage("auditing"):
         audit = guarantee.audit(frame, arguments.column)
+    if not arguments.chunks and {*NAMES} <= {*frame.columns}:
+        columns = f"{', '.join(NAMES[:-1])} and {NAMES[-1]}"
+        say(f"note: columns {columns} are those of a release by disassociate, which --chunks audits")
     return audit, f"{len(frame)} rows", fingerprint(frame)
 
 
@@ -281,6 +286,8 @@ def _algorithms(arguments: argparse.Namespace) -> int:
 
 def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     k, m, quasi = arguments.k, arguments.m, arguments.quasi
+    if arguments.chunks:
+        return DisassociatedKm(k, m, arguments.safe)
     if arguments.classes is not None:
         counts = read_columns(arguments.classes, [*COUNTS])
         return SensitiveGroups(arguments.p, arguments.sensitive, counts, k=k, m=m)

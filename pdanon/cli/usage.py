@@ -191,6 +191,11 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group")
     command.add_argument(
+        "--chunks", action="store_true", help="RELEASED is a release by disassociate, of records in chunks"
+    )
+    safe = "with --chunks: nor must two items of different chunks be in the same record"
+    command.add_argument("--safe", action="store_true", help=safe)
+    command.add_argument(
         "--threats", metavar="FILE", type=new_table, help="write the minimal itemsets that break it"
     )
 

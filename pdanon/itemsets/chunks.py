@@ -22,11 +22,11 @@ from pdanon.itemsets.list_columns import Reader
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.values import check_frame
 
-__all__ = ["ChunkTable"]
+__all__ = ["NAMES", "ChunkTable"]
 
 Numbers = NDArray[np.int64]
 
-_NAMES = ("cluster", "joint", "size", "chunk")
+NAMES = ("cluster", "joint", "size", "chunk")  # the columns beside that of the terms
 _HINT = "give the frame that pdanon.disassociate has released, with all of its columns and rows"
 
 
@@ -77,7 +77,7 @@ class ChunkTable:
             If they describe no clusters of records.
         """
         position = find_column(check_frame(frame), column)
-        cluster, joint, sizes, chunks = (_numbers(frame, name) for name in _NAMES)
+        cluster, joint, sizes, chunks = (_numbers(frame, name) for name in NAMES)
         labels, first, owners = np.unique(cluster, return_index=True, return_inverse=True)
         places = np.searchsorted(labels, joint[first])
         known = labels[np.minimum(places, len(labels) - 1)] == joint[first] if len(labels) else first == 0
@@ -168,7 +168,7 @@ class ChunkTable:
         ColumnError
             If the label is that of another of these columns.
         """
-        if label in _NAMES:
+        if label in NAMES:
             hint = "rename the list column: frame.rename(columns={...})"
             raise ColumnError("the release has another column of that name", got=repr(label), hint=hint)
         known = self.classes().iloc[self.owners].reset_index(drop=True)

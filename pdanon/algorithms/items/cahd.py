@@ -220,7 +220,10 @@ def decide(
     if guarantee.k is not None:
         hiding = KmAnonymity(guarantee.k, guarantee.m)
         recoding = _generalized(itemsets, is_sensitive, hiding, hierarchy, refine, report)
-    public = index.recoded(recoding.targets, len(recoding.labels))
+    labels, shown = np.unique(recoding.targets[~is_sensitive], return_inverse=True)
+    numbers = np.full(itemsets.n_items, -1)
+    numbers[~is_sensitive] = shown.ravel()
+    public = index.recoded(numbers, len(labels))  # no number is left out: the order "rcm" would go by it
     _warn_of_emptied(public, secret, guarantee.p)
     groups = groups_of(public, secret, guarantee.p, order, alpha, report)
     grouped = GroupedRows(itemsets, recoding, groups)

@@ -1,0 +1,76 @@
+"""Releases in chunks on the command line: audited as what they are, in Parquet and CSV."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from commands import CSV, RICE, SALT, TEA, here  # noqa: F401 (`here` acts on every test)
+
+import pdanon
+from pdanon.io.parquet import read_parquet, to_parquet
+
+ROWS = [[RICE, TEA], [RICE, TEA], [RICE, SALT], [SALT, TEA], [SALT], [RICE], [TEA, SALT], [RICE, TEA]]
+ASKED = ("-k", "2", "-m", "2")
+
+
+@pytest.fixture
+def parts(run):
+    """A release in chunks, as Parquet and as CSV."""
+    frame = pd.DataFrame({"items": ROWS})
+    to_parquet(frame, "rows.parquet")
+    for target in ("parts.parquet", "parts.csv"):
+        assert run("anonymize", "rows.parquet", target, "--algorithm", "disassociate", *ASKED, *CSV)[0] == 0
+    return frame.txanon.disassociate(k=2, m=2)
+
+
+@pytest.mark.parametrize("source", ["parts.parquet", "parts.csv"])
+@pytest.mark.parametrize(
+    ("asked", "guarantee"),
+    [
+        (ASKED, pdanon.DisassociatedKm(2, 2)),
+        (("-k", "4", "-m", "all"), pdanon.DisassociatedKm(4, None)),
+        ((*ASKED, "--safe"), pdanon.DisassociatedKm(2, 2, safe=True)),
+    ],
+)
+def test_the_audit_is_that_of_the_guarantee(run, parts, source, asked, guarantee):
+    expected = parts.frame.txanon.audit(guarantee)
+    code, out, err = run("audit", source, "--chunks", *asked, *CSV, "--threats", "threats.parquet")
+    assert (code, err) == (int(not expected.holds), "")
+    assert f"  guarantee  {guarantee!r}" in out.splitlines()
+    assert f"  at risk    {expected.rows_at_risk} records" in out.splitlines()
+    assert read_parquet("threats.parquet")["why"].tolist() == expected.threats["why"].tolist()
+
+
+def test_one_of_them_holds_and_another_does_not(parts):
+    assert parts.frame.txanon.audit(pdanon.DisassociatedKm(2, 2)).holds
+    assert not parts.frame.txanon.audit(pdanon.DisassociatedKm(4, None)).holds
+
+
+def test_a_release_that_was_altered_does_not_hold(run, parts):
+    alone = parts.frame["chunk"].gt(0).idxmax()
+    to_parquet(parts.frame.drop(index=alone), "altered.parquet")
+    code, out, _ = run("audit", "altered.parquet", "--chunks", *ASKED)
+    assert (code, "verdict    does not hold" in out) == (1, True)
+
+
+def test_who_audits_it_as_rows_is_told_how_it_is_audited(run, parts):
+    _, out, err = run("audit", "parts.parquet", *ASKED)
+    assert "KmAnonymity(k=2, m=2)" in out
+    assert "disassociate, which --chunks audits" in err
+    assert run("audit", "rows.parquet", *ASKED)[2] == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("rows.parquet", "--chunks", *ASKED), "no frame of chunks"),
+        (("parts.parquet", "--chunks"), "-k is needed"),
+        (("parts.parquet", "--safe", *ASKED), "--safe goes with --chunks"),
+        (("parts.parquet", "--chunks", "--stream", *ASKED), "--chunks goes with -k, -m and --safe alone"),
+        (("parts.parquet", "--chunks", "--quasi", "size", *ASKED), "--chunks goes with -k, -m and --safe"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(run, parts, words, message):
+    code, out, err = run("audit", *words)
+    assert (code, out) == (2, "")
+    assert message in err
