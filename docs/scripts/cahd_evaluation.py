@@ -77,8 +77,8 @@ def draw(figures: pd.DataFrame) -> None:
             for column, mark in LINES.items():
                 (drawn,) = axis.plot(own["value"], own[column], marker=mark, markersize=4, label=column[3:])
                 drawn.set_gid(f"{title} {name} {column}")
-            axis.set_ylim(bottom=0)
             axis.set_xlabel(label)
+        line[0].set_ylim(bottom=0)  # of all three, when all that they show is there
         line[0].set_ylabel(f"{title}\nreconstruction error, KL")
     picture.legend(*axes[0][0].get_legend_handles_labels(), loc="upper center", ncol=len(LINES))
     picture.tight_layout(rect=(0, 0, 1, 0.96))

@@ -50,6 +50,7 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["Policy"]
 
+_DEEPEST = 100  # tables within each other: those of hierarchies have a few
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
 _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
 
@@ -428,7 +429,10 @@ class Policy:
         return {key: self._read(key, value) for key, value in given.items()}
 
 
-def _leaves(given: Mapping[str, Any]) -> Iterator[Any]:
+def _leaves(given: Mapping[str, Any], depth: int = _DEEPEST) -> Iterator[Any]:
     """The values of a table, and of those within."""
+    if not depth:
+        hint = f"a parameter is a table of {_DEEPEST} levels at most; one that holds itself has no end"
+        raise ParameterError("a parameter has too many tables within tables", where="parameters", hint=hint)
     for value in given.values():
-        yield from _leaves(value) if isinstance(value, Mapping) else [value]
+        yield from _leaves(value, depth - 1) if isinstance(value, Mapping) else [value]
