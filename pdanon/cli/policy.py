@@ -17,7 +17,7 @@ import pandas as pd
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.cli.least import ASKED, least_lossy
 from pdanon.cli.roles import Roles
-from pdanon.cli.toml import NESTED, OUTPUTS, check_comparison, check_input, each_changed, read_toml
+from pdanon.cli.toml import NESTED, OUTPUTS, check_comparison, check_depth, check_input, each_changed, read_toml
 from pdanon.cli.transactions import check_transaction, table_of, transaction_of
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.comparison import compare
@@ -50,7 +50,6 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["Policy"]
 
-_DEEPEST = 100  # tables within each other: those of hierarchies have a few
 _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
 _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
 
@@ -296,7 +295,7 @@ class Policy:
         if self.source is not None:
             check_path(self.source, "source")
         for name in ("parameters", "hierarchies", "outputs", "comparison", "form"):
-            check_kind(getattr(self, name), dict, name, "a dict")
+            check_depth(check_kind(getattr(self, name), dict, name, "a dict"), name)
         check_input(self.form, self._place("input"))
         for name in ("quasi", "sensitive", "keep", "drop"):
             check_kind(getattr(self, name), list, name, "a list of column names")
@@ -429,10 +428,7 @@ class Policy:
         return {key: self._read(key, value) for key, value in given.items()}
 
 
-def _leaves(given: Mapping[str, Any], depth: int = _DEEPEST) -> Iterator[Any]:
+def _leaves(given: Mapping[str, Any]) -> Iterator[Any]:
     """The values of a table, and of those within."""
-    if not depth:
-        hint = f"a parameter is a table of {_DEEPEST} levels at most; one that holds itself has no end"
-        raise ParameterError("a parameter has too many tables within tables", where="parameters", hint=hint)
     for value in given.values():
-        yield from _leaves(value, depth - 1) if isinstance(value, Mapping) else [value]
+        yield from _leaves(value) if isinstance(value, Mapping) else [value]

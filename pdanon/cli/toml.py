@@ -12,7 +12,15 @@ from typing import Any
 from pdanon.errors import FormatError, ParameterError, cause_of, file_hint
 from pdanon.itemsets.values import check_kind, check_known, is_uri
 
-__all__ = ["NESTED", "OUTPUTS", "check_comparison", "check_input", "each_changed", "read_toml"]
+__all__ = [
+    "NESTED",
+    "OUTPUTS",
+    "check_comparison",
+    "check_depth",
+    "check_input",
+    "each_changed",
+    "read_toml",
+]
 
 # The keys of each table of the file, and of what type each is.
 _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
@@ -58,6 +66,7 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
 }
 NESTED = ("transaction", "options")  # parameters that are tables of parameters
 OUTPUTS = tuple(_KEYS["outputs"])
+_DEEPEST = 100  # tables within each other: a hierarchy that is written out has a few
 _TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
 
 
@@ -81,16 +90,20 @@ def read_toml(source: Path) -> dict[str, Any]:
 
 def _load(source: Path) -> dict[str, Any]:
     """Read the tables of a file, with no keys but those that are known, of the types they have."""
-    tables = None
+    tables: dict[str, Any] = {}
+    problem = ""
     try:
         with source.open("rb") as file:
             tables = tomllib.load(file)
+    except RecursionError:
+        problem = "lists within lists without end"
     except (OSError, ValueError) as error:
         place = re.search(r"at line \d+, column \d+", str(error))
         problem = f"{cause_of(error)}{f' {place[0]}' if place else ''}"
-    if tables is None:  # raised outside the handler: the parser's own message may show an item
+    if problem:  # raised outside the handler: the parser's own message may show an item
         hint = file_hint(source, "TOML")
         raise FormatError("the file cannot be read as TOML", where=str(source), got=problem, hint=hint)
+    check_depth(tables, str(source))
     _check_keys(tables, "", str(source))
     if "input" not in tables:
         raise ParameterError("a policy needs an input", where=str(source), hint='input = "baskets.parquet"')
@@ -162,6 +175,15 @@ def check_comparison(table: Mapping[str, Any], place: str) -> None:
             raise ParameterError(
                 "a varied parameter needs a list of values, or a table", where=where, got=key
             )
+
+
+def check_depth(table: Any, where: str, left: int = _DEEPEST) -> None:
+    """Check that tables within tables come to an end soon: one may hold itself."""
+    if not left:
+        hint = f"a table has up to {_DEEPEST} levels; one that holds itself has no end"
+        raise ParameterError("there are too many tables within tables", where=where, hint=hint)
+    for each in table.values() if isinstance(table, Mapping) else ():
+        check_depth(each, where, left - 1)
 
 
 def check_input(table: Mapping[str, Any], where: str) -> None:

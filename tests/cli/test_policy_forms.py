@@ -177,3 +177,29 @@ def test_what_is_tried_is_compared(capsys):
     policy(asked("k = 2", more="[compare.vary]\nk = [2, 3]\n"))
     assert main(["compare", "policy.toml"]) == 2
     assert "compares nothing" in capsys.readouterr().err
+
+
+def endless():
+    table = {"k": 2}
+    table["transaction"] = table
+    return table
+
+
+@pytest.mark.parametrize("part", ["parameters", "comparison", "outputs"])
+def test_a_table_that_holds_itself_is_refused(part):
+    with pytest.raises(pdanon.ParameterError, match="too many tables within tables"):
+        pdanon.Policy(input="in.parquet", algorithm="rum_bound", **{part: endless()})
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("transaction." * 5000 + "x = 1", "too many tables within tables"),
+        ("weights = " + "[" * 5000 + "]" * 5000, "cannot be read as TOML"),
+    ],
+)
+def test_a_file_of_tables_without_end_is_refused(tmp_path, line, message):
+    path = tmp_path / "deep.toml"
+    path.write_text(f'input = "in.parquet"\nalgorithm = "pcta"\n[parameters]\nk = 2\n{line}\n')
+    with pytest.raises(pdanon.PdanonError, match=message):
+        pdanon.Policy.from_toml(path)
