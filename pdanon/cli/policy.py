@@ -17,7 +17,15 @@ import pandas as pd
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
 from pdanon.cli.least import ASKED, least_lossy
 from pdanon.cli.roles import Roles
-from pdanon.cli.toml import NESTED, OUTPUTS, check_comparison, check_depth, check_input, each_changed, read_toml
+from pdanon.cli.toml import (
+    NESTED,
+    OUTPUTS,
+    check_comparison,
+    check_depth,
+    check_input,
+    each_changed,
+    read_toml,
+)
 from pdanon.cli.transactions import check_transaction, table_of, transaction_of
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.comparison import compare

@@ -211,10 +211,13 @@ class SupportIndex:
         """Which rows hold a rare itemset of up to m items; with ``m=None`` of any size."""
         return self.exposure(k, m if m is not None and m < self.longest else None) > 0
 
-    def exposure(self, k: int, m: int | None) -> NDArray[np.int32]:
+    def exposure(
+        self, k: int, m: int | None, of_larger_k: NDArray[np.int32] | None = None
+    ) -> NDArray[np.int32]:
         """Size of the smallest rare itemset that each row holds, up to m; 0 where there is none.
 
-        With ``m=None`` the length of the row, if it holds a rare itemset of any size.
+        With ``m=None`` the length of the row, if it holds a rare itemset of any size. If the same is known
+        of a larger k, fewer rows are searched: what is rare by k is so by that, too.
         """
         from pdanon._kernels import rare
 
@@ -230,7 +233,7 @@ class SupportIndex:
             ranked = rest._ranked[1]
             ranked._expose(exposed, rare.mark_pairs, *ranked.pairs_where(lambda s: s < k)[:2])
         if m >= 3:
-            rest._expose_larger(k, m, exposed)
+            rest._expose_larger(k, m, exposed, of_larger_k)
         return exposed
 
     def _expose(self, exposed: NDArray[np.int32], mark: Callable[..., None], *rare: NDArray[Any]) -> None:
@@ -241,13 +244,19 @@ class SupportIndex:
 
         share(part, even_parts(self.offsets))
 
-    def _expose_larger(self, k: int, m: int, exposed: NDArray[np.int32]) -> None:
+    def _expose_larger(
+        self, k: int, m: int, exposed: NDArray[np.int32], of_larger_k: NDArray[np.int32] | None
+    ) -> None:
         """Note sizes from 3 on, the smallest first; who has one, or never will, is not searched again."""
-        may_be = np.ones(len(exposed), np.bool_) if m == 3 else self.at_risk(k, None)
+        least = np.ones(len(exposed), np.int32)  # a row holds none that is smaller
+        if of_larger_k is not None:
+            least = np.where(of_larger_k > 0, of_larger_k, m + 1).astype(np.int32)
+        elif m > 3:
+            least[~self.at_risk(k, None)] = m + 1
         for size in range(3, m + 1):
-            is_open = may_be & (exposed == 0)
+            is_open = (least <= size) & (exposed == 0)
             if not is_open.any():
-                return
+                continue
             found = np.where(is_open, 0, 1).astype(np.int32)
             self._mine(k, size, True, False, found)
             exposed[is_open] = found[is_open]

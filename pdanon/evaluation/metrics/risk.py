@@ -121,8 +121,8 @@ def _with_quasi(
     classes = QuasiClasses.of(frame, [column], quasi)
     known = _numbers_known(0, m, classes.index)
     smallest = [
-        np.where(classes.present[classes.of_row] < least, 0, _smallest(classes.index, least, known))
-        for least in (2, k)
+        np.where(classes.present[classes.of_row] < least, 0, sizes)
+        for least, sizes in zip((2, k), _smallest(classes.index, k, known), strict=True)
     ]
     return _table(classes.itemsets.lengths, classes.index.weights, known, *smallest)
 
@@ -132,8 +132,7 @@ def risk_of(itemsets: Itemsets, *, k: int, m: int) -> pd.DataFrame:
     k, m = check_k(k), _most(m)
     index = SupportIndex.of(itemsets)
     known = _numbers_known(1, m, index)
-    smallest = [_smallest(index, least, known) for least in (2, k)]
-    return _table(itemsets.lengths, index.weights, known, *smallest)
+    return _table(itemsets.lengths, index.weights, known, *_smallest(index, k, known))
 
 
 def _most(m: int) -> int:
@@ -148,10 +147,14 @@ def _numbers_known(least: int, m: int, index: SupportIndex) -> range:
     return range(least, max(min(m, index.longest), 1) + 1)
 
 
-def _smallest(index: SupportIndex, k: int, known: range) -> NDArray[np.int64]:
-    """How many items of each row fewer than k rows match; more than are known if there are none."""
-    sizes = index.exposure(k, known[-1])
-    return np.where(sizes > 0, sizes, known.stop)
+def _smallest(index: SupportIndex, k: int, known: range) -> list[NDArray[np.int64]]:
+    """How many items of each row no other row matches, and how many fewer than k match.
+
+    More than are known if there are none.
+    """
+    below_k = index.exposure(k, known[-1])
+    singled_out = below_k if k == 2 else index.exposure(2, known[-1], below_k)
+    return [np.where(sizes > 0, sizes, known.stop) for sizes in (singled_out, below_k)]
 
 
 def _table(
