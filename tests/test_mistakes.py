@@ -284,6 +284,18 @@ PARAMETERS = {
         "no such guarantee",
         r"\(k=5, m=2\)",
     ),
+    "an audit of nothing": Mistake(
+        lambda: FRAME.txanon.audit(), ParameterError, "audit needs guarantee", r"KmAnonymity\(k=5, m=2\)"
+    ),
+    "an audit by numbers": Mistake(
+        lambda: FRAME.txanon.audit(k=2, m=2), ParameterError, "no parameter 'k'", r"KmAnonymity\(k=5, m=2\)"
+    ),
+    "a risk of nothing": Mistake(
+        lambda: FRAME.txanon.risk(m=2), ParameterError, "risk needs k", "least number of rows"
+    ),
+    "an attack on nothing": Mistake(
+        lambda: pdanon.attack(FRAME), ParameterError, "attack needs result", "result="
+    ),
     "no threads": Mistake(
         lambda: pdanon.set_threads(0), ParameterError, "at least 1", "None stands for the cores"
     ),

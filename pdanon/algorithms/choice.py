@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.ranking import LOSSES, READABLE
 from pdanon.algorithms.record import Way
 from pdanon.algorithms.refinement import refine
@@ -31,6 +30,7 @@ from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_seconds, lasti
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.deadline import TimeLimitError, limited, time_is_up
 from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import check_known

@@ -19,6 +19,7 @@ from pdanon.guarantees.relational import KAnonymity
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.transactional import TransactionalK
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.progress import watching
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
 ]
 
 
+@called_by_name
 def audit(
     frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = None, *, progress: bool = False
 ) -> Audit:

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.errors import InfeasibleError, ParameterError
@@ -21,6 +20,7 @@ from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import divided
 from pdanon.guarantees.parameters import check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import Report

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._clustering import protect
 from pdanon.algorithms.items.apriori import covering
 from pdanon.algorithms.record import Algorithm, Way
@@ -26,6 +25,7 @@ from pdanon.guarantees import KmAnonymity, SensitiveGroups
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.gray import gray_ranks
 from pdanon.itemsets.list_columns import ListColumns

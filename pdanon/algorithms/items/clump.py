@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import decide_groups
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.leaf_rows import LeafRows, by_first_row, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.parallel import first_alike

@@ -10,13 +10,13 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.moles import Moles
 from pdanon.algorithms.weights import item_losses
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.private import PublicAndPrivate
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.values import check_known

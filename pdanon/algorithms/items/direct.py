@@ -11,12 +11,12 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._chunking import chunks_of, measured
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.guarantees import DisassociatedKm
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.guarantees.utility import partition, some_blocks
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible

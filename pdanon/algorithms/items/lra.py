@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import covered
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
 from pdanon.itemsets.gray import by_support, gray_ranks, ranks_of, support_ranks
 from pdanon.itemsets.list_columns import ListColumns

@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._generalization import covered
 from pdanon.algorithms.items.mhghs import rounds
 from pdanon.algorithms.record import Algorithm, Way
@@ -27,6 +26,7 @@ from pdanon.algorithms.states.solver import chosen
 from pdanon.guarantees import KmAnonymity
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.deadline import TimeLimitError, limited, seconds_left
 from pdanon.itemsets.list_columns import ListColumns

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._clustering import merged, protect
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
@@ -22,6 +21,7 @@ from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.constraints import privacy_model, read_constraints
 from pdanon.guarantees.parameters import DEFAULT_M
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible

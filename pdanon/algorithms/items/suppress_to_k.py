@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items._suppression import decide_suppressed
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.guarantees import PublicK
 from pdanon.guarantees.private import PublicAndPrivate, known_items
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import check_rows

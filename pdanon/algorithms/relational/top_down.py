@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges
 from pdanon.algorithms.relational.cells import bounds
@@ -23,6 +22,7 @@ from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, 
 from pdanon.algorithms.relational.suppression import published
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.recoding.result import Anonymized
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.algorithms.rt.blocks import check_cluster
 from pdanon.algorithms.rt.dataset import Dataset
@@ -20,6 +19,7 @@ from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import random_generator
 from pdanon.recoding.result import Anonymized

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.calling import called_by_name
 from pdanon.algorithms.items.lra import alike_parts
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.rt.dataset import Dataset
@@ -21,6 +20,7 @@ from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.result import Anonymized

@@ -14,6 +14,7 @@ from pdanon.evaluation.metrics.cover import Release, codes_of, read_mapping
 from pdanon.evaluation.metrics.draws import draw_subsets
 from pdanon.guarantees.parameters import check_m
 from pdanon.guarantees.verdict import facts
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.progress import watching
@@ -78,6 +79,7 @@ class Attack:
             yield name, f"{percent(rate)} of the guesses are right; in the worst case {match}"
 
 
+@called_by_name
 def attack(
     original: pd.DataFrame,
     result: Anonymized,

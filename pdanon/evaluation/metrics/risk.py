@@ -14,6 +14,7 @@ from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.itemsets.bags import visible
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.progress import watching
@@ -27,6 +28,7 @@ __all__ = ["exposure", "of_few_known", "risk", "risk_of", "sensitive_of"]
 _SHOWN = (0, 1, 2, 3, 5)  # numbers of known items, and from 10 on 10, 20, 50, 100, ...
 
 
+@called_by_name
 def risk(
     frame: pd.DataFrame,
     column: Hashable | None = None,

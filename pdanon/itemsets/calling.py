@@ -26,6 +26,11 @@ _SUCH = {
     "rows": "rows=[0, 1]: which rows, by their labels in the index",
     "guarantee": "pdanon.KmAnonymity(k=5, m=2)",
 }
+_OF_GUARANTEES = {
+    "k": "pdanon.KmAnonymity(k=5, m=2)",
+    "m": "pdanon.KmAnonymity(k=5, m=2)",
+    "quasi": "pdanon.KKm(k=5, m=2, quasi=['age', 'sex'])",
+}
 _OF_ITEMS = ("columns", "labels", "options", "sensitive", "l")  # what a Transaction says
 
 
@@ -60,8 +65,8 @@ def _refused(
         hint = did_you_mean(unknown[0].lower(), known) or f"its parameters: {', '.join(known)}"
         if "transaction" in known and unknown[0] in _OF_ITEMS:
             hint = f"that is said of the items: transaction=pdanon.Transaction({unknown[0]}=...)"
-        if "guarantee" in known and unknown[0] == "quasi":
-            hint = "the guarantee says it: pdanon.KKm(k=5, m=2, quasi=['age', 'sex'])"
+        if "guarantee" in known and unknown[0] in _OF_GUARANTEES:
+            hint = f"the guarantee says it: {_OF_GUARANTEES[unknown[0]]}"
         what = f"{name} has no parameter {quoted(unknown[0])}"
         return CallError(what, where=f"pdanon.{name}", got=f"{len(unknown)} such", hint=hint)
     by_place = [each for each, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]
