@@ -262,8 +262,9 @@ class SensitiveGroups:
         return SupportIndex.of(itemsets).holding_only(~shown).at_risk(self.k, self.m)
 
     def _rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
-        """The public items by which they are found."""
+        """The public items by which they are found, as text."""
         assert self.k is not None
+        itemsets = replace(itemsets, vocabulary=itemsets.vocabulary.cast(pa.string()))
         if 0 < (few := itemsets.n_present) < self.k:
             return threat_table(itemsets, empty_itemset(few), "rare")
         public = SupportIndex.of(itemsets).holding_only(~shown)

@@ -9,6 +9,7 @@ from random import Random
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from contract import tree_over
@@ -209,6 +210,16 @@ def test_audit_counts_rows_that_break_either_promise(rows, groups, counts, p, k,
     assert sum(audit.threats["why"] == "frequent") == sum(
         number * p > sizes[group] for group, number in counts.items()
     )
+
+
+@pytest.mark.parametrize("shown", [[], [9]])
+def test_threats_are_text_whatever_items_are(shown):
+    frame = pd.DataFrame({"items": [[1, *shown], [1], [2]], "group": [0, 0, 0]})
+    table = pd.DataFrame({"group": [0], "size": [3], "item": [9], "count": [1]})
+    threats = frame.txanon.audit(SensitiveGroups(4, [9], table, k=2)).threats
+    assert threats["itemset"].dtype == pd.ArrowDtype(pa.list_(pa.string()))
+    assert [*map(list, threats["itemset"])] == [*[["9"]] * len(shown), ["9"], ["2"]]
+    assert threats["why"].tolist() == [*["shown"] * len(shown), "frequent", "rare"]
 
 
 def test_a_row_that_is_found_alone_breaks_it_whatever_its_group():
