@@ -19,7 +19,9 @@ from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError, 
 from pdanon.evaluation.metrics import estimates
 from pdanon.evaluation.metrics.answers import Answers
 from pdanon.io.datasets import make_baskets
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.versions import text_column
+from pdanon.recoding.remaining import drawn_pairs
 
 MODES = ["subset", "uniform", "optimistic", "none"]
 ITEMS = "abcdef"
@@ -160,6 +162,57 @@ def test_worked_example(mode, estimates, errors):
     assert table["estimate"].tolist() == pytest.approx(estimates)
     assert table["error"].tolist() == pytest.approx(errors)
     assert are == pytest.approx(sum(errors) / 2)
+
+
+@settings(max_examples=examples(60))
+@given(row_lists(least=2, longest=8), st.integers(2, 3), st.data())
+def test_items_that_are_counted_by_groups_are_expected_in_their_rows(rows, p, data):
+    """Of a group's rows each has an item by count over size, and several items independently."""
+    held = {item: sum(item in row for row in rows) for item in ITEMS}
+    possible = [item for item in ITEMS if 0 < p * held[item] <= len(rows)][:2]
+    queries = data.draw(st.lists(st.frozensets(st.sampled_from(ITEMS), min_size=1), min_size=1))
+    queries = [query & {item for item in held if held[item]} for query in queries]
+    queries = [query for query in queries if query]
+    if not possible or not queries or sum(map(bool, held.values())) < 3:
+        return
+    secrets = data.draw(st.frozensets(st.sampled_from(possible), min_size=1, max_size=2))
+    frame = frame_of(rows)
+    result = frame.txanon.cahd(p=p, sensitive=sorted(secrets))
+    workload = Workload.from_frame(pd.DataFrame({"items": [*map(sorted, queries)]}))
+    counts = {(line.group, line.item): Fraction(line.count, line.size) for line in counted(result.classes)}
+    groups = result.frame["group"].tolist()
+    estimates = []
+    for query in queries:
+        factors = [Fraction(query - secrets <= row) for row in rows]
+        for row, group in enumerate(groups):
+            for secret in query & secrets:
+                factors[row] *= counts.get((group, secret), 0)
+        estimates.append(sum(factors))
+    actual = [sum(query <= row for row in rows) for query in queries]
+    check(workload.are(frame, result), actual, estimates)
+
+
+def counted(classes):
+    return classes.dropna(subset="item").itertuples()
+
+
+def test_items_that_are_no_text_are_counted_by_groups():
+    frame = pd.DataFrame({"items": [[1, 9], [2]]})
+    result = frame.txanon.cahd(p=2, sensitive=[9])
+    workload = Workload.from_frame(pd.DataFrame({"items": [[1, 9], [9]]}))
+    assert workload.are(frame, result).table["estimate"].tolist() == [0.5, 1]
+
+
+def test_pairs_of_groups_are_those_of_the_loss(data):
+    """Which the release says of itself, by a count of its own."""
+    frame = pdanon.read_parquet(data / "groceries.parquet")
+    result = frame.txanon.cahd(p=2, sensitive=sorted(frame["items"].itemset.items)[::20])
+    itemsets = Itemsets.from_series(frame["items"])
+    codes, times = drawn_pairs(itemsets)
+    texts = itemsets.texts()
+    pairs = [[texts[code] for code in pair] for pair in codes.tolist()]
+    errors = Workload.from_frame(pd.DataFrame({"items": pairs})).are(frame, result).table["error"]
+    assert np.average(errors, weights=times) == pytest.approx(result.loss["pairs"])
 
 
 def test_large_labels_do_not_overflow():

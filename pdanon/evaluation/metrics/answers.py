@@ -75,7 +75,10 @@ def answered(
     itself = Cover.of_itself(release.items, release.items)
     before, after = [each.before() for each in conditions], [each.after() for each in conditions]
     actual = expected_counts(wanted, release.items, itself, "none", before)
-    estimate = expected_counts(wanted, release.published, release.cover, mode, after)
+    shown = wanted
+    if release.chances is not None:
+        shown, after = release.chances.shown(wanted), [*after, release.chances.factors(wanted)]
+    estimate = expected_counts(shown, release.published, release.cover, mode, after)
     base = np.maximum(actual, least)
     error = np.divide(np.abs(actual - estimate), base, out=np.full(len(base), np.nan), where=base > 0)
     table = pd.DataFrame({"actual": actual.astype(np.int64), "estimate": estimate, "error": error})

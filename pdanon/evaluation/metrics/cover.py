@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ParameterError
+from pdanon.evaluation.metrics.chances import Chances
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.columns import find_column, list_column
@@ -125,6 +126,8 @@ class Release:
         Their list columns.
     cover : Cover
         Which labels stand for which items.
+    chances : Chances or None
+        What is said of items that are counted by groups of rows, if any are.
     """
 
     original: pd.DataFrame
@@ -132,6 +135,7 @@ class Release:
     items: Itemsets
     published: Itemsets
     cover: Cover
+    chances: Chances | None = None
 
     @classmethod
     def of(
@@ -162,9 +166,10 @@ class Release:
         ColumnError, ParameterError
             If the parts do not belong to each other.
         """
+        guarantee = None
         if isinstance(released, Anonymized):
             mapping = released.mapping if mapping is None else mapping
-            released = released.frame
+            released, guarantee = released.frame, released.guarantee
         elif not isinstance(released, pd.DataFrame):
             hint = "give the result of an algorithm, or its frame and mapping"
             raise ParameterError(
@@ -188,7 +193,7 @@ class Release:
             cover = Cover.of_itself(items, published)
         else:
             cover = Cover.of_mapping(items, published, mapping)
-        return cls(original, released, items, published, cover)
+        return cls(original, released, items, published, cover, Chances.of(released, guarantee, items))
 
     def check_rows(self) -> None:
         """Check that the rows of both are the same, in the same order, as far as the index tells."""

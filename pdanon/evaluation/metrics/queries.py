@@ -395,7 +395,8 @@ class Workload:
 
         Local recodings: a label stands for the items that became it in any group, since the groups are not
         part of the release. A row that holds several labels of an item is read by the most specific one.
-        A suppressed item is in no row.
+        A suppressed item is in no row. One that `cahd` counts by groups is in each row of a group with the
+        same likelihood, its count over the size of the group, if ``released`` is the result.
 
         Cost: for each query the rows that hold its rarest item's labels; the threads share them.
 

@@ -1,0 +1,220 @@
+"""The table of docs/attackers.md: an attacker who comes further, or not so far, refutes a cell."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cache
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import against
+import pytest
+from attacked_tables import Case
+from families import RT
+
+import pdanon
+
+PAGE = (Path(__file__).parents[1] / "docs" / "attackers.md").read_text(encoding="utf-8")
+ATTACKERS = {
+    "some items": against.foreseen,
+    "all that may be known": against.all_items,
+    "a sensitive item too": against.secrets_too,
+    "an absent item too": against.absence_too,
+    "age or sex too": against.age_too,
+}
+ALGORITHMS = {
+    "KmAnonymity": ["pcta", "coat", "upcta", "apriori", "direct", "vpa", "lra", "optimal", "hghs", "mhghs"],
+    "PrivacyConstraints": ["pcta", "coat", "upcta"],
+    "TransactionalK": ["partition", "clump"],
+    "DisassociatedKm": ["disassociate"],
+    "LmDiversity with k": ["apriori"],
+    "Coherence": ["coherence", "suppress_public"],
+    "PublicK": ["suppress_to_k"],
+    "PSRules": ["ps_rules"],
+    "RhoUncertainty": ["suppress_control", "td_control"],
+    "SensitiveGroups": ["cahd"],
+    "SensitiveGroups with k": ["cahd"],
+    "KKm": [*RT],
+    "KLm": [*RT],
+}
+GUARANTEES = [name for name in ALGORITHMS if hasattr(pdanon, name.removesuffix(" with k"))]
+if not against.CAN_HIDE:
+    GUARANTEES.remove("SensitiveGroups with k")
+GOALS = {
+    "rows": re.compile("k rows"),
+    "chance": re.compile(r"1/\w|\bh\b|rho|\bc\b"),
+}  # what is fewer, or larger
+NAMELESS = {"KmAnonymity", "PrivacyConstraints", "TransactionalK", "DisassociatedKm", "KKm"}  # no secrets
+
+
+TREE = {"*": {"AB": ["a", "b"], "CD": ["c", "d"]}}
+ONE_CLASS = {"quasi": ["sex"], "transaction": "pcta", "refine": False}
+HALF = {"share": Fraction(1, 2), "secrets": frozenset("s")}
+DIVERSE = {"k": 2, "m": 1, "l": 2, "sensitive": ["s"], "hierarchy": TREE}
+BY_HAND = Case(
+    "rfirst",
+    {"items": ([[*"abs"], ["a"], ["a"], ["b"], ["b"]], "object"), "age": (["30s"] * 5, "str")},
+    {**DIVERSE, "quasi": ["age"], "transaction": "apriori"},
+    ["items"],
+)
+
+
+@cache
+def cells():
+    """The cells of the table: by guarantee, then by attacker."""
+    lines = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in PAGE.splitlines() if line[:1] == "|"
+    ]
+    titles = lines[0][1:]
+    names = [re.sub(r"[`\[\]]|\(.*\)", "", line[0]) for line in lines]
+    rows = {name: line[1:] for name, line in zip(names, lines, strict=True) if line[0].startswith("[`")}
+    return {name: dict(zip(titles, row, strict=True)) for name, row in rows.items()}
+
+
+def bound(guarantee, attacker, goal):
+    """Whether the table says that somebody is held to something: to k rows, or to a chance."""
+    return GOALS[goal].search(cells()[guarantee][attacker]) is not None
+
+
+def releases(guarantee):
+    """Releases with a guarantee, by its algorithms in turn."""
+    if guarantee == "KLm":  # rare at random: a second item that only the one with the secret has as well
+        yield "by hand", against.seen(BY_HAND)[1]
+    for seed in count():
+        for name in ALGORITHMS[guarantee]:
+            found = against.release_of(name, seed)
+            if found is not None and found[0] == guarantee:
+                yield f"{name}, seed {seed}", found[1]
+
+
+def test_all_guarantees_of_items_are_in_the_table():
+    of_items = {name for name in pdanon.__all__ if hasattr(getattr(pdanon, name), "with_mapping")}
+    assert {*cells()} == {*ALGORITHMS}
+    assert {name.removesuffix(" with k") for name in GUARANTEES} == of_items - {"KAnonymity"}
+    assert all([*row] == [*ATTACKERS, "the algorithm too"] for row in cells().values())
+
+
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+def test_nobody_comes_further_than_the_table_says(guarantee):
+    played(guarantee, 6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guarantee", GUARANTEES)
+def test_nobody_is_held_to_more_than_the_table_says(guarantee):
+    held = played(guarantee, 150, 400)
+    assert not held, f"so far in all releases: {held}"
+
+
+def played(guarantee, least, most=0):
+    """Play all attackers: nobody comes further than the table says, and what nobody has reached is returned.
+
+    In so many releases at least, and then until all has been reached that the table says can be.
+    """
+    open_ = {(attacker, goal) for attacker in ATTACKERS for goal in GOALS}
+    open_ -= {(attacker, goal) for attacker, goal in open_ if bound(guarantee, attacker, goal)}
+    if guarantee in NAMELESS:  # who knows all items has no other one to conclude to
+        open_.discard(("all that may be known", "chance"))
+    for number, (told, release) in enumerate(releases(guarantee), 1):
+        for attacker, knowing in ATTACKERS.items():
+            for goal, reached in zip(GOALS, against.broken(release, knowing), strict=True):
+                assert not (reached and bound(guarantee, attacker, goal)), f"{told}: {attacker}: {goal}"
+                if reached:
+                    open_.discard((attacker, goal))
+        if number >= least and (number >= most or not open_):
+            return open_
+
+
+# --- who runs the algorithm
+
+# A table, what is asked, what is known of somebody, and what was promised of that.
+TOLD = {
+    "KmAnonymity": ("pcta", ["c", "abd", "abd"], {"k": 2, "m": 1}, "c", {}),
+    "PrivacyConstraints": (
+        "pcta",
+        ["ad", "b", "ac"],
+        {"k": 2, "constraints": [["a"], ["a", "b"], ["c"]]},
+        "c",
+        {},
+    ),
+    "DisassociatedKm": ("disassociate", ["abd", "bd", "acd"], {"k": 2, "m": 1}, "c", {"in_order": False}),
+    "LmDiversity with k": (
+        *("apriori", ["bcs", "bc", "ac", "bs"]),
+        *(DIVERSE, "b", HALF),
+    ),
+    "Coherence": (
+        "coherence",
+        ["bc", "c", "a", "s", "bcs"],
+        {"h": 0.5, "k": 2, "p": 1, "private": ["s"]},
+        "a",
+        HALF,
+    ),
+    "SensitiveGroups": ("cahd", ["as", "c", "bc"], {"p": 2, "sensitive": ["s"]}, "a", {"k": 1, **HALF}),
+    "SensitiveGroups with k": (
+        *("cahd", ["ab", "bcs", "cs", "b", "ab"]),
+        *({"p": 2, "sensitive": ["s"], "k": 2, "m": 1}, "c", HALF),
+    ),
+    "PSRules": (
+        *("ps_rules", ["abc", "c", "a", "abs", "abs"]),
+        *({"rules": [([each], ["s"]) for each in "abc"], "k": 2, "c": 0.5}, "a", HALF),
+    ),
+    "RhoUncertainty": (
+        *("suppress_control", ["abs", "bs", "as"]),
+        *({"rho": 0.5, "sensitive": ["s"]}, "ab", {"k": 1, **HALF}),
+    ),
+    "KLm": (
+        *("rfirst", ["bcs", "bc", "ac", "bs"]),
+        {
+            "k": 2,
+            "m": 1,
+            "l": 2,
+            "sensitive": ["s"],
+            "hierarchy": TREE,
+            **ONE_CLASS,
+            "transaction": "apriori",
+        },
+        *("b", HALF),
+    ),
+    "KKm": ("rum_bound", ["c", "abd", "abd"], {"k": 2, "m": 1, "delta": 1, **ONE_CLASS}, "c", {}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guarantee", [name for name in TOLD if name in GUARANTEES])
+def test_who_runs_the_algorithm_learns_more_than_the_release_says(guarantee):
+    """Tables that are released alike leave fewer rows, or a greater chance, than all that are possible."""
+    name, rows, asked, known, told = TOLD[guarantee]
+    table = {"items": ([list(row) for row in rows], "object"), "sex": (["f"] * len(rows), "str")}
+    case = Case(name, table, asked, ["items"])
+    assert against.name_of(case, against.released(case)[1].guarantee) == guarantee
+    promise = against.Promise([frozenset(row) for row in rows], **told)
+    possible, alike = against.originals(case)
+    rows_before, chance_before = against.concluded(promise, possible, frozenset(known))
+    rows_after, chance_after = against.concluded(promise, alike, frozenset(known))
+    share = promise.share or 1
+    assert rows_before >= promise.k
+    assert chance_before <= share
+    assert rows_after < promise.k or chance_after > share
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(12))
+def test_who_runs_suppress_to_k_still_finds_k_rows(seed):
+    """A suppressed item may have been in any row: in this one alone, it would have been suppressed, too."""
+    random = Random(seed)
+    rows = [random.sample("abs", random.choice([1, 1, 2])) for _ in range(random.randint(3, 4))]
+    public = sorted({item for row in rows for item in row} - {"s"})
+    case = Case("suppress_to_k", {"items": (rows, "object")}, {"k": 2, "public": public}, ["items"])
+    promise = against.Promise([frozenset(row) for row in rows])
+    _, alike = against.originals(case)
+    for row in promise.rows:
+        assert against.concluded(promise, alike, row & {*public})[0] >= 2
+
+
+def test_the_table_says_of_whom_that_is_shown():
+    told = {name: row["the algorithm too"] for name, row in cells().items()}
+    assert {name for name in told if told[name] == "no"} == {*TOLD}
+    assert {name for name in told if told[name] == "k rows"} == {"PublicK"}
+    assert {*told.values()} <= {"no", "no proof", "k rows"}
