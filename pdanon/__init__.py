@@ -29,6 +29,7 @@ from pdanon.algorithms.items.mhghs import mhghs
 from pdanon.algorithms.items.optimal import optimal
 from pdanon.algorithms.items.partition import partition
 from pdanon.algorithms.items.pcta import pcta
+from pdanon.algorithms.items.ps_rules import ps_rules
 from pdanon.algorithms.items.suppress_public import suppress_public
 from pdanon.algorithms.items.suppress_to_k import suppress_to_k
 from pdanon.algorithms.items.upcta import upcta
@@ -80,6 +81,7 @@ from pdanon.guarantees import (
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
+    PSRules,
     PublicK,
     SensitiveGroups,
     TransactionalK,
@@ -124,6 +126,7 @@ __all__ = [
     "KmAnonymity",
     "LmDiversity",
     "NumbersWarning",
+    "PSRules",
     "ParameterError",
     "PdanonError",
     "PersonsWarning",
@@ -167,6 +170,7 @@ __all__ = [
     "partition",
     "pcta",
     "profile",
+    "ps_rules",
     "read_csv",
     "read_parquet",
     "reconstruct",

@@ -215,7 +215,7 @@ def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
     frame : dask.dataframe.DataFrame
         A released frame, such as one that was read from the files that were written.
     guarantee : Guarantee
-        One of items: `KmAnonymity`, `PrivacyConstraints`, `LmDiversity`, `Coherence` or `PublicK`.
+        One of items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`, `Coherence` or `PublicK`.
     column : hashable, optional
         The list column. By default the only one.
 

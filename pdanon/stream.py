@@ -218,7 +218,7 @@ def audit(
     source : path
         Released files, or original ones: what `anonymize` takes as its source.
     guarantee : Guarantee
-        One of items: `KmAnonymity`, `PrivacyConstraints`, `LmDiversity`, `Coherence` or `PublicK`.
+        One of items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`, `Coherence` or `PublicK`.
     column : str, optional
         The list column. By default the only one, apart from a private column.
     progress : bool

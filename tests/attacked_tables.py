@@ -106,7 +106,8 @@ def can_be_refined(result):
     promise = result.guarantee
     if isinstance(promise, pdanon.KKm):
         return promise.columns is None and result.parameters["transaction"].algorithm != "lra"
-    return isinstance(promise, (pdanon.KmAnonymity, pdanon.TransactionalK, pdanon.PrivacyConstraints))
+    known = (pdanon.KmAnonymity, pdanon.TransactionalK, pdanon.PrivacyConstraints, pdanon.PSRules)
+    return isinstance(promise, known)
 
 
 # --- tables
@@ -197,8 +198,37 @@ def knowledge(random):
     return {"k": random.choice([2, 2, 3]), "m": random.choice([1, 2, 2, 3, None])}
 
 
+@dataclass
+class Every:
+    """All rules to some items, as they are made."""
+
+    m: int | None
+    sensitive: list[Any]
+
+    def __repr__(self):
+        return f"pdanon.constraints.AllRules({self.m}, {self.sensitive!r})"
+
+
+def rules_case(random, table, items):
+    secrets, others = sensitive_items(random, items)
+    rules = Every(random.choice([1, 2, 3, None]), secrets)
+    if random.random() < 0.5:
+        sides = (others, min(3, len(others))), (secrets, len(secrets))
+        rules = [
+            tuple(random.sample(side, random.randint(1, most)) for side, most in sides)
+            for _ in range(random.randint(1, 4))
+        ]
+    asked = {"rules": rules, "k": random.choice([2, 2, 3]), "c": random.choice([0.3, 0.5, 0.67, 0.9])}
+    asked["suppress"] = random.random() < 0.5
+    if random.random() < 0.3:
+        asked |= {"how": "sample", "sample": random.choice([0.3, 0.6]), "random_state": 0}
+    return Case("ps_rules", table, asked, ["items"], refinement(random))
+
+
 def item_case(random, table, items):
-    name = random.choice(HIDING)
+    name = random.choice(HIDING if len(items) > 2 else [each for each in HIDING if each != "ps_rules"])
+    if name == "ps_rules":
+        return rules_case(random, table, items)
     asked, lists = knowledge(random), ["items"]
     if name in (*CUTS, "partition", "clump"):
         asked["hierarchy"] = tree_over(random, items)
@@ -433,6 +463,17 @@ def random_published(seed):
             table["secrets"][0][0] = table["secrets"][0][0] or []
             private, lists, asked["named"] = "secrets", ["items", "secrets"], []
         call = f"(h={asked['h']}, k={k}, p={m or 2}, private={private!r})"
+    elif name == "PSRules":
+        asked |= {"c": random.choice([0.34, 0.5, 0.75]), "named": named, "rules": Every(m, named)}
+        there = [each for each in labels if any(row and each in row for row in rows)]
+        others = [each for each in random.choice([there, there, labels]) if each not in named]
+        if others and random.random() < 0.6:
+            sides = (others, min(2, len(others))), (named, len(named))
+            asked["rules"] = [
+                tuple(random.sample(side, random.randint(1, most)) for side, most in sides) for _ in range(2)
+            ]
+            asked["named"] = [each for _, side in asked["rules"] for each in side]
+        call = f"({asked['rules']}, k={k}, c={asked['c']})"
     elif name == "KKm":
         columns = ""
         if random.random() < 0.2:
@@ -447,5 +488,5 @@ def random_published(seed):
 
 PROMISES = [
     *("KmAnonymity", "TransactionalK", "KAnonymity", "PrivacyConstraints", "PublicK", "LmDiversity"),
-    *("Coherence", "KKm", "KLm"),
+    *("Coherence", "KKm", "KLm", "PSRules"),
 ]

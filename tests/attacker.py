@@ -275,6 +275,24 @@ def constrained(frame, knowledge, promise, asked):
                 yield from too_few(knowledge, person, known, promise.k)
 
 
+def ruled(frame, knowledge, promise, asked):
+    """Who knows what a rule knows finds k rows, and few of them hold all that is not to be inferred."""
+    rules, share = asked["rules"], Fraction(str(asked["c"]))
+    for person, row in enumerate(knowledge.rows):
+        if isinstance(rules, list):
+            pairs = [tuple(map(column_zero, rule)) for rule in rules]
+        else:
+            secrets = column_zero(rules.sensitive)
+            pairs = [(known, {each}) for known in parts(row - secrets, rules.m) for each in secrets]
+        for known, secrets in pairs:
+            if known and known <= row:
+                yield from too_few(knowledge, person, known, promise.k)
+                found = knowledge.finds({knowledge.public[person]}, known)
+                count = sum(all(knowledge.holding([each], one) for one in secrets) for each in found)
+                if Fraction(count, len(found)) > share:
+                    yield person, known, f"{count} of {len(found)} rows hold what is not to be inferred"
+
+
 def transactional(frame, knowledge, promise, asked):
     """Who knows a row as it was, and even what it is published as, finds k rows that look the same."""
     alike = Counter(map(repr, knowledge.published))
@@ -300,6 +318,7 @@ JUDGES = {
     pdanon.Coherence: coherent,
     pdanon.PublicK: public_part,
     pdanon.PrivacyConstraints: constrained,
+    pdanon.PSRules: ruled,
     pdanon.TransactionalK: transactional,
     pdanon.KAnonymity: k_anonymous,
 }

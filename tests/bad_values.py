@@ -437,6 +437,8 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "KKm": lambda: pdanon.KKm(2, 2, ["city"], ["age"]),
     "KLm": lambda: pdanon.KLm(2, 2, 2, ["age"], [SECRET]),
     "PrivacyConstraints": lambda: pdanon.PrivacyConstraints([[SECRET]], 2),
+    "PSRules": lambda: pdanon.PSRules([([RICE], [SECRET])], 2, 0.5),
+    "all rules": lambda: pdanon.constraints.AllRules(2, [SECRET]),
     "guarantee class": lambda: pdanon.KmAnonymity,
     "Hierarchy": lambda: pdanon.Hierarchy.of(TREE),
     "Hierarchy of others": lambda: pdanon.Hierarchy.of({"*": ["a", "b"]}),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import inspect
 from collections import Counter
+from itertools import combinations
 
 import pandas as pd
 import pyarrow as pa
@@ -17,7 +18,7 @@ from naive import coherence as naive_coherence
 from naive import itemsets as naive
 from naive import losses as naive_losses
 
-from pdanon import Coherence, KmAnonymity, LmDiversity, PublicK, SensitiveGroups, TransactionalK
+from pdanon import Coherence, KmAnonymity, LmDiversity, PSRules, PublicK, SensitiveGroups, TransactionalK
 from pdanon.itemsets.columns import find_column
 
 
@@ -57,6 +58,7 @@ ARGUMENTS = {
     "optimal": lambda items: {"hierarchy": tree_over(items)},
     "partition": lambda items: {"hierarchy": tree_over(items)},
     "pcta": lambda items: {},
+    "ps_rules": lambda items: {"rules": {"m": 2, "sensitive": items[-1:]}, "c": 0.5, "suppress": True},
     "suppress_public": all_but_one_public,
     "suppress_to_k": lambda items: {"public": items[1:]},
     "upcta": blocks_of,
@@ -82,10 +84,20 @@ RECOUNTS = {
     SensitiveGroups: lambda guarantee, bags: [
         bag for bag in bags if bag and {*map(text, bag)} & {*guarantee.sensitive}
     ],
+    PSRules: lambda guarantee, bags: rules_at_risk(
+        [row or frozenset() for row in as_sets(bags)],
+        guarantee,
+        {*map(text, guarantee.sensitive.to_pylist())},
+    ),
 }
 GUARANTEES = {"coherence": Coherence, "suppress_public": Coherence, "suppress_to_k": PublicK}
-GUARANTEES |= {"clump": TransactionalK, "partition": TransactionalK, "cahd": SensitiveGroups}  # else k^m
+GUARANTEES |= {"clump": TransactionalK, "partition": TransactionalK, "cahd": SensitiveGroups}
+GUARANTEES |= {"ps_rules": PSRules}  # else k^m
 GROUPING = {"cahd"}  # rows are in groups, by which what they do not show is counted in a second table
+WITH_SECRETS = {
+    "ps_rules",
+    *GROUPING,
+}  # the last item is sensitive: it is published, or all of it is suppressed
 KEEPING = {"coherence", "suppress_public", "suppress_to_k", *GROUPING}  # items stay as they are or go
 TRANSACTIONAL = {"clump", "partition"}  # whose rows, with items or without, are published alike, k by k
 ALL_ROWS = KEEPING | TRANSACTIONAL  # rows without items need k like all others
@@ -95,7 +107,7 @@ SHARES = {"occurrences", "suppressed", "NCP", "LM", "S/N", "GGD", "NCP_relationa
 
 algorithms = pytest.mark.parametrize("name", ARGUMENTS)
 every_algorithm = pytest.mark.parametrize("name", [*ARGUMENTS, *IN_CHUNKS])
-hiding = pytest.mark.parametrize("name", [name for name in ARGUMENTS if name not in GROUPING])
+hiding = pytest.mark.parametrize("name", [name for name in ARGUMENTS if name not in WITH_SECRETS])
 
 
 def sets_of(frame):
@@ -131,10 +143,29 @@ def arguments_of(name, frame, **asked):
     return {key: value for key, value in arguments.items() if key not in ("k", "m") or key in accepted}
 
 
-def is_possible(name, frame):
-    """Whether the item that is to be hidden is not the only one, and in no more than half of the rows."""
+def is_possible(name, frame, k=2):
+    """Whether the item that is sensitive is not the only one, and can be hidden among others."""
     rows, items = rows_of(frame), items_of(frame)
-    return name not in GROUPING or (len(items) > 1 and 2 * sum(items[-1] in row for row in rows) <= len(rows))
+    if name in GROUPING:
+        return len(items) > 1 and 2 * sum(items[-1] in row for row in rows) <= len(rows)
+    return name not in WITH_SECRETS or sum(bool(row - {*items[-1:]}) for row in rows) >= k
+
+
+def rules_at_risk(rows, guarantee, secrets):
+    """Rows that hold known labels, no more than a rule may know, that are in few rows or tell a secret."""
+    found = set()
+    known = {
+        frozenset(some)
+        for row in rows
+        for size in range(1, guarantee.rules.m + 1)
+        for some in combinations(row - secrets, size)
+    }
+    for some in known:
+        held = [row for row in rows if some <= row]
+        most = max(sum(secret in row for row in held) for secret in secrets)
+        if len(held) < guarantee.k or most > guarantee.c * len(held):
+            found |= {number for number, row in enumerate(rows) if some <= row}
+    return len(found)
 
 
 def run(name, frame, **asked):

@@ -23,6 +23,7 @@ def public_calls():
     functions |= {
         name: getattr(pdanon.constraints, name) for name in ("all_itemsets", "pgen", "pairs", "random")
     }
+    functions["constraints.ps_rules"] = pdanon.constraints.ps_rules
     for name, function in functions.items():
         if (
             callable(function)

@@ -86,6 +86,11 @@ def test_however_the_rows_are_divided(data, name, seed):
     name, present = name.split(",")[0], set(frame["items"].itemset.supports().index)
     if name == "coat":
         asked["utility"] = None
+    if isinstance(asked.get("rules"), list):
+        some = [rule for rule in asked["rules"] if present.issuperset(itertools.chain(*rule))]
+        asked["rules"] = some or pdanon.constraints.AllRules(1, ["a1"])
+    elif "rules" in asked:
+        asked["rules"] = pdanon.constraints.AllRules(2, sorted(present & {"a1", "a5"}))
     for each in {"private", "public", "sensitive"} & asked.keys():
         asked[each] = sorted(present & {*asked[each], "a1"})
     try:
@@ -168,13 +173,16 @@ def test_questions_are_answered_as_by_pandas(cuts, seed, k, m):
     frame = frame_of_rows(rows(seed, 60, 9))
     ddf = divided(frame, cuts)
     pd.testing.assert_frame_equal(ddf.txanon.risk(k=k, m=m), frame.txanon.risk(k=k, m=m))
-    some = sorted(frame["items"].itemset.supports().index)[:2]
+    every = sorted(frame["items"].itemset.supports().index)
+    some, others = every[:2], every[2:]
     for guarantee in (
         pdanon.KmAnonymity(k, m),
         pdanon.PrivacyConstraints([["a0", "a1"], ["a2"]], k),
         pdanon.LmDiversity(m=m, sensitive=some, l=2),
         pdanon.Coherence(h=0.5, k=k, p=m, private=some),
         pdanon.PublicK(k, some),
+        pdanon.PSRules([(others[:2], some[:1]), (others[1:2], some)], k, 0.5),
+        pdanon.PSRules(pdanon.constraints.AllRules(m, some), k, 0.5),
     ):
         one, other = ddf.txanon.audit(guarantee), frame.txanon.audit(guarantee)
         assert one.rows_at_risk == other.rows_at_risk

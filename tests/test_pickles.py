@@ -23,6 +23,8 @@ GUARANTEES = [
     pdanon.PublicK(2, ["a", "b", "c", "d", SECRET]),
     pdanon.Coherence(0.5, 2, 1, ["c"]),
     pdanon.LmDiversity(2, 1, ["c"], 2),
+    pdanon.PSRules([(["d"], ["c"]), (["a", "b"], ["c"])], 4, 0.3),
+    pdanon.PSRules(pdanon.constraints.AllRules(2, ["c"]), 4, 0.3),
     pdanon.KAnonymity(4, ["age"]),
     pdanon.KKm(2, 1, ["age"]),
     pdanon.KLm(2, 2, 1, ["age"], ["c"]),

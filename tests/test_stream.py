@@ -58,6 +58,14 @@ ALGORITHMS = {
     "coherence": {"h": 0.5, "k": 4, "p": 2, "private": ["a0", "a5"]},
     "suppress_public": {"h": 0.5, "k": 4, "p": 2, "private": ["a0", "a5"]},
     "suppress_to_k": {"k": 4, "public": ["a1", "a3", "a4", "a6", "a8", "a10"]},
+    "ps_rules": {
+        **{"k": 4, "c": 0.5, "suppress": True, "labels": "first"},
+        "rules": pdanon.constraints.AllRules(2, ["a0", "a5"]),
+    },
+    "ps_rules, sampled": {
+        **{"k": 3, "c": 0.4, "how": "sample", "sample": 0.5, "random_state": 1},
+        "rules": [(["a1", "a2"], ["a5"]), (["a3"], ["a5"]), (["a2", "a4"], ["a5"])],
+    },
     "apriori, sensitive": {"k": 4, "m": 2, "hierarchy": TREE, "sensitive": ["a5"], "l": 3},
 }
 IN_BLOCKS = {
@@ -612,6 +620,8 @@ MODELS = [
     pdanon.LmDiversity(2, 1, ["a"]),
     pdanon.PublicK(2, ["a", "b"]),
     pdanon.PrivacyConstraints([["a", "b"], ["c"]], 2),
+    pdanon.PSRules([(["a", "b"], ["c"]), (["a"], ["c", "d"])], 2, 0.5),
+    pdanon.PSRules(pdanon.constraints.AllRules(2, ["d"]), 2, 0.5),
 ]
 
 

@@ -121,6 +121,8 @@ def test_space_with_quasi_identifiers(name):
         lambda item: PublicK(3, [item, "i1"]),
         lambda item: pdanon.TransactionalK(3),
         lambda item: pdanon.PrivacyConstraints([[item], ["i1"]], 3),
+        lambda item: pdanon.PSRules([(["i2"], [item]), (["i3"], ["i1"])], 3, 0.5),
+        lambda item: pdanon.PSRules(pdanon.constraints.AllRules(2, [item, "i1"]), 3, 0.5),
     ],
 )
 def test_space_of_audits(guarantee):

@@ -75,6 +75,8 @@ def verdict(frame, promise, columns, asked):
     named = {str(item) for item in asked.get("named", ())}
     if cannot_be_counted(name, knowledge, named):
         return REFUSED
+    if name == "PSRules":
+        return follows(knowledge, asked["rules"], promise.k, Fraction(str(asked["c"])), named)
     if name == "PublicK":
         known = [
             row if row is None else {each for each in row if each[0] in named}
@@ -107,13 +109,32 @@ def cannot_be_counted(name, knowledge, named):
         return True
     if name != "PublicK" and not named <= labels:
         return True
-    return name in ("LmDiversity", "KLm", "Coherence") and any(map(overlapping, knowledge.rows))
+    return name in ("LmDiversity", "KLm", "Coherence", "PSRules") and any(map(overlapping, knowledge.rows))
 
 
 def overlapping(row):
     """Whether two labels of a row share an item."""
     labels = [set(set_members(label) or [label]) for _, (label, copy) in row if not copy]
     return sum(map(len, labels)) > len(set().union(*labels))
+
+
+def follows(knowledge, rules, k, share, named):
+    """Whether what rules know leads neither to few rows nor, in too many of them, to what is sensitive."""
+    if isinstance(rules, list):
+        pairs = [tuple(frozenset((0, (str(item), 0)) for item in side) for side in rule) for rule in rules]
+        sets = {label for row in knowledge.rows for _, (label, _) in row}
+        known = {label for each, _ in pairs for _, (label, _) in each}
+        if not known <= sets or any(known.intersection(set_members(label)) for label in sets):
+            return REFUSED
+    else:
+        secrets = {each for row in knowledge.rows for each in row if each[1][0] in named}
+        rows = (row - secrets for row in knowledge.rows)
+        pairs = [(each, {one}) for row in rows for each in parts(row, rules.m)[1:] for one in secrets]
+    for known, sensitive in pairs:
+        found = [row for row in knowledge.rows if known <= row]
+        if found and (len(found) < k or Fraction(sum(sensitive <= row for row in found), len(found)) > share):
+            return False
+    return True
 
 
 def meets(knowledge, constraints, k):

@@ -10,7 +10,14 @@ from cython.cimports.pdanon._kernels.arrays import Code, Flag, Number
 from cython.cimports.pdanon._kernels.clusters import State, coarsen, counted, image_of, line_of, together
 from numpy.typing import NDArray
 
-__all__ = ["Bitmaps", "RarePartners", "itemset_supports", "satisfy_itemsets", "satisfy_pairs"]
+__all__ = [
+    "Bitmaps",
+    "RarePartners",
+    "coarsen_each",
+    "itemset_supports",
+    "satisfy_itemsets",
+    "satisfy_pairs",
+]
 
 
 @cython.final
@@ -241,3 +248,26 @@ def satisfy_itemsets(
                 n = image_of(sets, set_offsets[begin], set_offsets[begin + 1], state)
             begin += 1
     return steps, begin
+
+
+def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int:
+    """Make the image of each given itemset coarser by one merge, if none before has changed it.
+
+    Returns the number of merges.
+    """
+    changed: cython.uchar[::1] = np.zeros(state.label.shape[0], np.uint8)
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    merges: cython.longlong = 0
+    with cython.nogil:
+        for i in range(set_offsets.shape[0] - 1):
+            is_changed: cython.bint = state.n_active < 2
+            for place in range(set_offsets[i], set_offsets[i + 1]):
+                is_changed |= changed[state.label[sets[place]]]
+            if is_changed:
+                continue
+            n: cython.int = image_of(sets, set_offsets[i], set_offsets[i + 1], state)
+            a, _ = coarsen(n, False, state)
+            changed[a] = 1
+            merges += 1
+    return merges

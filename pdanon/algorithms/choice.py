@@ -23,6 +23,7 @@ from pdanon.guarantees import (
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
+    PSRules,
     TransactionalK,
     check_guarantee,
 )
@@ -59,6 +60,7 @@ _REFINED = (
     Way(KmAnonymity, 40),
     Way(KmAnonymity, 110, needs="hierarchy"),
     Way(PrivacyConstraints, 40),
+    Way(PSRules, 20),
     Way(TransactionalK, 30, needs="hierarchy"),
 )
 
@@ -160,6 +162,7 @@ def anonymize(
       `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, and `refine` of what is best
       then. With ``utility`` only `upcta`, `coat`, and `refine`.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
+    - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
     - ``Coherence``: `coherence` by each criterion.
     - ``PublicK``: `suppress_to_k`.

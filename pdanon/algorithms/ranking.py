@@ -16,6 +16,7 @@ from pdanon.guarantees import (
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
+    PSRules,
     PublicK,
     SensitiveGroups,
     TransactionalK,
@@ -56,6 +57,7 @@ _OF_BOTH = {"ncp": _mean("NCP", "NCP_relational")} | _named(*READABLE, "NCP_rela
 LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     KmAnonymity: _OF_ITEMS,
     PrivacyConstraints: _OF_ITEMS,
+    PSRules: _OF_ITEMS,
     LmDiversity: _OF_ITEMS,
     Coherence: _SUPPRESSED,
     PublicK: _SUPPRESSED,

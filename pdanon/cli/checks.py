@@ -114,7 +114,7 @@ def _check_joined(arguments: argparse.Namespace) -> None:
 
 def check_audited(arguments: argparse.Namespace) -> None:
     """Check that an audit is asked for one guarantee, with all that it has."""
-    names = ("quasi", "sensitive", "l", "p", "classes", "constraints", "mapping")
+    names = ("quasi", "sensitive", "l", "p", "classes", "constraints", "rules", "c", "mapping")
     given = {name for name in names if getattr(arguments, name) is not None}
     if arguments.chunks or arguments.safe:
         _check_chunks(arguments, given)
@@ -124,6 +124,9 @@ def check_audited(arguments: argparse.Namespace) -> None:
     if arguments.k is None:
         hint = "such as -k 5 -m 2; or -p, --sensitive and --classes for a release by cahd"
         raise ParameterError("-k is needed", hint=hint)
+    if given & {"rules", "c"}:
+        _check_rules(given)
+        return
     if len(given & {"sensitive", "l"}) == 1:
         hint = "--sensitive says what nobody is to learn, and -l how well"
         raise ParameterError("--sensitive and -l go together", hint=hint)
@@ -143,6 +146,16 @@ def _check_chunks(arguments: argparse.Namespace, given: set[str]) -> None:
     if given or arguments.stream:
         hint = "such a release has one guarantee, and is read whole: pdanon audit FILE --chunks -k 5 -m 2"
         raise ParameterError("--chunks goes with -k, -m and --safe alone", hint=hint)
+
+
+def _check_rules(given: set[str]) -> None:
+    """Check what is said of rules."""
+    if not given >= {"rules", "c"}:
+        hint = "such as --rules rules.csv -c 0.5, for at most half of the rows that match"
+        raise ParameterError("--rules and -c go together", hint=hint)
+    if given - {"rules", "c", "mapping"}:
+        hint = "audit one guarantee after the other; sensitive items are named by the rules"
+        raise ParameterError("--rules goes with -k, -c and --mapping alone", hint=hint)
 
 
 def _check_counted(arguments: argparse.Namespace, given: set[str]) -> None:

@@ -24,6 +24,7 @@ _SUFFIXES = {
     "legend": _TABLE,
     "threats": _TABLE,
     "constraints": _TABLE,
+    "rules": (*_TABLE, "toml"),
     "weights": _TABLE,
     "hierarchy": ("csv",),
     "report": ("html",),

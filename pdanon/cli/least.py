@@ -9,7 +9,7 @@ import pandas as pd
 
 from pdanon.algorithms import choice
 from pdanon.errors import ParameterError
-from pdanon.guarantees import KAnonymity, KKm, KmAnonymity, PrivacyConstraints
+from pdanon.guarantees import KAnonymity, KKm, KmAnonymity, PrivacyConstraints, PSRules
 from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_unsaid
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.recoding.result import Anonymized
@@ -17,7 +17,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = ["ASKED", "least_lossy"]
 
 # What may be asked for, beside what roles of columns say.
-ASKED = ("k", "m", "constraints", "utility", "loss", "time_limit", "random_state", "labels")
+ASKED = ("k", "m", "constraints", "rules", "c", "utility", "loss", "time_limit", "random_state", "labels")
 
 
 def least_lossy(
@@ -27,6 +27,8 @@ def least_lossy(
     k: int,
     m: int | None = DEFAULT_M,
     constraints: Iterable[Any] | None = None,
+    rules: Any = None,
+    c: float | None = None,
     quasi: Sequence[str] = (),
     lists: bool = True,
     **options: Any,
@@ -39,7 +41,7 @@ def least_lossy(
         One row a person.
     column : str, optional
         The list column. By default the only one.
-    k, m, constraints
+    k, m, constraints, rules, c
         As of an algorithm that takes them.
     quasi : sequence of str
         Columns that an attacker may know, beside the items.
@@ -52,7 +54,9 @@ def least_lossy(
     if quasi and constraints is not None:
         hint = "leave constraints out, or give the columns of quasi another role"
         raise ParameterError("no algorithm protects quasi-identifiers by constraints", hint=hint)
-    if constraints is not None:
+    if rules is not None or c is not None:
+        guarantee = _of_rules(rules, k, c, m, alone=not quasi and constraints is None)
+    elif constraints is not None:
         check_unsaid(m)
         guarantee = PrivacyConstraints(constraints, k)
     elif quasi and not lists:
@@ -62,3 +66,17 @@ def least_lossy(
     else:
         guarantee = KKm(k, m, quasi) if quasi else KmAnonymity(k, m)
     return choice.anonymize(frame, guarantee, column if lists else None, **options)
+
+
+def _of_rules(rules: Any, k: int, c: float | None, m: int | None, *, alone: bool) -> PSRules:
+    """The guarantee of rules, which say what is known; of nothing else beside them."""
+    if rules is None or c is None:
+        hint = "rules say what must not be inferred, and c=0.5 allows it in half of the rows that match"
+        raise ParameterError("rules and c go together", where="rules", hint=hint)
+    if not alone:
+        hint = "leave constraints out, and give the columns of quasi another role"
+        raise ParameterError(
+            "rules go with neither constraints nor quasi-identifiers", where="rules", hint=hint
+        )
+    check_unsaid(m, "rules")
+    return PSRules(rules, k, c)

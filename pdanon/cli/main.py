@@ -51,12 +51,13 @@ from pdanon.guarantees import (
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
+    PSRules,
     SensitiveGroups,
 )
 from pdanon.guarantees.parameters import check_unsaid, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.tables import read_columns, write_plain, write_table, write_whole
+from pdanon.io.tables import read_columns, write_plain, write_table, write_threats, write_whole
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES
 from pdanon.recoding.counts import what_was_lost
@@ -206,7 +207,7 @@ def _audit(arguments: argparse.Namespace) -> int:
         print(f"  SHA-256    {hashed}")
     if arguments.threats:
         with stage("listing threats"):
-            write_table(audit.threats, arguments.threats, "itemset", arguments.separator)
+            write_threats(audit.threats, arguments.threats, arguments.separator)
         print(f"  threats    {len(audit.threats)}, written to {arguments.threats}")
     return 0 if audit.holds else 1
 
@@ -294,6 +295,9 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     mapping = None
     if arguments.mapping is not None:
         mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
+    if arguments.rules is not None:
+        check_unsaid(m, "rules")
+        return PSRules(arguments.rules, k, arguments.c, mapping)
     if arguments.constraints is not None:
         check_unsaid(m)
         return PrivacyConstraints(constraint_list(arguments.constraints, arguments.column), k, mapping)

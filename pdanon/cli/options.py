@@ -28,6 +28,8 @@ __all__ = [
     "KNOWN_HELP",
     "PARAMETERS",
     "PASSING",
+    "RULES_HELP",
+    "SHARE_HELP",
     "WAYS",
     "Parser",
     "described",
@@ -84,6 +86,11 @@ def table_file(text: str) -> Path:
     return Path(text)
 
 
+def rules_file(text: str) -> Path:
+    """A file of rules to read."""
+    return Path(text) if Path(text).suffix.lower() == ".toml" and not is_uri(text) else table_file(text)
+
+
 def new(text: str) -> Path:
     """A file to write."""
     path = release(text)
@@ -133,6 +140,12 @@ CONSTRAINTS_HELP = (
     "with one list column"
 )
 
+RULES_HELP = (
+    "rules from what may be known to what must not be inferred: .csv with columns known,sensitive and items "
+    "joined by ';', .parquet with such list columns, or .toml with m and sensitive, for all of a size"
+)
+SHARE_HELP = "largest share of matching rows that may hold what must not be inferred, between 0 and 1"
+
 DEMANDS: dict[str, dict[str, Any]] = {
     "k": {"type": int, "help": "least number of rows that an attacker's knowledge must match"},
     "m": {"type": items_known, "help": f"{KNOWN_HELP} (default: 2; of hghs and mhghs: all)"},
@@ -146,6 +159,8 @@ DEMANDS: dict[str, dict[str, Any]] = {
     "l": {"type": int, "help": "of the rows that match, a sensitive item is in at most 1/l"},
     "private": {"metavar": "NAME", "help": "a second list column, whose items are private"},
     "h": {"type": float, "help": "largest share of matching rows in which a private item may be, 0 to 1"},
+    "rules": {"type": rules_file, "metavar": "FILE", "help": RULES_HELP},
+    "c": {"type": float, "help": SHARE_HELP},
     "p": {
         "type": int,
         "help": "most public items that the attacker knows; of cahd: a sensitive item is in at most 1/p of "
@@ -181,7 +196,14 @@ WAYS: dict[str, dict[str, Any]] = {
         "action": "store_true",
         "help": "see to it that no two items of different chunks must be in the same record",
     },
-    "suppress": {"action": "store_true", "help": "suppress nodes of the hierarchy where that loses less"},
+    "suppress": {
+        "action": "store_true",
+        "help": "suppress nodes of the hierarchy where that loses less; of ps_rules: sensitive items that "
+        "are too frequent to be protected",
+    },
+    "how": {"choices": ("tree", "sample"), "help": "part sets on all rows, or on a sample of them"},
+    "sample": {"type": float, "metavar": "SHARE", "help": "share of the rows in a sample (default: 0.1)"},
+    "random_state": {"type": int, "metavar": "SEED", "help": "seed of what is drawn at random"},
     "time_limit": {
         "type": float,
         "metavar": "SECONDS",
@@ -213,6 +235,10 @@ PASSING: dict[str, dict[str, Any]] = {  # which all algorithms take
     },
 }
 PARAMETERS = DEMANDS | WAYS | PASSING
+_OF_GUARANTEES = (  # what may be said without an algorithm
+    *("k", "m", "constraints", "rules", "c"),
+    *("hierarchy", "loss", "time_limit", "labels", "keep"),
+)
 
 
 def flag(parameter: str) -> str:
@@ -230,7 +256,7 @@ def of_guarantee(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that were given, if they say what must hold and not how."""
     given = _given(arguments)
     for option in given:
-        if option not in ("k", "m", "constraints", "hierarchy", "loss", "time_limit", "labels", "keep"):
+        if option not in _OF_GUARANTEES:
             raise ParameterError(f"{flag(option)} needs --algorithm", hint=_having(option))
     if "k" not in given:
         raise ParameterError("-k is needed", hint="such as -k 5 -m 2; or name an --algorithm")

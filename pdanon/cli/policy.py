@@ -357,7 +357,8 @@ class Policy:
         if "classes" in self.outputs and not ALGORITHMS[name].adds:
             hint = "releases by cahd have one"
             raise ParameterError(f"{name} publishes no second table", where=self._place("outputs"), hint=hint)
-        if "random_state" in accepted and not isinstance(self.parameters.get("random_state"), int):
+        draws = "random_state" in accepted and ("how" not in accepted or asked.get("how") == "sample")
+        if draws and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
             raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
 

@@ -134,7 +134,7 @@ def _values(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _value(source: Path, key: str, value: Any) -> Any:
-    if key in ("constraints", "hierarchy", "utility", "weights"):
+    if key in ("constraints", "hierarchy", "rules", "utility", "weights"):
         return _beside(source, value)
     if key in NESTED and isinstance(value, Mapping):
         return _values(source, value)

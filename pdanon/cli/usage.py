@@ -16,6 +16,8 @@ from pdanon.cli.options import (
     DEMANDS,
     KNOWN_HELP,
     PASSING,
+    RULES_HELP,
+    SHARE_HELP,
     WAYS,
     Parser,
     flag,
@@ -23,6 +25,7 @@ from pdanon.cli.options import (
     new_picture,
     new_table,
     release,
+    rules_file,
     table_file,
 )
 from pdanon.guarantees.parameters import DEFAULT_M
@@ -181,10 +184,14 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
         "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (not with -m)"
     )
     command.add_argument(
+        "--rules", metavar="FILE", type=rules_file, help=f"{RULES_HELP} (with -c, not with -m)"
+    )
+    command.add_argument("-c", type=float, help=SHARE_HELP)
+    command.add_argument(
         "--mapping",
         metavar="FILE",
         type=table_file,
-        help="the mapping of the release: for constraints, and for sensitive items that it left out",
+        help="the mapping of the release: for constraints, rules, and sensitive items that it left out",
     )
     command.add_argument(
         "--classes", metavar="FILE", type=table_file, help="the counts of groups, to audit a release by cahd"

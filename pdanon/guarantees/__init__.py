@@ -14,6 +14,7 @@ from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.privacy_constraints import PrivacyConstraints
+from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.public import PublicK
 from pdanon.guarantees.relational import KAnonymity
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
@@ -30,6 +31,7 @@ __all__ = [
     "KLm",
     "KmAnonymity",
     "LmDiversity",
+    "PSRules",
     "PrivacyConstraints",
     "PublicK",
     "SensitiveGroups",
@@ -70,7 +72,7 @@ def audit(
     Notes
     -----
     What is seen counts: a label that a row repeats is one more label, by itself. Only
-    `PrivacyConstraints` is about sets.
+    `PrivacyConstraints`, and rules of `PSRules` that are listed, are about sets.
 
     Examples
     --------

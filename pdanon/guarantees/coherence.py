@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -17,7 +16,7 @@ import pyarrow as pa
 
 from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.named import Told, refuse_overlaps, refuse_within_labels
-from pdanon.guarantees.parameters import check_k, check_share
+from pdanon.guarantees.parameters import check_k, check_share, shown_share
 from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible, with_first_copies
@@ -167,8 +166,4 @@ class Coherence:
 
     def __repr__(self) -> str:
         private = f"{len(self.private)} items" if isinstance(self.private, pa.Array) else "a column"
-        return f"Coherence(h={_share(self.h)}, k={self.k}, p={self.p}, private={private})"
-
-
-def _share(share: Fraction) -> str:
-    return f"{float(share):g}" if Fraction(f"{float(share):g}") == share else str(share)
+        return f"Coherence(h={shown_share(self.h)}, k={self.k}, p={self.p}, private={private})"

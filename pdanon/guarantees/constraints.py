@@ -2,6 +2,7 @@
 
 Each function returns a Series of lists, which can be looked at, changed, stored by `pdanon.to_parquet` and
 given as ``constraints=`` to any algorithm that takes it; only `all_itemsets` returns what stands for a list.
+`ps_rules` stands for rules that are given as ``rules=``.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
+from pdanon.guarantees.drawn import divided, drawn
 from pdanon.guarantees.parameters import (
     check_k,
     check_m,
@@ -26,26 +27,29 @@ from pdanon.guarantees.parameters import (
     check_unsaid,
     constraint_list,
 )
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.guarantees.rules import AllRules, Rules, ps_rules, read_rules
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.table import ItemsetTable, from_matrices
 from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator
 
 __all__ = [
     "AllItemsets",
+    "AllRules",
+    "Rules",
     "all_itemsets",
     "pairs",
     "pgen",
     "privacy_model",
+    "ps_rules",
     "random",
     "read_constraints",
+    "read_rules",
     "with_subsets",
 ]
 
 _LONGEST = 16  # items of a constraint whose subsets are listed
-_AT_A_TIME = 10**6  # itemsets that are drawn
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -217,7 +221,7 @@ def pairs(
     rng = random_generator(random_state)
     chosen = np.sort(rng.choice(itemsets.n_items, n_chosen, replace=False)).astype(np.int32)
     both = np.column_stack(np.triu_indices(n_chosen, 1))
-    return _series(_table([chosen[both]]), itemsets)
+    return _series(from_matrices([chosen[both]]), itemsets)
 
 
 def random(
@@ -275,10 +279,12 @@ def random(
     >>> pdanon.constraints.random(df, 4, {1: 0.5, 2: 0.5}, random_state=1).itemset.lengths.tolist()
     [1, 1, 2, 2]
     """
-    counts = _divided(check_count(count, "count", least=1, most=MOST_DRAWN), sizes)
+    counts = divided(check_count(count, "count", least=1, most=MOST_DRAWN), sizes)
     itemsets = _encoded(frame, column)
     rng = random_generator(random_state)
-    return _series(_table([_drawn(itemsets, size, n, rng) for size, n in counts.items() if n]), itemsets)
+    return _series(
+        from_matrices([drawn(itemsets, size, n, rng) for size, n in counts.items() if n]), itemsets
+    )
 
 
 def with_subsets(constraints: Any) -> pd.Series[Any]:
@@ -329,7 +335,7 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
         starts = itemsets.offsets[:-1][itemsets.lengths == size]
         sets = itemsets.codes[starts[:, None] + np.arange(size)]
         parts += [sets[:, (number >> np.arange(size)) & 1 == 1] for number in range(1, 2**size)]
-    table = _table(parts)
+    table = from_matrices(parts)
     each = SupportIndex(table.codes, table.offsets, itemsets.n_items).distinct()
     return _series(ItemsetTable(each.codes, each.offsets, each.weights).ordered(), itemsets)
 
@@ -385,66 +391,6 @@ def _encoded(frame: pd.DataFrame, column: Hashable | None) -> Itemsets:
     return Itemsets.from_series(list_column(frame, column))
 
 
-def _table(parts: list[NDArray[Any]]) -> ItemsetTable:
-    """Itemsets given as matrices, one for each size."""
-    sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
-    codes = np.concatenate([part.ravel() for part in parts]).astype(np.int32)
-    return ItemsetTable(codes, offsets_of(sizes), np.zeros(len(sizes), np.int64))
-
-
 def _series(table: ItemsetTable, itemsets: Itemsets) -> pd.Series[Any]:
     nulls = np.zeros(len(table), np.bool_)
     return pd.Series(Itemsets(table.codes, table.offsets, itemsets.vocabulary, nulls).to_pandas())
-
-
-def _divided(count: int, sizes: int | Mapping[int, float]) -> dict[int, int]:
-    """How many itemsets of each size: the proportions by largest remainder, then by size."""
-    shares = sizes if isinstance(sizes, Mapping) else {check_count(sizes, "sizes", least=1): 1.0}
-    exact = {check_count(size, "sizes", least=1): _proportion(share) for size, share in shares.items()}
-    total = sum(exact.values())
-    if not total:
-        raise ParameterError("some proportion must be above 0", where="sizes", got=f"{len(exact)} sizes")
-    quotas = {size: count * exact[size] / total for size in sorted(exact)}
-    counts = {size: int(quota) for size, quota in quotas.items()}
-    by_remainder = sorted(counts, key=lambda size: counts[size] - quotas[size])
-    for size in by_remainder[: count - sum(counts.values())]:
-        counts[size] += 1
-    return counts
-
-
-def _proportion(share: Any) -> Fraction:
-    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < np.inf:
-        raise ParameterError("proportions must be numbers from 0", where="sizes", got=type(share).__name__)
-    return Fraction(share).limit_denominator(10**9)
-
-
-def _drawn(itemsets: Itemsets, size: int, count: int, rng: np.random.Generator) -> Codes:
-    """Distinct itemsets of one size, in the order drawn; shape (count, size)."""
-    rows = np.flatnonzero(itemsets.lengths >= size)
-    found = np.empty((0, size if len(rows) else 0), np.int32)
-    while len(found) < count:
-        before = len(found)
-        if len(rows):
-            some = rng.choice(rows, min(max(1000, 10 * count), _AT_A_TIME))
-            places = _distinct_places(itemsets.lengths[some], size, rng)
-            drawn = np.sort(itemsets.codes[itemsets.offsets[some][:, None] + places], axis=1)
-            found = np.concatenate((found, drawn))
-            found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]
-        if len(found) == before:
-            raise ParameterError(
-                "the data does not have so many different itemsets",
-                where="count",
-                got=f"{before} of {count} itemsets of {size} items were found",
-            )
-    return found[:count]
-
-
-def _distinct_places(lengths: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """For each length that many numbers below it, all different and all choices equally likely."""
-    places = np.empty((len(lengths), size), np.int64)
-    for i in range(size):
-        last = lengths - size + i
-        place = rng.integers(0, last + 1)
-        taken = (places[:, :i] == place[:, None]).any(axis=1)
-        places[:, i] = np.where(taken, last, place)
-    return places

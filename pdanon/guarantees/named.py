@@ -113,7 +113,13 @@ def named_items(itemsets: Itemsets, named: Any, where: str, told: Told | None = 
     return to_numpy(pc.is_in(texts, value_set=_texts(named)))
 
 
-def refuse_within_labels(itemsets: Itemsets, named: Any, where: str, told: Told | None) -> None:
+def refuse_within_labels(
+    itemsets: Itemsets,
+    named: Any,
+    where: str,
+    told: Told | None,
+    hint: str = f"publish such items as they are or not at all; {_HINT}",
+) -> None:
     """Refuse a column in which a named item is a member of a set; parameters are those of `named_items`."""
     wanted, known = _distinct(named), told.others if told else frozenset()
     labels = [label for label in _looking_like_sets(_texts(itemsets.vocabulary)) if label not in known]
@@ -123,7 +129,7 @@ def refuse_within_labels(itemsets: Itemsets, named: Any, where: str, told: Told 
             f"a {where} item is a member of a published set, and cannot be counted",
             where=where,
             got=f"{len(frozenset().union(*hidden))} of {len(wanted)} items, in {len(hidden)} labels",
-            hint=f"publish such items as they are or not at all; {_HINT}",
+            hint=hint,
         )
 
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 from math import inf
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from pdanon.errors import (
@@ -18,6 +17,7 @@ from pdanon.errors import (
     ParameterError,
     cause_of,
 )
+from pdanon.guarantees.images import images
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
@@ -37,6 +37,7 @@ __all__ = [
     "constraint_list",
     "constraint_table",
     "lasting",
+    "shown_share",
 ]
 
 _MOST_CONSTRAINTS = 20_000_000  # that are listed
@@ -73,11 +74,11 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
     return int(m)
 
 
-def check_unsaid(m: int | None) -> None:
-    """Check that m is not given where constraints are: they say what the attacker knows."""
+def check_unsaid(m: int | None, given: str = "constraints") -> None:
+    """Check that m is not given where constraints or rules are: they say what the attacker knows."""
     if not isinstance(m, Unsaid):
-        hint = "leave m out, as the constraints say what is protected; or leave them out"
-        raise ParameterError("m is not used with constraints", where="m", got=shown(m), hint=hint)
+        hint = f"leave m out, as the {given} say what is protected; or leave them out"
+        raise ParameterError(f"m is not used with {given}", where="m", got=shown(m), hint=hint)
 
 
 def check_share(value: Any, name: str) -> Fraction:
@@ -89,6 +90,11 @@ def check_share(value: Any, name: str) -> Fraction:
     if not is_number(value) or not 0 <= value <= 1:
         raise ParameterError(f"{name} must be a number in [0, 1]", got=shown(value))
     return Fraction(float(value)).limit_denominator(10**9)
+
+
+def shown_share(share: Fraction) -> str:
+    """A share as it was written, where that is a decimal number."""
+    return f"{float(share):g}" if Fraction(f"{float(share):g}") == share else str(share)
 
 
 def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
@@ -186,20 +192,7 @@ def constraint_table(constraints: pd.Series[Any], itemsets: Itemsets) -> Itemset
     ParameterError
         If a constraint names an item that does not occur.
     """
-    wanted = Itemsets.from_series(constraints)
-    code_of = itemsets.lookup(wanted.vocabulary)
-    unknown = code_of[wanted.codes] < 0
-    if unknown.any():
-        rows = np.unique(wanted.rows[unknown])
-        raise ParameterError(
-            "a constraint names an item that does not occur in the data",
-            where=f"constraint {rows[0]}",
-            got=f"{len(rows)} of {wanted.n_rows} constraints with {int((code_of < 0).sum())} unknown items",
-            hint="an item that does not occur needs no protection; check its spelling and type",
-        )
-    known = wanted.recode(code_of, itemsets.vocabulary)
-    codes = itemsets.lookup(known.vocabulary)[known.codes]
-    return ItemsetTable(codes, known.offsets, np.zeros(known.n_rows, np.int64))
+    return images(Itemsets.from_series(constraints), itemsets, None, "constraint")
 
 
 _LINES_HINT = (

@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import ParameterError
+from pdanon.guarantees.images import images
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.parameters import check_k, constraint_list, constraint_table
+from pdanon.guarantees.parameters import check_k, constraint_list
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.codes import Itemsets, canonical_rows
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemset
 
@@ -108,38 +106,18 @@ class PrivacyConstraints:
         published = columns.itemsets
         # One more item than is published: it is in no row, and stands for labels that no row has.
         index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
-        all_images = self._images(published)
+        found = images(Itemsets.from_series(self.constraints), published, self.mapping, "constraint")
         if 0 < (few := published.n_present) < self.k:
             return Audit(self, few, lambda: threat_table(published, empty_itemset(few), "constraint"))
-        images = SupportIndex(all_images.codes, all_images.offsets, index.n_items).distinct()
-        supports = index.supports(images.codes, images.offsets)
-        rare = (supports > 0) & (supports < self.k) & (np.diff(images.offsets) > 0)
-        threats = ItemsetTable(images.codes, images.offsets, supports).take(rare)
+        each = SupportIndex(found.codes, found.offsets, index.n_items).distinct()
+        supports = index.supports(each.codes, each.offsets)
+        rare = (supports > 0) & (supports < self.k) & (np.diff(each.offsets) > 0)
+        threats = ItemsetTable(each.codes, each.offsets, supports).take(rare)
         return Audit(
             self,
             index.rows_holding(threats),
             lambda: threat_table(published, threats.ordered(), "constraint"),
         )
-
-    def _images(self, published: Itemsets) -> ItemsetTable:
-        """The constraints in published codes, in the order given; suppressed items are left out."""
-        if self.mapping is None:
-            return constraint_table(self.constraints, published)
-        items, labels = global_mapping(self.mapping)
-        known = published.lookup(labels)
-        if len(np.unique(known[known >= 0])) < published.n_items:
-            hint = "give the mapping that belongs to this release"
-            raise ParameterError("the frame holds labels that the mapping lacks", where="mapping", hint=hint)
-        targets = np.where(known < 0, published.n_items, known)
-        targets[labels.is_null().to_numpy(zero_copy_only=False)] = -1
-        table = constraint_table(self.constraints, items)
-        by_item = np.empty(len(targets), np.int32)
-        by_item[items.codes] = targets  # row i of the mapping holds item code items.codes[i]
-        images = by_item[table.codes]
-        kept = images >= 0
-        sets = np.repeat(np.arange(len(table)), np.diff(table.offsets))[kept]
-        offsets = offsets_of(np.bincount(sets, minlength=len(table)))
-        return ItemsetTable(*canonical_rows(images[kept], offsets, published.n_items + 1), table.supports)
 
     def with_mapping(self, mapping: pd.DataFrame) -> PrivacyConstraints:
         """The same constraints on a frame whose items became what the mapping says."""

@@ -16,6 +16,7 @@ from pdanon.io.csv import to_csv
 from pdanon.io.files import check_name, named_as, replacing, replacing_all
 from pdanon.io.lines import parsed
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.text import to_text
 from pdanon.itemsets.values import check_path
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "suffix_hint",
     "write_plain",
     "write_table",
+    "write_threats",
     "write_whole",
 ]
 
@@ -99,6 +101,13 @@ def write_table(frame: pd.DataFrame, path: Path, column: str | None, separator: 
     if not is_csv(path):
         return to_parquet(frame, path)
     to_csv(frame, path, column=column, separator=separator or "")
+
+
+def write_threats(threats: pd.DataFrame, path: Path, separator: str | None) -> None:
+    """Write the threats of an audit; in a CSV file what they give away is joined as the itemset is."""
+    if is_csv(path) and "sensitive" in threats:
+        threats = threats.assign(sensitive=to_text(threats["sensitive"], sep=separator or ""))
+    write_table(threats, path, "itemset", separator)
 
 
 def write_plain(mapping: pd.DataFrame, path: Path) -> None:

@@ -23,12 +23,12 @@ def places(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
     wanted : pyarrow.Array
         Items of any type.
     among : pyarrow.Array
-        Distinct items of any type, none of them missing.
+        Items of any type, none of them missing.
 
     Returns
     -------
     ndarray of int32
-        The place of each item, -1 for one that is not there.
+        The first place of each item, -1 for one that is not there.
 
     Notes
     -----
@@ -42,7 +42,9 @@ def places(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
     if "text" in kinds:
         return _by_text(wanted, among)
     if kinds == {"number"}:
-        place = {value: number for number, value in enumerate(among.to_pylist())}
+        place: dict[object, int] = {}
+        for number, value in enumerate(among.to_pylist()):
+            place.setdefault(value, number)
         return np.fromiter(map(place.get, wanted.to_pylist(), repeat(-1)), np.int32, len(wanted))
     return _by_cast(wanted, among) if len(kinds) == 1 else np.full(len(wanted), -1, np.int32)
 

@@ -18,6 +18,7 @@ __all__ = [
     "ItemsetTable",
     "concatenated",
     "empty_itemset",
+    "from_matrices",
     "no_itemsets",
     "refuse_long_list",
 ]
@@ -78,6 +79,13 @@ class ItemsetTable:
 def no_itemsets() -> ItemsetTable:
     """A table without rows."""
     return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
+
+
+def from_matrices(parts: list[NDArray[Any]]) -> ItemsetTable:
+    """Itemsets given as matrices of codes, one for each size; supports are 0."""
+    sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
+    codes = np.concatenate([part.ravel() for part in parts]).astype(np.int32)
+    return ItemsetTable(codes, offsets_of(sizes), np.zeros(len(sizes), np.int64))
 
 
 def empty_itemset(support: int) -> ItemsetTable:

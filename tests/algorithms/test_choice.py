@@ -31,6 +31,7 @@ from pdanon import (
     LmDiversity,
     ParameterError,
     PrivacyConstraints,
+    PSRules,
     PublicK,
     TransactionalK,
 )
@@ -38,6 +39,7 @@ from pdanon.algorithms import choice as choosing
 from pdanon.algorithms.choice import steps
 from pdanon.algorithms.ranking import LOSSES
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
+from pdanon.guarantees.rules import AllRules
 from pdanon.itemsets.deadline import TimeLimitError, check_time, limited, seconds_left
 from pdanon.itemsets.progress import progress_bar
 
@@ -54,6 +56,8 @@ ASKED = {
     "constraints": (PrivacyConstraints([["e"], ["a", "b"]], 3), {}),
     "constraints, blocks": (PrivacyConstraints([["e"], ["a", "b"]], 3), {"utility": BLOCKS}),
     "lm": (LmDiversity(2, 2, ["f"], 2), {"hierarchy": TREE}),
+    "rules": (PSRules([(["a"], ["f"]), (["b", "d"], ["f"])], 3, 0.3), {}),
+    "rules of a size": (PSRules(AllRules(2, ["f"]), 3, 0.3), {}),
     "coherence": (Coherence(0.5, 2, 2, ["f"]), {}),
     "public": (PublicK(2, list("abcde")), {}),
     "transactional": (TransactionalK(3), {"hierarchy": TREE}),

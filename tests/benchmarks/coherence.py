@@ -12,7 +12,7 @@ from pdanon.algorithms.states.moles import Moles
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
-from tests.benchmarks.measure import Figure, itemsets, seconds
+from tests.benchmarks.measure import Figure, frame, itemsets, seconds
 
 # Name, rows (the first ones, repeated to the number of the whole data set), public share, k, p, bar in s.
 SETS = {
@@ -25,6 +25,24 @@ SETS = {
 def figures() -> Iterator[Figure]:
     for file, setting in SETS.items():
         yield from of_data_set(file, *setting)
+    for file, bar in (("bms_webview1", 5), ("bms_webview2", 30)):
+        yield ps_rules(file, bar)
+
+
+def ps_rules(file: str, bar: float) -> Figure:
+    """All rules from up to two public items to one of 20 sensitive ones."""
+    original = frame(file)
+    items = sorted(original["items"].itemset.items)
+    sensitive = np.random.default_rng(0).choice(items, 20, replace=False).tolist()
+    rules = pdanon.constraints.ps_rules(original, None, sensitive, 2)
+
+    def run() -> object:
+        return pdanon.ps_rules(original, rules=rules, k=5, c=0.5)
+
+    run()
+    taken = median(run, 3)
+    work = f"ps_rules(k=5, c=0.5), {len(rules):,} rules, {file}, DataFrame to audited result"
+    return Figure(work, "", None, f"{taken:.2f} s", f"< {bar} s", taken < bar)
 
 
 def of_data_set(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +12,7 @@ from commands import CSV, MERGED, RICE, ROWS, SALT, TEA, contents, here  # noqa:
 from conftest import frame_of, rows_of
 from families import ALGORITHMS
 from naive import itemsets as naive
+from naive import rules as naive_rules
 
 import pdanon
 from pdanon.io.csv import read_csv
@@ -210,6 +212,45 @@ def test_risk_is_a_table_of_counts_and_shares(run):
     assert contents() == before
 
 
+def test_audit_of_rules(run):
+    """What known items lead to: in files and in parts of files, with threats in a table."""
+    Path("rules.csv").write_text(f"known,sensitive\n{RICE},{SALT}\n")
+    Path("all.toml").write_text(f'm = 1\nsensitive = ["{SALT}"]\n')
+    asked = ("-k", "2", "-c", "0.4")
+    rows = [frozenset(row) for row in ROWS]
+    for path, rules in (
+        ("rules.csv", [(frozenset([RICE]), frozenset([SALT]))]),
+        ("all.toml", naive_rules.all_rules(frozenset().union(*rows) - {SALT}, [SALT], 1)),
+    ):
+        same = {item: item for item in frozenset().union(*rows)}
+        at_risk = naive_rules.rows_at_risk(rows, rules, 2, Fraction(2, 5), same)
+        for stream in ([], ["--stream"]):
+            table = ("--threats", "threats.csv", "--separator", ";")
+            code, out, _ = run("audit", "in.parquet", *asked, "--rules", path, *stream, *table)
+            assert code == (1 if at_risk else 0)
+            assert re.search(rf"at risk +{at_risk} rows\n", out)
+            found = len(naive_rules.broken(rows, rules, 2, Fraction(2, 5), same))
+            assert len(pd.read_csv("threats.csv")) == found
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--rules", "rules.csv"), "--rules and -c go together"),
+        (("-c", "0.5"), "--rules and -c go together"),
+        (("-c", "0.5", "--rules", "rules.csv", "-m", "2"), "m is not used with rules"),
+        (("-c", "0.5", "--rules", "rules.csv", "--quasi", "age"), "--rules goes with -k, -c and --mapping"),
+        (("-c", "0.5", "--rules", "rules.txt"), "must end in .parquet or .csv"),
+        (("-c", "1", "--rules", "rules.csv"), "c must be above 0 and below 1"),
+    ],
+)
+def test_rules_that_are_asked_for_in_a_wrong_way(run, asked, said):
+    Path("rules.csv").write_text(f"known,sensitive\n{RICE},{SALT}\n")
+    code, _, err = run("audit", "in.parquet", "-k", "2", *asked)
+    assert code == 2
+    assert said in err
+
+
 def listed(out):
     """What `pdanon algorithms` says, by name and by the word in front."""
     blocks = [block.splitlines() for block in out.split("\n\n")]
@@ -262,11 +303,11 @@ def test_new_algorithm_needs_no_change_here(run, stand_in):
 
 
 def test_algorithm_with_parameters_that_only_python_can_give(run, stand_in):
-    def special(frame, column=None, *, k, rules, threshold, progress=False):
+    def special(frame, column=None, *, k, grades, threshold, progress=False):
         raise AssertionError
 
     stand_in("special", special)
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "special", "-k", "2")
     assert code == 2
-    assert "special needs rules, threshold, which is no option of the command line" in err
+    assert "special needs grades, threshold, which is no option of the command line" in err
     assert "call pdanon.special from Python" in err

@@ -111,6 +111,13 @@ def test_without_an_algorithm_that_is_released_which_loses_least(capsys):
         ("k = 2", 'keep = ["store"]', "KmAnonymity(k=2, m=2)"),
         ('k = 2\nm = "all"\nloss = "pairs"\ntime_limit = 30', 'keep = ["store"]', "KmAnonymity(k=2, m=None)"),
         ('k = 2\nconstraints = [["a"]]', 'drop = ["store"]', "PrivacyConstraints(constraints=1, k=2)"),
+        ('k = 2\nc = 0.7\nrules = [[["a"], ["b"]]]', 'keep = ["store"]', "PSRules(rules=1, k=2, c=0.7)"),
+        ('k = 2\nc = 0.7\nrules = "rules.csv"', 'keep = ["store"]', "PSRules(rules=1, k=2, c=0.7)"),
+        (
+            'k = 2\nc = 0.7\nrules = {m = 1, sensitive = ["b"]}',
+            'keep = ["store"]',
+            "PSRules(rules=AllRules(m=1, public=all others, sensitive=1 items), k=2, c=0.7)",
+        ),
         ("k = 2\nm = 1\nrandom_state = 1", 'quasi = ["store"]', "KKm(k=2, m=1, quasi=('store',))"),
         (
             "k = 2\nrandom_state = 1",
@@ -122,6 +129,7 @@ def test_without_an_algorithm_that_is_released_which_loses_least(capsys):
 def test_the_guarantee_is_what_parameters_and_roles_ask_for(parameters, columns, guarantee):
     frame = pd.DataFrame({"store": ["n", "n", "s", "s"], "items": [["a", "b"], ["a"], ["a", "b"], ["a"]]})
     pdanon.to_parquet(frame, "in.parquet")
+    Path("rules.csv").write_text("known,sensitive\na,b\n")
     result = policy(asked(parameters, columns)).run()
     assert repr(result.guarantee) == guarantee
     assert result.tried is not None

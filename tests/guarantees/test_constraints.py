@@ -20,6 +20,7 @@ from naive import itemsets as naive
 import pdanon
 from examples import examples
 from pdanon.guarantees import constraints
+from pdanon.guarantees.drawn import _distinct_places
 
 ROWS = [frozenset(row) for row in ("abc", "ab", "bcd", "bcd", "d", "", "abcde")]
 
@@ -205,7 +206,7 @@ def test_proportions_of_sizes(sizes, counts):
 
 @pytest.mark.parametrize("size", [1, 2, 4, 5])
 def test_itemsets_of_a_row_are_equally_likely(size):
-    places = constraints._distinct_places(np.full(60_000, 5), size, np.random.default_rng(0))
+    places = _distinct_places(np.full(60_000, 5), size, np.random.default_rng(0))
     drawn = Counter(map(tuple, np.sort(places, axis=1).tolist()))
     expected = 60_000 / comb(5, size)
     assert set(drawn) == set(combinations(range(5), size))

@@ -20,7 +20,7 @@ from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.states.sets_search import check_refinable
 from pdanon.errors import ParameterError
-from pdanon.guarantees import KKm, KmAnonymity, TransactionalK
+from pdanon.guarantees import KKm, KmAnonymity, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.itemsets.progress import watching
 from pdanon.recoding.original import recoded_column
@@ -42,7 +42,7 @@ def refine(
 
     What is changed depends on what the release is made of:
 
-    - sets of items (`pcta`, `coat`, `upcta`): items move between the sets, and sets are parted;
+    - sets of items (`pcta`, `coat`, `upcta`, `ps_rules`): items move between the sets, and sets are parted;
     - a cut of a hierarchy (`apriori`, `direct`, `vpa`, `optimal`, `hghs`, `mhghs`), or one for each block
       of rows (`lra`): nodes are replaced by their children, and suppressed items are published;
     - groups of rows that are published alike (`partition`, `clump`): rows move between groups, or swap;
@@ -55,7 +55,7 @@ def refine(
         What the release was made from. It is not modified.
     result : Anonymized
         A result of one of these algorithms with the guarantee ``KmAnonymity``, ``TransactionalK`` or
-        ``KKm``, or of sets with ``PrivacyConstraints``; of one list column.
+        ``KKm``, or of sets with ``PrivacyConstraints`` or ``PSRules``; of one list column.
     loss : {"ncp", "lm", "ul"}, mapping or Series
         What is to fall. ``"ncp"``: each occurrence costs the number of items, or leaves, that it is published
         as, over that of all; ``"lm"``: both less one; in both a single item costs 0, a suppressed one 1.
@@ -106,6 +106,13 @@ def refine(
     halves have to share rows, and the end comes when there are none. So no move
     was left before that gained more than 1/4,000, and no exchanges are that together gain more than 1/1,000.
 
+    With ``PSRules`` a set is parted, the dearest first, into what is worth most and the rest, or every second
+    item and the others; then items move, the dearest first, each to the first of the 8 sets where it gains
+    most, its own included, that leaves all rules protected: those with an item of a set that changes are
+    counted again, exactly. Sensitive items stay as they are, or suppressed. What has no move is passed over
+    until its set changes. The end is a round in which nothing is passed over and that gains no more than
+    1/1,000 of the loss.
+
     Cuts and blocks: a node is replaced by its children, in one block of rows or in all that publish it, if
     each itemset of up to m labels with one of the children is in no row or in k, counted over all blocks.
     If something is suppressed in what came in, nodes are published in place of suppressed ones, and children
@@ -131,7 +138,8 @@ def refine(
     sets), with m=3 up to 174 MB more; each round takes time linear in the sum of the squared (m=3: cubed)
     lengths of the distinct rows, and in the items times the sets. With constraints, a bit of memory for
     each item and distinct row, and time for each item of the rows of the constraints that hold it or an
-    item of its set, times the sets. Of cuts, memory of 4 bytes for each item and block, and of 8m bytes
+    item of its set, times the sets. With rules, for each item and round up to 8 counts of the rows of two
+    sets. Of cuts, memory of 4 bytes for each item and block, and of 8m bytes
     for each row and each node; time for each node that is tried of the rows that hold it, with m > 2
     times their itemsets of up to m - 1 labels, with ``m=None`` squared. Of groups, time for each row of
     40 groups of up to 200 rows.
@@ -181,7 +189,8 @@ def _room_of(result: Any) -> Callable[[Task], Anonymized]:
         if isinstance(result.guarantee, KmAnonymity):
             return refined_cuts
     elif result.groups is None:
-        check_refinable(result.guarantee)
+        if not isinstance(result.guarantee, PSRules):
+            check_refinable(result.guarantee)
         return refined_sets
     got, hint = type(result.guarantee).__name__, "those with KmAnonymity, TransactionalK or KKm can be"
     problem = "a release with this guarantee cannot be refined"

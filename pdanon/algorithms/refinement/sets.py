@@ -15,8 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.task import Task
-from pdanon.algorithms.states.sets_search import KINDS, LOSSES, Refinement
+from pdanon.algorithms.states.rules import rules_of
+from pdanon.algorithms.states.rules_search import ProtectedSets
+from pdanon.algorithms.states.sets_price import LOSSES, Price
+from pdanon.algorithms.states.sets_search import KINDS, Refinement
 from pdanon.errors import ParameterError
+from pdanon.guarantees import PSRules
 from pdanon.guarantees.utility import check_release, item_blocks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.values import check_known
@@ -35,12 +39,22 @@ def refined_sets(task: Task) -> Anonymized:
     labels = _clusters_of(task, itemsets)
     utility = result.parameters.get("utility")
     blocks = item_blocks(utility, itemsets)
-    search = Refinement(itemsets, labels, result.guarantee, blocks, task.asked["loss"], task.started)
+    search: Refinement | ProtectedSets
+    if isinstance(result.guarantee, PSRules):
+        search = _of_rules(task, result.guarantee, itemsets, labels)
+    else:
+        search = Refinement(itemsets, labels, result.guarantee, blocks, task.asked["loss"], task.started)
     task.run(search)
     recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
     refined = task.released(itemsets, recoding, search.trace)
     check_release(refined.mapping, utility, int((labels < 0).sum()))
     return refined
+
+
+def _of_rules(task: Task, guarantee: PSRules, itemsets: Itemsets, labels: NDArray[np.int64]) -> ProtectedSets:
+    rules = rules_of(guarantee, itemsets)
+    price = Price.of(task.asked["loss"], itemsets, rules.index.singles, rules.index.n_rows)
+    return ProtectedSets(rules, labels, price, task.started)
 
 
 def check_loss(loss: Any) -> None:

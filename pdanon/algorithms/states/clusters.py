@@ -236,6 +236,23 @@ class Clusters:
             first = itemsets.take(rare[np.argsort(-supports[rare], kind="stable")])
             self._work_off(first, k, bitmaps, report)
 
+    def coarsen_each(self, itemsets: ItemsetTable) -> int:
+        """Make the sets of each itemset coarser by the cheapest merge, if none before has changed them.
+
+        Parameters
+        ----------
+        itemsets : ItemsetTable
+            Itemsets that are not suppressed.
+
+        Returns
+        -------
+        int
+            The number of merges; at least 1, if there are two clusters and an itemset.
+        """
+        from pdanon._kernels import clusters_steps as kernels
+
+        return kernels.coarsen_each(itemsets.codes, itemsets.offsets, self._state)
+
     def _bitmaps(self, rows: SupportIndex) -> Bitmaps:
         from pdanon._kernels import clusters_steps as kernels
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise
-from math import log2
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.states.sets_price import Price, sums
 from pdanon.algorithms.states.trace import trace_of
-from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
@@ -27,10 +26,7 @@ from pdanon.itemsets.table import ItemsetTable
 __all__ = ["KINDS", "Refinement", "check_refinable"]
 
 
-LOSSES = {"ncp": 0, "lm": 1, "ul": 2}
-
-
-KINDS = "the results of pcta, coat and upcta can be refined"
+KINDS = "the results of pcta, coat, upcta and ps_rules can be refined"
 
 
 _FIRST = 8  # items of the first stage
@@ -108,8 +104,8 @@ class Refinement:
         _, cluster = np.unique(np.where(labels < 0, -1, labels), return_inverse=True)
         cluster = cluster - int(len(kept) < n)
         n_clusters = int(cluster.max(initial=-1)) + 1
-        self._loss, worth = _priced(loss, itemsets, index.singles)
-        self._worth = worth
+        self._price = Price.of(loss, itemsets, index.singles, index.n_rows)
+        worth = self._price.worth
         largest = _largest(self._guarantee, n_clusters)
         slots = min(n, _MOST_IN_CUBE if largest == 3 else max(n_clusters, _MOST))
         table = _constraints(self._guarantee, itemsets)
@@ -120,11 +116,11 @@ class Refinement:
         self._state = kernels.State(
             k=self._guarantee.k,
             largest=largest,
-            loss=self._loss,
+            loss=self._price.loss,
             top=n_clusters,
             label=cluster,
             size=np.bincount(cluster[kept], minlength=slots),
-            held=_sums(cluster[kept], worth[kept], slots),
+            held=sums(cluster[kept], worth[kept], slots),
             home=home,
             singles=index.singles,
             worth=worth,
@@ -175,7 +171,7 @@ class Refinement:
     @property
     def trace(self) -> pd.DataFrame:
         """The least loss over time: columns ``seconds`` and ``loss``."""
-        return trace_of((seconds, self._share(cost)) for seconds, cost in self._curve)
+        return trace_of((seconds, self._price.share(cost)) for seconds, cost in self._curve)
 
     def descend(self, limit: float | None = None) -> None:
         """Move items, part clusters and swap items until little is gained, or the limit is reached."""
@@ -283,26 +279,9 @@ class Refinement:
 
     def _cost(self) -> int:
         """The loss as an exact integer."""
-        state, n = self._state, self._index.n_items
-        gone, size = np.asarray(state.label) < 0, np.asarray(state.size)
-        if self._loss == LOSSES["ul"]:
-            sizes, where = np.unique(size, return_inverse=True)
-            supports = _sums(where, np.asarray(state.support), len(sizes))
-            pairs = [
-                (n, int(self._index.singles[gone].sum())),
-                *zip(sizes.tolist(), supports.tolist(), strict=True),
-            ]
-            return sum(((1 << size) - 1) * support for size, support in pairs)
-        each = np.where(size > 1, size - self._loss, 0)
-        return int(each @ np.asarray(state.held)) + (n - self._loss) * int(self._worth[gone].sum())
-
-    def _share(self, cost: int) -> float:
-        """The loss as it is told, of the integer."""
-        n = self._index.n_items
-        if self._loss == LOSSES["ul"]:
-            return log2(cost) - log2((1 << n) - 1) - log2(self._index.n_rows) if cost else -np.inf
-        most = (n - self._loss) * int(self._worth.sum())
-        return cost / most if most else 0.0
+        state = self._state
+        size, held, support = (np.asarray(each) for each in (state.size, state.held, state.support))
+        return self._price.cost(size, held, support, np.asarray(state.label) < 0)
 
     def _repair(self) -> None:
         """Merge what makes larger itemsets safe, and keep that, if it is possible and loses less."""
@@ -326,21 +305,6 @@ class Refinement:
         self._keep(repaired=True)
 
 
-def _sums(where: NDArray[Any], values: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Sums of integers by number, exact."""
-    total = np.zeros(n, np.int64)
-    np.add.at(total, where, values)
-    return total
-
-
-def _priced(loss: Any, itemsets: Itemsets, singles: NDArray[np.int64]) -> tuple[int, NDArray[np.int64]]:
-    """The number of a loss, and what each item is worth in it."""
-    if isinstance(loss, str):
-        return LOSSES[loss], singles
-    weights = item_weights(loss, itemsets)
-    return LOSSES["ncp"], singles if weights is None else singles * weights
-
-
 def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:
     """The largest itemsets that are counted all the time; 0 for constraints."""
     if isinstance(guarantee, PrivacyConstraints):
@@ -356,7 +320,7 @@ def _constraints(guarantee: KmAnonymity | PrivacyConstraints, itemsets: Itemsets
 
 
 def check_refinable(guarantee: Guarantee) -> KmAnonymity | PrivacyConstraints:
-    """Check that a guarantee is one that refinement can keep."""
+    """Check that a guarantee is one that these sets can keep."""
     if not isinstance(guarantee, (KmAnonymity, PrivacyConstraints)):
         got = type(guarantee).__name__
         raise ParameterError(

@@ -1,0 +1,344 @@
+"""Rules that sets of items are tried against: what may be known, and what it must not lead to.
+
+All comparisons are of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pdanon.algorithms.states.clusters import Clusters
+from pdanon.errors import ParameterError
+from pdanon.guarantees import PSRules
+from pdanon.guarantees.breaches import breaches, rows_at_risk
+from pdanon.guarantees.images import images, united
+from pdanon.guarantees.private import known_items
+from pdanon.guarantees.rules import AllRules
+from pdanon.itemsets import parallel
+from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.progress import Report
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable
+
+__all__ = ["EveryRule", "ItemSet", "ListedRules", "Rows", "RuleCheck", "rows_of", "rules_of", "too_many"]
+
+Rows = NDArray[np.int32]
+
+
+class ItemSet(NamedTuple):
+    """Public items that are published as one.
+
+    Parameters
+    ----------
+    items : ndarray of int32
+        The items.
+    rows : ndarray of int32
+        The rows that hold one of them, ascending.
+    """
+
+    items: Codes
+    rows: Rows
+
+    @property
+    def label(self) -> int:
+        """What it is known by: its smallest item."""
+        return int(self.items.min())
+
+
+class RuleCheck(Protocol):
+    """Rules, and how many rows each is to hide among."""
+
+    @property
+    def index(self) -> SupportIndex:
+        """The rows, of public and sensitive items."""
+        ...
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which items may be known, by some rule."""
+        ...
+
+    @property
+    def is_sensitive(self) -> NDArray[np.bool_]:
+        """Which items must not be inferred."""
+        ...
+
+    @property
+    def k(self) -> int:
+        """Least number of rows that hold what is known."""
+        ...
+
+    @property
+    def share(self) -> Fraction:
+        """Largest share of these rows that what is sensitive may be in."""
+        ...
+
+    def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
+        """Tell whether all rules with an item of some sets are protected.
+
+        Parameters
+        ----------
+        labels : ndarray of int32, shape (items,)
+            The set that each public item is in; -1 for other items.
+        sets : sequence of ItemSet
+            The sets that are asked for.
+        """
+        ...
+
+    def breached(self, labels: Codes) -> ItemsetTable:
+        """List what is known in enough rows and gives something away, as sets; each once, in order."""
+        ...
+
+    def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
+        """Merge clusters, of sets with these labels, until nothing that is known is in too few rows."""
+        ...
+
+    def inferred(self) -> ItemsetTable:
+        """What must not be inferred, by itemset; supports are not known."""
+        ...
+
+    def among(self, index: SupportIndex, k: int) -> RuleCheck:
+        """The same rules of other rows and for another k."""
+        ...
+
+    def without(self, suppressed: NDArray[np.bool_]) -> RuleCheck:
+        """The same rules, where some sensitive items are published nowhere."""
+        ...
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class EveryRule:
+    """From 1 to m public items, any of them, to one sensitive item.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        The rows.
+    known, is_sensitive : ndarray of bool, shape (items,)
+        The items that may be known, and those that must not be inferred.
+    m : int or None
+        Most known items; None: any number.
+    k : int
+        Least number of rows.
+    share : Fraction
+        Largest share of these rows that a sensitive item may be in.
+
+    Notes
+    -----
+    What is known with a set is what is known without it in the rows that hold it. So these alone are counted:
+    the set itself, and then up to m - 1 others.
+    """
+
+    index: SupportIndex
+    known: NDArray[np.bool_]
+    is_sensitive: NDArray[np.bool_]
+    m: int | None
+    k: int
+    share: Fraction
+
+    def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
+        """As `RuleCheck`."""
+        return all(self._holds(labels, each) for each in sets)
+
+    def _holds(self, labels: Codes, one: ItemSet) -> bool:
+        if not self.known[one.items].any():
+            return True
+        near = self.index.within(one.rows)
+        secrets = near.holding_only(self.is_sensitive)
+        if 0 < near.n_rows < self.k or too_many(secrets.singles, near.n_rows, self.share).any():
+            return False
+        m = None if self.m is None else self.m - 1
+        if m == 0:
+            return True
+        others = np.where(labels == one.label, -1, self._known_of(labels))
+        known = near.recoded(others, near.n_items)
+        return not rows_at_risk(known, secrets, share=self.share, m=m, k=self.k).any()
+
+    def breached(self, labels: Codes) -> ItemsetTable:
+        """As `RuleCheck`; only what has no subset that is listed."""
+        known = self.index.recoded(self._known_of(labels), self.index.n_items)
+        asked: Any = {"share": self.share, "m": self.m, "k": self.k}
+        return breaches(known, self.index.holding_only(self.is_sensitive), **asked)
+
+    def _known_of(self, labels: Codes) -> Codes:
+        """The labels without those of sets in which nothing may be known."""
+        of_known = np.zeros(len(labels), np.bool_)
+        of_known[labels[self.known]] = True
+        return np.where(of_known[labels], labels, -1)
+
+    def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
+        """As `RuleCheck`."""
+        clusters.satisfy_km(self.k, self.m, report=report)
+
+    def inferred(self) -> ItemsetTable:
+        """As `RuleCheck`; by item."""
+        codes = np.flatnonzero(self.is_sensitive).astype(np.int32)
+        return ItemsetTable(codes, np.arange(len(codes) + 1), np.zeros(len(codes), np.int64))
+
+    def among(self, index: SupportIndex, k: int) -> EveryRule:
+        """As `RuleCheck`."""
+        return replace(self, index=index, k=k)
+
+    def without(self, suppressed: NDArray[np.bool_]) -> EveryRule:
+        """As `RuleCheck`."""
+        return replace(self, is_sensitive=self.is_sensitive & ~suppressed)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ListedRules:
+    """Rules that are given one by one.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        The rows.
+    is_sensitive : ndarray of bool, shape (items,)
+        Which items must not be inferred.
+    antecedents : SupportIndex
+        What is known: distinct itemsets, as rows.
+    rules : SupportIndex
+        All items of each rule, known and sensitive.
+    of_rule : ndarray of int32, shape (rules,)
+        The antecedent of each rule, ascending.
+    k : int
+        Least number of rows.
+    share : Fraction
+        Largest share of these rows that the sensitive items of a rule may be in.
+
+    Notes
+    -----
+    Only rules with an item of the sets that are asked for are looked at, in the rows that hold the set. Of
+    antecedents, or rules, that have become alike, one is counted.
+    """
+
+    index: SupportIndex
+    is_sensitive: NDArray[np.bool_]
+    antecedents: SupportIndex
+    rules: SupportIndex
+    of_rule: Codes
+    k: int
+    share: Fraction
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """As `RuleCheck`."""
+        return self.antecedents.singles > 0
+
+    def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
+        """As `RuleCheck`."""
+        return all(self._holds(labels, each) for each in sets)
+
+    def _holds(self, labels: Codes, one: ItemSet) -> bool:
+        touched = rows_of(self.antecedents, one.items)
+        targets = np.where(self.is_sensitive, np.arange(len(labels)), labels)
+        near = self.index.within(one.rows).recoded(targets, self.index.n_items)
+        supports = _supports(self.antecedents.within(touched), targets, near)
+        if ((supports > 0) & (supports < self.k)).any():
+            return False
+        found = np.zeros(len(self.antecedents.weights), np.int64)
+        found[touched] = supports
+        rules = self._rules_of(touched[supports > 0])
+        both = _supports(self.rules.within(rules), targets, near)
+        return not too_many(both, found[self.of_rule[rules]], self.share).any()
+
+    def _rules_of(self, antecedents: Rows) -> NDArray[np.intp]:
+        """The rules with some antecedents."""
+        chosen = np.zeros(len(self.antecedents.weights), np.bool_)
+        chosen[antecedents] = True
+        return np.flatnonzero(chosen[self.of_rule])
+
+    def breached(self, labels: Codes) -> ItemsetTable:
+        """As `RuleCheck`; in the order of the antecedents."""
+        targets = np.where(self.is_sensitive, np.arange(len(labels)), labels)
+        rows = self.index.recoded(targets, self.index.n_items)
+        images = self.antecedents.recoded(targets, rows.n_items)
+        supports = _supports(self.antecedents, targets, rows)
+        both = _supports(self.rules, targets, rows)
+        broken = np.unique(self.of_rule[too_many(both, supports[self.of_rule], self.share)])
+        first = parallel.first_alike(images.codes, images.offsets)[broken]
+        one_of_each = np.sort(np.unique(first, return_index=True)[1])
+        return ItemsetTable(images.codes, images.offsets, supports).take(broken[one_of_each])
+
+    def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
+        """As `RuleCheck`."""
+        known = self.antecedents.recoded(labels, len(labels))
+        clusters.satisfy(ItemsetTable(known.codes, known.offsets, known.weights), self.k, report=report)
+
+    def inferred(self) -> ItemsetTable:
+        """As `RuleCheck`; by size, then by item."""
+        sets = self.rules.holding_only(self.is_sensitive).distinct()
+        return ItemsetTable(sets.codes, sets.offsets, np.zeros(len(sets.weights), np.int64)).ordered()
+
+    def among(self, index: SupportIndex, k: int) -> ListedRules:
+        """As `RuleCheck`."""
+        return replace(self, index=index, k=k)
+
+    def without(self, suppressed: NDArray[np.bool_]) -> ListedRules:
+        """As `RuleCheck`; what is known in them is to hide as before."""
+        kept = np.ones(len(self.of_rule), np.bool_)
+        kept[rows_of(self.rules, np.flatnonzero(suppressed))] = False
+        return replace(self, rules=self.rules.within(kept), of_rule=self.of_rule[kept])
+
+
+def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
+    """The rules of a guarantee in the codes of the data.
+
+    Raises
+    ------
+    ParameterError
+        If an item of a rule does not occur, or all items are sensitive.
+    """
+    index, rules = SupportIndex.of(itemsets).distinct(), guarantee.rules
+    sensitive = known_items(guarantee.sensitive, itemsets, "rules")
+    if isinstance(rules, AllRules):
+        known = ~sensitive if rules.public is None else known_items(rules.public, itemsets, "public")
+        if not known.any():
+            hint = "an item that may be known is not sensitive"
+            raise ParameterError("all items are sensitive", where="rules", got="no public item", hint=hint)
+        return EveryRule(index, known, sensitive, rules.m, guarantee.k, guarantee.c)
+    distinct, of_rule = rules.antecedents()
+    order = np.argsort(of_rule, kind="stable")
+    antecedents = images(distinct, itemsets, None, "rule")
+    inferred = images(rules.sensitive, itemsets, None, "rule").take(order)
+    whole = united(antecedents.take(of_rule[order]), inferred, itemsets.n_items)
+    return ListedRules(
+        index,
+        sensitive,
+        SupportIndex(antecedents.codes, antecedents.offsets, itemsets.n_items),
+        SupportIndex(whole.codes, whole.offsets, itemsets.n_items),
+        of_rule[order].astype(np.int32),
+        guarantee.k,
+        guarantee.c,
+    )
+
+
+def rows_of(index: SupportIndex, items: NDArray[Any]) -> Rows:
+    """The rows that hold one of some items, ascending."""
+    starts, tids, _ = index.transpose
+    found: Rows = np.unique(ItemsetTable(tids, starts, index.singles).take(items).codes)
+    return found
+
+
+def too_many(secrets: NDArray[np.int64], supports: Any, share: Fraction) -> NDArray[np.bool_]:
+    """Whether rows with what is sensitive are more than a share of those with what is known.
+
+    Supports are below 2**31, and so is what a share that was checked is divided by.
+    """
+    found: NDArray[np.bool_] = secrets * share.denominator > share.numerator * supports
+    return found
+
+
+def _supports(itemsets: SupportIndex, targets: Codes, rows: SupportIndex) -> NDArray[np.int64]:
+    """Rows that hold what each itemset has become; what has become alike is counted once."""
+    images = itemsets.recoded(targets, rows.n_items)
+    first = parallel.first_alike(images.codes, images.offsets)
+    distinct = first == np.arange(len(first))
+    counted = images.within(distinct)
+    supports = rows.supports(counted.codes, counted.offsets)
+    return supports[np.cumsum(distinct)[first] - 1]

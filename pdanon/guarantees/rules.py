@@ -1,0 +1,389 @@
+"""PS-rules as data: what an attacker may know of a person, and what it must not lead to."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
+from pdanon.guarantees.parameters import check_m, check_size
+from pdanon.guarantees.private import known_items, listed_items
+from pdanon.io.csv import read_joined
+from pdanon.io.parquet import read_parquet
+from pdanon.itemsets import parallel
+from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.table import ItemsetTable, from_matrices
+from pdanon.itemsets.values import check_path, listed
+
+__all__ = ["AllRules", "Rules", "ps_rules", "read_rules"]
+
+_HINT = (
+    "give pairs of lists, such as [(['rice'], ['flu'])], a DataFrame with the list columns known and "
+    "sensitive, the path of such a .parquet file, of a .csv file with these columns, items joined by ';', or "
+    "of a .toml file with m and sensitive, which stands for all rules from m other items to a sensitive one"
+)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rules:
+    """Rules that are listed: whoever knows these items must not infer those.
+
+    Parameters
+    ----------
+    known : Itemsets
+        The known items of each rule.
+    sensitive : Itemsets
+        Its sensitive items.
+    n_given : int
+        How many rules there were before those that others imply were left out.
+
+    Notes
+    -----
+    A rule is implied by one with the same known items whose sensitive items are among its own: no more rows
+    hold all of these than some. Rules with other known items imply nothing: more known items may be in fewer
+    rows, and in those be surer.
+    """
+
+    known: Itemsets
+    sensitive: Itemsets
+    n_given: int
+
+    def __len__(self) -> int:
+        return self.known.n_rows
+
+    @property
+    def known_items(self) -> pa.Array:
+        """The items that are known by some rule."""
+        return self.known.vocabulary
+
+    @property
+    def sensitive_items(self) -> pa.Array:
+        """The items that some rule is to hide."""
+        return self.sensitive.vocabulary
+
+    def antecedents(self) -> tuple[Itemsets, NDArray[np.int64]]:
+        """The distinct sets of known items, in order, and for each rule the number of its own."""
+        first = parallel.first_alike(self.known.codes, self.known.offsets)
+        distinct, numbers = np.unique(first, return_inverse=True)
+        return self.known.take(distinct), numbers.astype(np.int64)
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rules as a table with the list columns ``known`` and ``sensitive``."""
+        return pd.DataFrame({"known": self.known.to_pandas(), "sensitive": self.sensitive.to_pandas()})
+
+    def __repr__(self) -> str:
+        implied = self.n_given - len(self)
+        return f"Rules({len(self)}{f', {implied} more are implied' if implied else ''})"
+
+
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
+class AllRules:
+    """All rules from 1 to m public items to one sensitive item, none of which is listed.
+
+    Parameters
+    ----------
+    m : int or None
+        Most known items of a rule; at least 1. None: any.
+    sensitive : list of items, or Series of bool
+        The sensitive items, or whether an item is sensitive, by item.
+    public : list of items, or Series of bool, optional
+        The items that may be known. By default all others, whatever they are.
+
+    Raises
+    ------
+    ParameterError
+        If m is out of range, there is no sensitive or no public item, or an item is both.
+    ItemsetDtypeError
+        If the items are of several types.
+
+    Examples
+    --------
+    >>> import pdanon
+    >>> every = pdanon.constraints.AllRules(2, ["flu"], ["rice", "tea", "salt"])
+    >>> every, len(every)
+    (AllRules(m=2, public=3 items, sensitive=1 items), 6)
+    >>> every.to_frame().tail(2)
+                 known sensitive
+    4  ['rice' 'tea']   ['flu']
+    5  ['salt' 'tea']   ['flu']
+    """
+
+    m: int | None
+    sensitive: Any
+    public: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", check_m(self.m))
+        object.__setattr__(self, "sensitive", _items(self.sensitive, "sensitive"))
+        if self.public is not None:
+            object.__setattr__(self, "public", _items(self.public, "public"))
+            refuse_both(self.public, self.sensitive)
+
+    def __len__(self) -> int:
+        if self.public is None:
+            hint = "make them by pdanon.constraints.ps_rules(frame, public, sensitive, m)"
+            raise ParameterError("the number of public items is that of the data", where="public", hint=hint)
+        n = len(self.public)
+        count = len(self.sensitive) * sum(comb(n, size) for size in self._sizes())
+        if count >= 2**63:
+            raise ParameterError(
+                "there are more rules than can be counted", where="m", got=f"{n} public items"
+            )
+        return count
+
+    @property
+    def known_items(self) -> pa.Array:
+        """The items that are named as public: none, if all others are."""
+        return self.sensitive[:0] if self.public is None else self.public
+
+    @property
+    def sensitive_items(self) -> pa.Array:
+        """The items that all rules are to hide."""
+        return self.sensitive
+
+    def to_frame(self) -> pd.DataFrame:
+        """The rules as a table with the list columns ``known`` and ``sensitive``, if there is room."""
+        return self.listed().to_frame()
+
+    def listed(self) -> Rules:
+        """List the rules, by the number of known items, then in their order."""
+        count = len(self)
+        check_size(count, f"{len(self.public):,} public and {len(self.sensitive):,} sensitive items", "m")
+        items = range(len(self.public))
+        known = from_matrices(
+            [np.fromiter(combinations(items, size), np.dtype((np.int32, size))) for size in self._sizes()]
+        )
+        each = np.tile(np.arange(len(self.sensitive), dtype=np.int32), len(known))
+        known = known.take(np.repeat(np.arange(len(known)), len(self.sensitive)))
+        nulls = np.zeros(count, np.bool_)
+        return Rules(
+            Itemsets(known.codes, known.offsets, self.public, nulls),
+            Itemsets(each, np.arange(count + 1), self.sensitive, nulls.copy()),
+            count,
+        )
+
+    def _sizes(self) -> range:
+        """How many known items a rule may have."""
+        n = len(self.public)
+        return range(1, (n if self.m is None else min(self.m, n)) + 1)
+
+    def __repr__(self) -> str:
+        public = "all others" if self.public is None else f"{len(self.public)} items"
+        return f"AllRules(m={self.m}, public={public}, sensitive={len(self.sensitive)} items)"
+
+
+def ps_rules(
+    frame: pd.DataFrame, public: Any, sensitive: Any, m: int | None, column: Hashable | None = None
+) -> AllRules:
+    """Stand for all rules from 1 to m public items of a frame to one sensitive item.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The frame that is to be anonymized.
+    public : list of items, Series of bool, or None
+        The items that may be known, or whether one may be, by item. None: all that are not sensitive.
+    sensitive : list of items, or Series of bool
+        The items that must not be inferred.
+    m : int or None
+        Most known items of a rule; at least 1. None: any.
+    column : hashable, optional
+        The list column. By default the only one.
+
+    Returns
+    -------
+    AllRules
+        To be given as ``rules=``.
+
+    Raises
+    ------
+    ColumnError, ItemsetDtypeError, ParameterError
+        If the column or m is not what it should be, an item does not occur or is both public and sensitive,
+        or there is no public or no sensitive item.
+
+    Notes
+    -----
+    Known itemsets that are in no row have to be among them, since merging items can bring them to life. So
+    their number is far beyond what can be listed: nothing is, and algorithms look at the rows instead.
+
+    They are about the items of this frame: one that other data has besides is not public there. Without
+    ``public``, `AllRules` is about all others of any data.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea", "flu"], ["rice", "salt"], ["rice", "tea"], ["tea"]]})
+    >>> every = pdanon.constraints.ps_rules(df, None, ["flu"], 2)
+    >>> every, len(every)
+    (AllRules(m=2, public=3 items, sensitive=1 items), 6)
+    """
+    itemsets = Itemsets.from_series(list_column(frame, column))
+    is_sensitive = known_items(_items(sensitive, "sensitive"), itemsets, "sensitive")
+    others = ~is_sensitive
+    is_public = others if public is None else known_items(_items(public, "public"), itemsets, "public")
+    return AllRules(m, *(itemsets.vocabulary.filter(pa.array(mask)) for mask in (is_sensitive, is_public)))
+
+
+def read_rules(rules: Any) -> Rules | AllRules:
+    """Read ``rules=``, in whatever form, once.
+
+    Parameters
+    ----------
+    rules : Rules, AllRules, DataFrame, iterable of pairs, mapping, or path
+        Pairs of lists of items, known and sensitive; a DataFrame with the list columns ``known`` and
+        ``sensitive``; a ``.parquet`` file of it, or a ``.csv`` file with these columns, in which ``;`` is
+        between two items. A mapping, or a ``.toml`` file, with the parameters of `AllRules`.
+
+    Returns
+    -------
+    Rules or AllRules
+        Without the rules that others imply, in the order given.
+
+    Raises
+    ------
+    ParameterError
+        If there is no rule, a side of one is missing or empty, or a sensitive item is known in some rule.
+    ItemsetDtypeError
+        If a side is not list-like, or its items are of several types.
+    ColumnError, FormatError
+        If a table lacks a column or a file cannot be read.
+    """
+    if isinstance(rules, (Rules, AllRules)):
+        return rules
+    if isinstance(rules, (str, os.PathLike)):
+        rules = _read(check_path(rules, "rules"))
+    if isinstance(rules, Mapping):
+        return _all_rules(rules)
+    known, sensitive = (
+        Itemsets.from_series(as_itemsets(side))
+        for side in (_columns(rules) if isinstance(rules, pd.DataFrame) else _pairs(rules))
+    )
+    empty = int(((known.lengths == 0) | (sensitive.lengths == 0)).sum())
+    if empty or not known.n_rows:
+        raise ParameterError(
+            "a rule leads from known items to sensitive ones, at least one of each",
+            where="rules",
+            got=f"{empty} of {known.n_rows} rules lack a side" if empty else "no rules",
+            hint=_HINT,
+        )
+    within = known.lookup(sensitive.vocabulary)
+    both = within[within >= 0]
+    if len(both):
+        among = np.unique(known.rows[np.isin(known.codes, both)])
+        raise ParameterError(
+            "a sensitive item is among the known items of a rule",
+            where=f"rules, rule {among[0]}",
+            got=f"{len(both)} items, in {len(among)} of {known.n_rows} rules",
+            hint="an item is either what may be known or what must not be inferred, in all rules",
+        )
+    kept = _needed(known, sensitive)
+    return Rules(known.take(kept), sensitive.take(kept), known.n_rows)
+
+
+def refuse_both(public: pa.Array, sensitive: pa.Array) -> None:
+    """Refuse items that are public and sensitive."""
+    both = int((Itemsets.from_arrow(_row(public)).lookup(sensitive) >= 0).sum())
+    if both:
+        raise ParameterError(
+            "an item is both public and sensitive",
+            where="public",
+            got=f"{both} items",
+            hint="an item is either what may be known or what must not be inferred",
+        )
+
+
+def _items(items: Any, name: str) -> pa.Array:
+    found = listed_items(items, name)
+    if not len(found):
+        raise ParameterError(f"there is no {name} item", where=name, got="0 items")
+    return found
+
+
+def _row(items: pa.Array) -> pa.Array:
+    return pa.LargeListArray.from_arrays([0, len(items)], items)
+
+
+def _read(path: str) -> pd.DataFrame | dict[str, Any]:
+    """The table of a file, or the parameters that a TOML file has."""
+    if path.lower().endswith(".parquet"):
+        return read_parquet(path)
+    if path.lower().endswith(".toml"):
+        return _read_toml(path)
+    if not path.lower().endswith(".csv"):
+        raise ParameterError("rules are read from .parquet, .csv and .toml files", where="rules", hint=_HINT)
+    frame = read_joined(path, "known", ";", ",", "utf-8", text=["sensitive"])
+    if "sensitive" not in frame:
+        raise ColumnError("the rules lack a column", where=path, got="no column 'sensitive'", hint=_HINT)
+    joined = pa.array(frame["sensitive"], pa.large_string())
+    split = pc.split_pattern(pc.if_else(pc.equal(joined, ""), None, joined), ";")
+    return frame.assign(sensitive=Itemsets.from_arrow(split).to_pandas())
+
+
+def _read_toml(path: str) -> dict[str, Any]:
+    try:
+        with open(path, "rb") as file:
+            return tomllib.load(file)
+    except (OSError, ValueError) as error:
+        problem = cause_of(error)
+    # Raised outside the handler: the parser's own message may show an item.
+    raise FormatError("the rules cannot be read as TOML", where=path, got=problem)
+
+
+def _all_rules(given: Mapping[str, Any]) -> AllRules:
+    known = {"m", "sensitive", "public"}
+    if not {"m", "sensitive"} <= given.keys() <= known:
+        got = f"{len(given.keys() - known)} other keys; without {sorted({'m', 'sensitive'} - given.keys())}"
+        hint = "such as m = 2 and sensitive = ['flu']; public = [...] if not all others may be known"
+        raise ParameterError("all rules of a size need m and sensitive", where="rules", got=got, hint=hint)
+    m = None if given["m"] == "all" else given["m"]
+    return AllRules(m, given["sensitive"], given.get("public"))
+
+
+def _columns(table: pd.DataFrame) -> list[pd.Series[Any]]:
+    absent = [name for name in ("known", "sensitive") if list(table.columns).count(name) != 1]
+    if absent:
+        raise ColumnError(
+            "the rules lack a column", where="rules", got=f"no column {absent[0]!r}", hint=_HINT
+        )
+    return [table["known"].reset_index(drop=True), table["sensitive"].reset_index(drop=True)]
+
+
+def _pairs(rules: Any) -> list[list[Any]]:
+    if not isinstance(rules, Iterable):
+        raise ParameterError("rules must be pairs", where="rules", got=type(rules).__name__, hint=_HINT)
+    pairs = listed(rules, "rules", _HINT)
+    odd = sum(not isinstance(pair, (list, tuple)) or len(pair) != 2 for pair in pairs)
+    if odd:
+        got = f"{odd} of {len(pairs)} are no pairs"
+        raise ParameterError("a rule is a pair of lists", where="rules", got=got, hint=_HINT)
+    if any(isinstance(side, (str, bytes)) for pair in pairs for side in pair):
+        raise ItemsetDtypeError("a side of a rule is a list of items", where="rules", hint=_HINT)
+    return [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
+
+
+def _needed(known: Itemsets, sensitive: Itemsets) -> NDArray[np.int64]:
+    """Which rules no other implies: a rule is an itemset of its sensitive items and a number of the known."""
+    from pdanon._kernels.minimal import minimal
+
+    antecedent = parallel.first_alike(known.codes, known.offsets)
+    ends = sensitive.offsets[1:]
+    codes = np.insert(sensitive.codes, ends, (sensitive.n_items + antecedent).astype(np.int32)).astype(
+        np.int32
+    )
+    rules = ItemsetTable(codes, offsets_of(sensitive.lengths + 1), np.arange(known.n_rows))
+    first = parallel.first_alike(rules.codes, rules.offsets) == np.arange(known.n_rows)
+    distinct = rules.take(first).ordered()
+    return np.sort(distinct.take(minimal(distinct.codes, distinct.offsets)).supports)
