@@ -30,8 +30,10 @@ from pdanon.algorithms.items.optimal import optimal
 from pdanon.algorithms.items.partition import partition
 from pdanon.algorithms.items.pcta import pcta
 from pdanon.algorithms.items.ps_rules import ps_rules
+from pdanon.algorithms.items.suppress_control import suppress_control
 from pdanon.algorithms.items.suppress_public import suppress_public
 from pdanon.algorithms.items.suppress_to_k import suppress_to_k
+from pdanon.algorithms.items.td_control import td_control
 from pdanon.algorithms.items.upcta import upcta
 from pdanon.algorithms.items.vpa import vpa
 from pdanon.algorithms.refinement import refine
@@ -83,6 +85,7 @@ from pdanon.guarantees import (
     PrivacyConstraints,
     PSRules,
     PublicK,
+    RhoUncertainty,
     SensitiveGroups,
     TransactionalK,
     audit,
@@ -134,6 +137,7 @@ __all__ = [
     "PrivacyConstraints",
     "Profile",
     "PublicK",
+    "RhoUncertainty",
     "SensitiveGroups",
     "Transaction",
     "TransactionalK",
@@ -179,8 +183,10 @@ __all__ = [
     "risk",
     "rum_bound",
     "set_threads",
+    "suppress_control",
     "suppress_public",
     "suppress_to_k",
+    "td_control",
     "tfirst",
     "to_csv",
     "to_long",

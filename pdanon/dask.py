@@ -9,7 +9,7 @@ Importing it registers ``ddf.txanon`` and ``series.itemset``, with the methods o
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, NamedTuple
 
@@ -173,10 +173,10 @@ def anonymize(
         raise partitions.rows_changed(f"{read.published.n_rows} rows instead of {result.rows}")
     if read.fingerprint != expected:
         raise partitions.rows_changed("other items in the rows")
-    demand_of_rows(result.guarantee, read.published)
+    result = replace(result, guarantee=demand_of_rows(result.guarantee, read.published))
     judged = judged_columns(read.others, [], judged)  # now that there are values
     passing(read.others, [], result.guarantee, judged, rows=result.rows)
-    warn_if_useless(items_left(result.mapping, result.rows))
+    warn_if_useless(items_left(result.mapping, result.rows, result.guarantee))
     return result
 
 
@@ -215,7 +215,8 @@ def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
     frame : dask.dataframe.DataFrame
         A released frame, such as one that was read from the files that were written.
     guarantee : Guarantee
-        One of items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`, `Coherence` or `PublicK`.
+        One of items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`, `RhoUncertainty`,
+        `Coherence` or `PublicK`.
     column : hashable, optional
         The list column. By default the only one.
 

@@ -193,14 +193,14 @@ def anonymize(
             first = _first_rows(tree, positions)
             judged = judged_columns(first, [], judged)  # now that there are values
             passing(first, [], result.guarantee, judged, rows=result.rows)
-            warn_if_useless(items_left(result.mapping, result.rows))
+            warn_if_useless(items_left(result.mapping, result.rows, result.guarantee))
         mapped = partial(write_mapping, result.mapping, kept)
         with appearing(released, mapped) as draft, _unchanged(tree, stamps):
             _recode(tree, draft, positions, recoder)
             written = _collapsed(ParquetTree.find(draft), labels, read=visible_lists)
             if written.n_rows != result.rows:
                 raise _changed(tree)
-            demand_of_rows(result.guarantee, written)
+            result = replace(result, guarantee=demand_of_rows(result.guarantee, written))
     return result
 
 
@@ -218,7 +218,8 @@ def audit(
     source : path
         Released files, or original ones: what `anonymize` takes as its source.
     guarantee : Guarantee
-        One of items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`, `Coherence` or `PublicK`.
+        One of items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`, `RhoUncertainty`,
+        `Coherence` or `PublicK`.
     column : str, optional
         The list column. By default the only one, apart from a private column.
     progress : bool

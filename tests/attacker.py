@@ -219,6 +219,14 @@ def grouped(frame, knowledge, promise, asked):
                     yield person, known, f"the secret {secret[1]!r} is too likely in {len(found)} rows"
 
 
+def rho_uncertain(frame, knowledge, promise, asked):
+    """Who knows any items, secret ones too, is no surer than rho of another secret."""
+    secrets = column_zero(asked["sensitive"])
+    for person, row in enumerate(knowledge.rows):
+        for known in parts(row, promise.m):
+            yield from too_sure(knowledge, person, known, secrets - known, Fraction(str(asked["rho"])))
+
+
 def klm(frame, knowledge, promise, asked):
     yield from covering(frame, promise.quasi, asked)
     secrets = column_zero(asked["sensitive"])
@@ -316,6 +324,7 @@ JUDGES = {
     pdanon.LmDiversity: lm,
     pdanon.SensitiveGroups: grouped,
     pdanon.Coherence: coherent,
+    pdanon.RhoUncertainty: rho_uncertain,
     pdanon.PublicK: public_part,
     pdanon.PrivacyConstraints: constrained,
     pdanon.PSRules: ruled,

@@ -190,6 +190,7 @@ INSTANCES: dict[str, Callable[[], Any]] = {
     "PSRules": lambda: pdanon.PSRules([([RICE], [FLU])], 2, 0.5),
     "PublicK": lambda: pdanon.PublicK(2, [TEA]),
     "SensitiveGroups": lambda: released("cahd").guarantee,
+    "RhoUncertainty": lambda: pdanon.RhoUncertainty(0.5, [FLU]),
     "KAnonymity": lambda: pdanon.KAnonymity(2, ["age"]),
     "KKm": lambda: pdanon.KKm(2, 2, ["age"]),
     "KLm": lambda: pdanon.KLm(2, 2, 2, ["age"], [FLU]),

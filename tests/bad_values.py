@@ -432,6 +432,7 @@ OBJECTS: dict[str, Callable[[], Any]] = {
     "Coherence": lambda: pdanon.Coherence(0.5, 2, 2, [SECRET]),
     "PublicK": lambda: pdanon.PublicK(2, [SECRET]),
     "LmDiversity": lambda: pdanon.LmDiversity(2, 2, [SECRET]),
+    "RhoUncertainty": lambda: pdanon.RhoUncertainty(0.5, [SECRET]),
     "KAnonymity": lambda: pdanon.KAnonymity(2, ["x"]),
     "KAnonymity of lists": lambda: pdanon.KAnonymity(2, ["items"]),
     "KKm": lambda: pdanon.KKm(2, 2, ["city"], ["age"]),

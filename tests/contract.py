@@ -15,10 +15,20 @@ import pyarrow as pa
 import pytest
 from families import ALGORITHMS, IN_CHUNKS
 from naive import coherence as naive_coherence
+from naive import inferences as naive_inferences
 from naive import itemsets as naive
 from naive import losses as naive_losses
 
-from pdanon import Coherence, KmAnonymity, LmDiversity, PSRules, PublicK, SensitiveGroups, TransactionalK
+from pdanon import (
+    Coherence,
+    KmAnonymity,
+    LmDiversity,
+    PSRules,
+    PublicK,
+    RhoUncertainty,
+    SensitiveGroups,
+    TransactionalK,
+)
 from pdanon.itemsets.columns import find_column
 
 
@@ -44,6 +54,11 @@ def all_but_one_public(items):
     return {"h": 1, "p": 2, "private": items[:1]}
 
 
+def last_sensitive(items):
+    """The last item is not to be inferred."""
+    return {"rho": 0.5, "sensitive": items[-1:]}
+
+
 # Beyond k and, where there is one, m, what to call each algorithm with, given the items of the data.
 ARGUMENTS = {
     "apriori": lambda items: {"hierarchy": tree_over(items)},
@@ -59,8 +74,10 @@ ARGUMENTS = {
     "partition": lambda items: {"hierarchy": tree_over(items)},
     "pcta": lambda items: {},
     "ps_rules": lambda items: {"rules": {"m": 2, "sensitive": items[-1:]}, "c": 0.5, "suppress": True},
+    "suppress_control": last_sensitive,
     "suppress_public": all_but_one_public,
     "suppress_to_k": lambda items: {"public": items[1:]},
+    "td_control": lambda items: last_sensitive(items) | {"hierarchy": tree_over(items)},
     "upcta": blocks_of,
     "vpa": lambda items: {"hierarchy": tree_over(items), "parts": 2},
 }
@@ -81,6 +98,10 @@ RECOUNTS = {
         frozenset(guarantee.sensitive),
         guarantee.k,
     ),
+    RhoUncertainty: lambda guarantee, bags: naive_inferences.breaking_rules(
+        [row and frozenset(map(text, row)) for row in as_sets(bags)],
+        *(guarantee.rho, frozenset(guarantee.sensitive), guarantee.m),
+    ),
     SensitiveGroups: lambda guarantee, bags: [
         bag for bag in bags if bag and {*map(text, bag)} & {*guarantee.sensitive}
     ],
@@ -92,13 +113,11 @@ RECOUNTS = {
 }
 GUARANTEES = {"coherence": Coherence, "suppress_public": Coherence, "suppress_to_k": PublicK}
 GUARANTEES |= {"clump": TransactionalK, "partition": TransactionalK, "cahd": SensitiveGroups}
-GUARANTEES |= {"ps_rules": PSRules}  # else k^m
+GUARANTEES |= {"ps_rules": PSRules, "suppress_control": RhoUncertainty, "td_control": RhoUncertainty}
+INFERRING = {"suppress_control", "td_control"}  # who has items that nobody may infer; a row need not hide
 GROUPING = {"cahd"}  # rows are in groups, by which what they do not show is counted in a second table
-WITH_SECRETS = {
-    "ps_rules",
-    *GROUPING,
-}  # the last item is sensitive: it is published, or all of it is suppressed
-KEEPING = {"coherence", "suppress_public", "suppress_to_k", *GROUPING}  # items stay as they are or go
+WITH_SECRETS = {"ps_rules", *INFERRING, *GROUPING}  # the last item is sensitive: it stays as it is, or goes
+KEEPING = {"coherence", "suppress_control", "suppress_public", "suppress_to_k", *GROUPING}  # all items do
 TRANSACTIONAL = {"clump", "partition"}  # whose rows, with items or without, are published alike, k by k
 ALL_ROWS = KEEPING | TRANSACTIONAL  # rows without items need k like all others
 BAGS = {"clump"}  # in whose rows a label can come again
@@ -146,6 +165,8 @@ def arguments_of(name, frame, **asked):
 def is_possible(name, frame, k=2):
     """Whether the item that is sensitive is not the only one, and can be hidden among others."""
     rows, items = rows_of(frame), items_of(frame)
+    if name in INFERRING:
+        return len(items) > 0
     if name in GROUPING:
         return len(items) > 1 and 2 * sum(items[-1] in row for row in rows) <= len(rows)
     return name not in WITH_SECRETS or sum(bool(row - {*items[-1:]}) for row in rows) >= k

@@ -371,8 +371,44 @@ def a_tenth_of_the_rows_loses_more_ncp():
     return all((table["sample of 10 %"] > table["tree"]).all() for table in ways_of_rules("NCP, %"))
 
 
+def rho_settings():
+    """The lines of rho-uncertainty, with the sensitive items that each release has left as a share of all."""
+    (table,) = tables_of("measured/papers.md", "rho").values()
+    left = table["sensitive items left"].str.extract(r"(\d+), (\d+), (\d+) of (\d+)").astype(int)
+    shares = left[[0, 1, 2]].div(left[3], axis=0).set_axis(["sensitive", "suppress", "td"], axis=1)
+    return table.assign(m=table["m"].astype(str), **shares)
+
+
+def nearly_all_sensitive_items_go():
+    table = rho_settings()
+    one = table["m"] == "1"
+    return (table["suppress"][one] > 0.75).all() and (table["suppress"][~one] < 0.25).all()
+
+
+def suppression_is_near_the_least():
+    table = rho_settings()
+    more, one = (
+        table["`suppress_control`, %"] / table["least possible, %"].astype(float) - 1,
+        table["m"] == "1",
+    )
+    return (more[~one] < 0.001).all() and 0.15 < more[one].max() < 0.25
+
+
+def what_stays_away_costs_more():
+    table = rho_settings().query("m != '1'")
+    ratio = table["nothing comes back, %"] / table["all sensitive, %"]
+    return ratio.min() > 1 and 5 <= ratio.max() < 6
+
+
+def hierarchies_save_sensitive_items():
+    table = rho_settings().query("m != 'any'")
+    less = table["`td_control`, %"] < table["`suppress_control`, %"]
+    return (less.sum(), len(less)) == (9, 10) and (table["td"] >= table["suppress"]).all()
+
+
 SIX, INDEX = "docs/measured/loss.md", "docs/algorithms/index.md"
 PAPERS = "docs/measured/papers.md"
+RHO = "docs/algorithms/rho.md"
 CLAIMS = [
     (SIX, "`anonymize` left 12 to 70 % of the NCP of `pcta`.", anonymize_leaves),
     (SIX, "Refinement takes 3 to 90 times as long as `pcta`", refinement_takes),
@@ -426,6 +462,18 @@ CLAIMS = [
     (LEFT, "a public item is off by 29 to 165 times its count", categories_do_not_tell_items_apart),
     ("docs/algorithms/ps_rules.md", "as much UL was lost, or more", what_is_done_otherwise_loses_no_more),
     ("docs/algorithms/ps_rules.md", "cost more NCP each time", a_tenth_of_the_rows_loses_more_ncp),
+    (
+        RHO,
+        "kept more than three quarters of these; with two or more, less than a",
+        nearly_all_sensitive_items_go,
+    ),
+    (
+        RHO,
+        "the least possible loss of suppression, found by a 0-1 program, was less than 0.1 % below it",
+        suppression_is_near_the_least,
+    ),
+    (RHO, "lost more than to suppress all sensitive items, up to five times", what_stays_away_costs_more),
+    (RHO, "`td_control` lost less in nine of these ten cases", hierarchies_save_sensitive_items),
     ("docs/refine.md", "22 to 45 % of the NCP of `pcta` is left", refinement_leaves),
     ("docs/algorithms/pcta.md", "more than half of it on the data sets", more_than_half_is_not_necessary),
     ("docs/algorithms/apriori.md", "the release loses 2.60 % (NCP)", apriori_on_clicks),

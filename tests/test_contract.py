@@ -15,6 +15,7 @@ from contract import (
     ARGUMENTS,
     GROUPING,
     GUARANTEES,
+    INFERRING,
     KEEPING,
     RECOUNTS,
     TRANSACTIONAL,
@@ -129,7 +130,7 @@ def test_any_frame(name, make):
             run(name, frame)
         return
     before, buffers = pickle.loads(pickle.dumps(frame)), buffers_of(frame)
-    if len(frame) == 1:
+    if len(frame) == 1 and name not in INFERRING:
         with pytest.raises(pdanon.InfeasibleError, match="k is larger"):
             run(name, frame)
         return

@@ -6,6 +6,7 @@ import pytest
 from conftest import frame_of, row_lists
 from contract import (
     ARGUMENTS,
+    INFERRING,
     LOCAL,
 )
 from families import ALGORITHMS
@@ -51,7 +52,9 @@ def as_tuples(name, below):
 
 SUPPRESSING = {"hghs", "mhghs"}  # and a local recoding can lose less than any cut
 CUTTING = [
-    name for name in ARGUMENTS if "hierarchy" in ARGUMENTS[name]([]) and name not in SUPPRESSING | LOCAL
+    name
+    for name in ARGUMENTS
+    if "hierarchy" in ARGUMENTS[name]([]) and name not in SUPPRESSING | INFERRING | LOCAL
 ]
 
 

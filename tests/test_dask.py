@@ -81,7 +81,8 @@ def test_a_release_is_that_of_the_frame_row_for_row(name, partitions):
 @settings(max_examples=examples(40))
 @given(st.data(), st.sampled_from(list(ALGORITHMS)), st.integers(0, 99))
 def test_however_the_rows_are_divided(data, name, seed):
-    frame, asked = frame_of_rows(rows(seed, 60, 9)), {**ALGORITHMS[name], "k": 3}
+    frame, asked = frame_of_rows(rows(seed, 60, 9)), dict(ALGORITHMS[name])
+    asked |= {"k": 3} if "k" in asked else {}
     cuts = data.draw(st.lists(st.integers(0, len(frame)), max_size=20))
     name, present = name.split(",")[0], set(frame["items"].itemset.supports().index)
     if name == "coat":
@@ -179,6 +180,7 @@ def test_questions_are_answered_as_by_pandas(cuts, seed, k, m):
         pdanon.KmAnonymity(k, m),
         pdanon.PrivacyConstraints([["a0", "a1"], ["a2"]], k),
         pdanon.LmDiversity(m=m, sensitive=some, l=2),
+        pdanon.RhoUncertainty(0.5, some, m),
         pdanon.Coherence(h=0.5, k=k, p=m, private=some),
         pdanon.PublicK(k, some),
         pdanon.PSRules([(others[:2], some[:1]), (others[1:2], some)], k, 0.5),

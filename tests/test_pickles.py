@@ -25,6 +25,7 @@ GUARANTEES = [
     pdanon.LmDiversity(2, 1, ["c"], 2),
     pdanon.PSRules([(["d"], ["c"]), (["a", "b"], ["c"])], 4, 0.3),
     pdanon.PSRules(pdanon.constraints.AllRules(2, ["c"]), 4, 0.3),
+    pdanon.RhoUncertainty(0.1, ["c"]),
     pdanon.KAnonymity(4, ["age"]),
     pdanon.KKm(2, 1, ["age"]),
     pdanon.KLm(2, 2, 1, ["age"], ["c"]),

@@ -66,6 +66,8 @@ ALGORITHMS = {
         **{"k": 3, "c": 0.4, "how": "sample", "sample": 0.5, "random_state": 1},
         "rules": [(["a1", "a2"], ["a5"]), (["a3"], ["a5"]), (["a2", "a4"], ["a5"])],
     },
+    "suppress_control": {"rho": 0.5, "sensitive": ["a5", "a6"], "m": 1},
+    "td_control": {"rho": 0.5, "sensitive": ["a5", "a6"], "m": 1, "hierarchy": TREE},
     "apriori, sensitive": {"k": 4, "m": 2, "hierarchy": TREE, "sensitive": ["a5"], "l": 3},
 }
 IN_BLOCKS = {
@@ -618,6 +620,7 @@ MODELS = [
     pdanon.KmAnonymity(3, 2),
     pdanon.KmAnonymity(2, None),
     pdanon.LmDiversity(2, 1, ["a"]),
+    pdanon.RhoUncertainty(0.5, ["a"]),
     pdanon.PublicK(2, ["a", "b"]),
     pdanon.PrivacyConstraints([["a", "b"], ["c"]], 2),
     pdanon.PSRules([(["a", "b"], ["c"]), (["a"], ["c", "d"])], 2, 0.5),

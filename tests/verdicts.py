@@ -90,6 +90,8 @@ def verdict(frame, promise, columns, asked):
         secrets = frozenset(
             each for row in knowledge.rows for each in row if each[0] == 1 or each[1][0] in named
         )
+    if name == "RhoUncertainty":
+        return no_inference(knowledge, promise.m, secrets, Fraction(str(asked["rho"])))
     share = Fraction(str(asked["h"])) if name == "Coherence" else Fraction(1, getattr(promise, "l", 1))
     most = promise.p if name == "Coherence" else promise.m
     least, everybody, found = promise.k or 1, classes(knowledge), [*crowds(knowledge, most, secrets)]
@@ -102,6 +104,16 @@ def verdict(frame, promise, columns, asked):
     return not sure and all(len(rows) >= least for rows in crowded if rows)
 
 
+def no_inference(knowledge, most, secrets, rho):
+    """Whether no secret that is not known is in more than rho of the rows that who knows labels finds."""
+    [there] = present(knowledge, 0)
+    known = {each for row in knowledge.rows for each in parts(row, most)[1:]}
+    found = [(each, knowledge.finds(set(knowledge.public), each)) for each in known]
+    return all(
+        largest(knowledge, rows, secrets - each) <= rho for each, rows in [(set(), there), *found] if rows
+    )
+
+
 def cannot_be_counted(name, knowledge, named):
     """Whether what is named does not occur, or in a set; or a row has an item in two labels."""
     labels = {label for row in knowledge.rows for column, (label, _) in row if column == 0}
@@ -109,7 +121,8 @@ def cannot_be_counted(name, knowledge, named):
         return True
     if name != "PublicK" and not named <= labels:
         return True
-    return name in ("LmDiversity", "KLm", "Coherence", "PSRules") and any(map(overlapping, knowledge.rows))
+    counted = ("LmDiversity", "KLm", "Coherence", "PSRules", "RhoUncertainty")
+    return name in counted and any(map(overlapping, knowledge.rows))
 
 
 def overlapping(row):

@@ -167,6 +167,7 @@ def anonymize(
     - ``Coherence``: `coherence` by each criterion.
     - ``PublicK``: `suppress_to_k`.
     - ``SensitiveGroups``: `cahd` by each order.
+    - ``RhoUncertainty``: `suppress_control`; with a hierarchy also `td_control`.
     - ``TransactionalK``: `partition` and `clump`, then `refine`; needs a hierarchy.
     - ``DisassociatedKm``: `disassociate`.
     - ``KAnonymity``: `mondrian`, `cluster` and `k_member`.

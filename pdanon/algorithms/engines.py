@@ -81,10 +81,12 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
     return decided
 
 
-def demand_of_rows(guarantee: Guarantee, written: ListColumns) -> None:
-    """Withhold rows that, as they are written, do not have their guarantee."""
+def demand_of_rows(guarantee: Guarantee, written: ListColumns) -> Guarantee:
+    """Withhold rows that, as they are written, do not have their guarantee; what is proven."""
     assert isinstance(guarantee, Recountable)  # no other one is had by recoding equal rows alike
-    demand(guarantee.recount(written))
+    audit = guarantee.recount(written)
+    demand(audit)
+    return audit.guarantee
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -18,6 +18,7 @@ from pdanon.guarantees import (
     PrivacyConstraints,
     PSRules,
     PublicK,
+    RhoUncertainty,
     SensitiveGroups,
     TransactionalK,
 )
@@ -61,6 +62,7 @@ LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     LmDiversity: _OF_ITEMS,
     Coherence: _SUPPRESSED,
     PublicK: _SUPPRESSED,
+    RhoUncertainty: _OF_ITEMS,
     SensitiveGroups: {"ncp": _mean("KL")} | _named("KL", "pairs"),
     TransactionalK: _named(*READABLE, "NCP", "LM", "GGD", "UL"),
     DisassociatedKm: {"ncp": _mean("term_chunks")} | _named("term_chunks", "tlost", "re"),

@@ -114,15 +114,18 @@ def _check_joined(arguments: argparse.Namespace) -> None:
 
 def check_audited(arguments: argparse.Namespace) -> None:
     """Check that an audit is asked for one guarantee, with all that it has."""
-    names = ("quasi", "sensitive", "l", "p", "classes", "constraints", "rules", "c", "mapping")
+    names = ("quasi", "sensitive", "l", "p", "rho", "classes", "constraints", "rules", "c", "mapping")
     given = {name for name in names if getattr(arguments, name) is not None}
     if arguments.chunks or arguments.safe:
         _check_chunks(arguments, given)
     if given & {"p", "classes"}:
         _check_counted(arguments, given)
         return
+    if "rho" in given:
+        _check_inferred(arguments, given)
+        return
     if arguments.k is None:
-        hint = "such as -k 5 -m 2; or -p, --sensitive and --classes for a release by cahd"
+        hint = "such as -k 5 -m 2; or --rho and --sensitive; or -p, --sensitive and --classes (of cahd)"
         raise ParameterError("-k is needed", hint=hint)
     if given & {"rules", "c"}:
         _check_rules(given)
@@ -169,6 +172,16 @@ def _check_counted(arguments: argparse.Namespace, given: set[str]) -> None:
     if arguments.k is None and not isinstance(arguments.m, Unsaid):
         hint = "such as -k 5 -m 2; without both, rows may be found by their public items"
         raise ParameterError("-m goes with -k", hint=hint)
+
+
+def _check_inferred(arguments: argparse.Namespace, given: set[str]) -> None:
+    """Check what is said of a guarantee against inferences."""
+    if "sensitive" not in given:
+        hint = "such as --rho 0.5 --sensitive flu gout"
+        raise ParameterError("--rho and --sensitive go together", hint=hint)
+    if arguments.k is not None or not given <= {"rho", "sensitive", "mapping"}:
+        hint = "audit one guarantee after the other"
+        raise ParameterError("--rho goes with --sensitive, -m and --mapping alone", hint=hint)
 
 
 def check_classes(arguments: argparse.Namespace, adds: bool) -> None:

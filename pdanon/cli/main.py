@@ -52,9 +52,10 @@ from pdanon.guarantees import (
     LmDiversity,
     PrivacyConstraints,
     PSRules,
+    RhoUncertainty,
     SensitiveGroups,
 )
-from pdanon.guarantees.parameters import check_unsaid, constraint_list
+from pdanon.guarantees.parameters import Unsaid, check_unsaid, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.tables import read_columns, write_plain, write_table, write_threats, write_whole
@@ -200,7 +201,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     guarantee = _guarantee(arguments)
     audit, counted, hashed = (_audited_files if arguments.stream else _audited)(arguments, guarantee)
     print(f"Audit: {counted}")
-    print(f"  guarantee  {guarantee!r}")
+    print(f"  guarantee  {audit.guarantee!r}")
     print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
     print(f"  at risk    {audit.rows_at_risk} {'records' if arguments.chunks else 'rows'}")
     if hashed is not None:
@@ -301,6 +302,9 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     if arguments.constraints is not None:
         check_unsaid(m)
         return PrivacyConstraints(constraint_list(arguments.constraints, arguments.column), k, mapping)
+    if arguments.rho is not None:
+        most = None if isinstance(m, Unsaid) else m
+        return RhoUncertainty(arguments.rho, arguments.sensitive, most, mapping)
     if arguments.sensitive is None:
         return KmAnonymity(k, m) if quasi is None else KKm(k, m, quasi)
     if quasi is None:

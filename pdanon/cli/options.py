@@ -148,13 +148,17 @@ SHARE_HELP = "largest share of matching rows that may hold what must not be infe
 
 DEMANDS: dict[str, dict[str, Any]] = {
     "k": {"type": int, "help": "least number of rows that an attacker's knowledge must match"},
-    "m": {"type": items_known, "help": f"{KNOWN_HELP} (default: 2; of hghs and mhghs: all)"},
+    "m": {"type": items_known, "help": f"{KNOWN_HELP} (default: 2; of hghs, mhghs and with --rho: all)"},
     "constraints": {"type": table_file, "metavar": "FILE", "help": CONSTRAINTS_HELP},
     "sensitive": {
         "nargs": "+",
         "metavar": "ITEM",
-        "help": "items that nobody is to learn: with -l they are published as they are, by cahd as counts of "
-        "groups",
+        "help": "items that nobody is to learn: with -l they are published as they are, with --rho or "
+        "not at all, by cahd as counts of groups",
+    },
+    "rho": {
+        "type": float,
+        "help": "largest share of the rows with some items that may hold a sensitive one besides, 0 to 1",
     },
     "l": {"type": int, "help": "of the rows that match, a sensitive item is in at most 1/l"},
     "private": {"metavar": "NAME", "help": "a second list column, whose items are private"},
@@ -216,6 +220,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "help": "without --algorithm: what is to be least, such as ncp, occurrences, singles or pairs "
         "(default: ncp); of coherence: what suppressing an item costs, support or unit",
     },
+    "scope": {"choices": ["all", "sensitive"], "help": "with --rho: which items may be suppressed"},
     "r": {"type": int, "help": "how many groups are examined for each row"},
     "score": {"choices": ["increase", "total"], "help": "which distortion of a group is to be least"},
     "lookahead": {

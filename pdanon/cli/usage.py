@@ -177,9 +177,15 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
     command.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
     _add_form(command)
     command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
-    sensitive = "items that nobody is to learn, and that the attacker knows none of; goes with -l or -p"
+    sensitive = "items that nobody is to learn; goes with -l, -p or --rho"
     command.add_argument("--sensitive", nargs="+", metavar="ITEM", help=sensitive)
     command.add_argument("-l", **DEMANDS["l"])
+    command.add_argument(
+        "--rho",
+        type=float,
+        help="of the rows that match any known items, also sensitive ones, a sensitive item is in at most "
+        "this share; -m then has no default, and any number is known",
+    )
     command.add_argument(
         "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (not with -m)"
     )

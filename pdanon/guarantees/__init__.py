@@ -17,6 +17,7 @@ from pdanon.guarantees.privacy_constraints import PrivacyConstraints
 from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.public import PublicK
 from pdanon.guarantees.relational import KAnonymity
+from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.transactional import TransactionalK
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
@@ -34,6 +35,7 @@ __all__ = [
     "PSRules",
     "PrivacyConstraints",
     "PublicK",
+    "RhoUncertainty",
     "SensitiveGroups",
     "TransactionalK",
     "audit",

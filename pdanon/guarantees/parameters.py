@@ -89,6 +89,8 @@ def check_share(value: Any, name: str) -> Fraction:
     """
     if not is_number(value) or not 0 <= value <= 1:
         raise ParameterError(f"{name} must be a number in [0, 1]", got=shown(value))
+    if isinstance(value, Fraction) and value.denominator <= 10**9:
+        return value  # as it was read before
     return Fraction(float(value)).limit_denominator(10**9)
 
 

@@ -20,7 +20,7 @@ class Audit:
     Parameters
     ----------
     guarantee : Guarantee
-        What was audited.
+        What was audited; after a search with a limit, as far as it is proven.
     rows_at_risk : int
         Number of rows that hold a threat.
     list_threats : callable

@@ -230,7 +230,7 @@ class SupportIndex:
         m = min(m, self.longest)
         rest = self._holding_common(k) if m >= 2 else self
         if m >= 2:
-            ranked = rest._ranked[1]
+            ranked = rest.ranked[1]
             ranked._expose(exposed, rare.mark_pairs, *ranked.pairs_where(lambda s: s < k)[:2])
         if m >= 3:
             rest._expose_larger(k, m, exposed, of_larger_k)
@@ -283,7 +283,7 @@ class SupportIndex:
         return parallel.marked(self.rows, itemsets.codes, itemsets.offsets)
 
     @cached_property
-    def _ranked(self) -> tuple[Codes, SupportIndex]:
+    def ranked(self) -> tuple[Codes, SupportIndex]:
         """The items by ascending support, and the same rows with these ranks as codes.
 
         With the rarest items first, the prefixes of a search have few extensions.
@@ -310,7 +310,7 @@ class SupportIndex:
         return ItemsetTable(items, np.arange(len(items) + 1), self.singles[items])
 
     def _rare_pairs(self, k: int, minimal: bool) -> ItemsetTable:
-        order, ranked = self._ranked
+        order, ranked = self.ranked
         starts, partners, supports = ranked.pairs
         first = np.repeat(np.arange(self.n_items, dtype=np.int32), np.diff(starts))
         rare = supports < k
@@ -325,7 +325,7 @@ class SupportIndex:
         """Rare itemsets of size 3 and more, in parts: a search that takes long can be stopped between two."""
         from pdanon._kernels import rare
 
-        order, ranked = self._ranked
+        order, ranked = self.ranked
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
         nothing, room = np.empty(0, np.int64), np.array([MOST_ITEMSETS])
 

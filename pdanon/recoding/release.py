@@ -68,11 +68,11 @@ def _written(
         decided.mapping,
         classes,
         groups,
-        decided.guarantee,
+        audit.guarantee,
         decided.loss,
         {**decided.parameters, **recorded(judged)},
         told,
-        items_left(decided.mapping, len(frame)),
+        items_left(decided.mapping, len(frame), decided.guarantee),
         audit.holds,
         decided.trace,
     )

@@ -10,6 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import UselessWarning, warn
+from pdanon.guarantees.rho import RhoUncertainty
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.alike import value_numbers
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
@@ -24,7 +26,7 @@ _HINT = (
 )
 
 
-def items_left(mapping: pd.DataFrame, n_rows: int) -> str:
+def items_left(mapping: pd.DataFrame, n_rows: int, guarantee: Guarantee | None = None) -> str:
     """Say of which items of a release next to nothing is left.
 
     Parameters
@@ -33,6 +35,8 @@ def items_left(mapping: pd.DataFrame, n_rows: int) -> str:
         What became of the items.
     n_rows : int
         Rows of the release; of fewer than 20 nothing is said.
+    guarantee : Guarantee, optional
+        What the release has: by which all sensitive items may be suppressed.
 
     Returns
     -------
@@ -47,12 +51,13 @@ def items_left(mapping: pd.DataFrame, n_rows: int) -> str:
     That is said if it is so for at least 95 % of the occurrences of a column. Or else of groups of rows that
     are recoded apart, if they hold several items each, nothing is left of at least 95 % of their occurrences
     by suppression and labels that stand for at least 95 % of the items of the column, and they have at least
-    5 % of the occurrences. These are comparisons of integers.
+    5 % of the occurrences. These are comparisons of integers. Or else all sensitive items of `RhoUncertainty`
+    are suppressed.
     """
     if n_rows < FEW:
         return ""
     if "column" not in mapping:
-        return _left(mapping, "items")
+        return _left(mapping, "items") or _sensitive_left(guarantee)
     parts = mapping.groupby("column", sort=False)
     return ". ".join(filter(None, (_left(part, f"items in {label}") for label, part in parts)))
 
@@ -114,6 +119,15 @@ def _left(mapping: pd.DataFrame, items: str) -> str:
         return f"{many} became {what}, which stands for {most:,} of {n_items:,} items{among}"
     group = pd.factorize(mapping["group"])[0]
     return _groups_left(group, item, supports, suppressed | broad, items)
+
+
+def _sensitive_left(guarantee: Guarantee | None) -> str:
+    """Say that no sensitive item is left, where these may go so that nobody can infer them."""
+    if not isinstance(guarantee, RhoUncertainty) or guarantee.mapping is None:
+        return ""
+    few = len(guarantee.mapping.left_out) < len(guarantee.sensitive)
+    gone = f"All sensitive items ({len(guarantee.sensitive):,}) are suppressed"
+    return "" if few else f"{gone}; a larger rho or a smaller m may keep some"
 
 
 def _groups_left(

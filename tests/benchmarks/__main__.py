@@ -13,6 +13,7 @@ TOPICS = {
     "km_family": "The rest of the k^m family",
     "refine": "Refinement",
     "coherence": "Coherence",
+    "inferences": "Inferences of sensitive items",
     "groups": "Partition and Clump",
     "hiding": "CAHD and disassociation",
     "measures": "Queries and the attack",

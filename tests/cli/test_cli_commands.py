@@ -112,6 +112,44 @@ def test_audit_of_sensitive_items_that_were_left_out_reads_the_mapping(run):
 
 
 @pytest.mark.parametrize(
+    ("asked", "code", "guarantee", "at_risk"),
+    [
+        (("--rho", "0.5"), 0, "RhoUncertainty(rho=0.5, sensitive=1 items)", 0),
+        (("--rho", "0.3", "-m", "1"), 1, "RhoUncertainty(rho=0.3, sensitive=1 items, m=1)", 6),
+    ],
+)
+def test_audit_of_inferences(run, asked, code, guarantee, at_risk):
+    to_parquet(patients(), "patients.parquet")
+    files = ("--sensitive", "s", "--threats", "threats.parquet")
+    found, out, err = run("audit", "patients.parquet", *asked, *files)
+    assert (found, err) == (code, "")
+    assert f"guarantee  {guarantee}" in out
+    assert f"at risk    {at_risk} rows" in out
+    assert set(pdanon.read_parquet("threats.parquet")["sensitive"]) == ({"s"} if at_risk else set())
+    assert run("audit", "patients.parquet", "--stream", *asked, "--sensitive", "s")[0] == code
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("--rho", "0.5"), "--rho and --sensitive go together"),
+        (
+            ("--rho", "0.5", "--sensitive", "s", "-k", "3"),
+            "--rho goes with --sensitive, -m and --mapping alone",
+        ),
+        (("--rho", "0.5", "--sensitive", "s", "--quasi", "age"), "--rho goes with --sensitive"),
+        (("--rho", "1", "--sensitive", "s"), "rho must be above 0 and below 1"),
+        (("--sensitive", "s"), "-k is needed"),
+    ],
+)
+def test_what_does_not_go_with_rho_is_refused(run, asked, message):
+    to_parquet(patients(), "in.parquet")
+    code, _, err = run("audit", "in.parquet", *asked)
+    assert code == 2
+    assert message in err
+
+
+@pytest.mark.parametrize(
     ("asked", "message"),
     [
         (("--sensitive", "s"), "--sensitive and -l go together"),

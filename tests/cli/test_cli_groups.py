@@ -119,6 +119,27 @@ def test_what_does_not_go_together_is_refused_before_anything_is_written(run, si
     assert sorted(Path().iterdir()) == before
 
 
+def test_sensitive_items_that_nobody_may_infer(run, sick):
+    """By a command as by a policy; the mapping says which were left out."""
+    asked = ("--algorithm", "td_control", "--rho", "0.4", "--sensitive", FLU, SALT, "--hierarchy", "2")
+    code, out, err = run("anonymize", "sick.parquet", "out.parquet", *asked, "--mapping", "map.parquet")
+    assert (code, err) == (0, "")
+    assert "RhoUncertainty(rho=0.4, sensitive=2 items), audited" in out
+    expected = sick.txanon.td_control(rho=0.4, sensitive=[FLU, SALT], hierarchy=2)
+    assert expected.mapping["generalized"].isna().any()
+    assert read_parquet("out.parquet")["items"].tolist() == expected.frame["items"].tolist()
+    again = ("--rho", "0.4", "--sensitive", FLU, SALT, "--mapping", "map.parquet")
+    assert run("audit", "out.parquet", *again)[0] == 0
+    Path("out.parquet").unlink()
+    Path("policy.toml").write_text(
+        'input = "sick.parquet"\nalgorithm = "td_control"\n[parameters]\nrho = 0.4\n'
+        f'sensitive = ["{FLU}", "{SALT}"]\n[columns]\nitems = "items"\n[hierarchies]\nitems = 2\n'
+        '[outputs]\nrelease = "out.parquet"\n'
+    )
+    assert run("run", "policy.toml")[0] == 0
+    assert read_parquet("out.parquet")["items"].tolist() == expected.frame["items"].tolist()
+
+
 POLICY = """
 input = "sick.parquet"
 algorithm = "cahd"

@@ -275,6 +275,8 @@ ASKED = {
     "suppress_public": {"h": 0.8, "k": 2, "p": 1, "private": ["c"]},
     "suppress_to_k": {"k": 2, "public": ["a"]},
     "apriori": {"k": 2, "m": 1, "hierarchy": TREE, "sensitive": ["c"], "l": 2},
+    "suppress_control": {"rho": 0.5, "sensitive": ["c"], "m": 2, "scope": "sensitive"},
+    "td_control": {"rho": 0.5, "sensitive": ["c"], "m": None, "scope": "all", "hierarchy": TREE},
     "optimal": {"k": 2, "m": 1, "hierarchy": TREE, "suppress": True, "time_limit": 9},
     "clump": {"k": 2, "hierarchy": TREE, "r": 3, "lookahead": 2},
     "cluster": {"k": 2, "quasi": ["q"], "random_state": 4},

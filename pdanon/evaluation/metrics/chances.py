@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from pdanon.evaluation.metrics.conditions import Factors
@@ -36,7 +36,7 @@ class Chances:
     """
 
     groups: NDArray[np.int64]
-    shares: sp.csr_array
+    shares: Any
     is_hidden: NDArray[np.bool_]
 
     @classmethod
@@ -44,14 +44,16 @@ class Chances:
         """Read what the guarantee of a released frame counts; None if it counts nothing by groups."""
         if not isinstance(guarantee, SensitiveGroups) or guarantee.classes is None:
             return None
+        from scipy.sparse import coo_array
+
         counted = guarantee.classes
         texts = pa.array(items.texts(), pa.large_string())
         item_of = pc.index_in(counted.items, value_set=texts).fill_null(-1).to_numpy(zero_copy_only=False)
         there = item_of >= 0
         shares = counted.counts / counted.sizes[counted.group]
         cells = item_of[there], counted.group[there]
-        table = sp.coo_array((shares[there], cells), shape=(items.n_items, len(counted.groups)))
-        return cls(counted.places(group_numbers(frame)), sp.csr_array(table), guarantee.is_sensitive(items))
+        table = coo_array((shares[there], cells), shape=(items.n_items, len(counted.groups)))
+        return cls(counted.places(group_numbers(frame)), table.tocsr(), guarantee.is_sensitive(items))
 
     def shown(self, queries: ItemsetTable) -> ItemsetTable:
         """The queries without the items that no row shows."""
