@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
-from inspect import signature
 from itertools import combinations, product
 from math import prod
 from random import Random
@@ -251,7 +250,7 @@ def case_of(random: Random, name: str, table: dict, items: list) -> attacked_tab
 
 def grouped(random: Random, secrets: list, others: list) -> dict[str, Any]:
     asked = {"p": random.choice([2, 3]), "sensitive": secrets}
-    return asked | ({"k": 2, "m": random.choice([1, 2])} if random.random() < 0.5 and CAN_HIDE else {})
+    return asked | ({"k": 2, "m": random.choice([1, 2])} if random.random() < 0.5 else {})
 
 
 def uncertain(random: Random, secrets: list, others: list) -> dict[str, Any]:
@@ -265,7 +264,6 @@ def ruled(random: Random, secrets: list, others: list) -> dict[str, Any]:
     return {"rules": rules, "k": 2, "c": random.choice([0.4, 0.5, 0.7])}
 
 
-CAN_HIDE = "k" in signature(pdanon.cahd).parameters
 OWN: dict[str, Callable[[Random, list, list], dict[str, Any]]] = {
     "cahd": grouped,
     "disassociate": lambda random, secrets, others: {"k": 2, "m": random.choice([1, 2])},

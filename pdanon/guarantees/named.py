@@ -58,27 +58,31 @@ class Told:
         Raises
         ------
         ParameterError
-            If it is no mapping table, or says that a named item has become something else.
+            If it is no mapping table, or says that a named item has become something else, or another item a
+            named one.
         """
         if mapping is None or isinstance(mapping, cls):
             return mapping
         check_mapping(mapping)
         items, labels = (mapping_values(mapping, name, pa.large_string()) for name in ("item", "generalized"))
         own = pc.is_in(items, value_set=_texts(named))
-        changed = pc.sum(pc.and_(own, pc.not_equal(items, labels))).as_py()
-        if changed:
-            raise ParameterError(
-                f"a {where} item has become something else",
-                where="mapping",
-                got=f"{changed} lines",
-                hint="such items are published as they are or not at all",
-            )
+        named_so = pc.is_in(labels, value_set=_texts(named))
+        _refuse_changes(own, items, labels, f"a {where} item has become something else")
+        _refuse_changes(named_so, items, labels, f"an item has become a {where} one")
         wanted, sets = _distinct(named), _looking_like_sets(labels.unique())
         others = (label for label in sets if not wanted.isdisjoint(label_members(label)))
         return cls(
             _distinct(items.filter(own)) - _distinct(items.filter(pc.and_(own, labels.is_valid()))),
             frozenset(others),
         )
+
+
+def _refuse_changes(lines: Any, items: Any, labels: Any, problem: str) -> None:
+    """Refuse a mapping some lines of which have another label than their item."""
+    changed = pc.sum(pc.and_(lines, pc.not_equal(items, labels))).as_py()
+    if changed:
+        hint = "such items are published as they are or not at all, and no other is called like them"
+        raise ParameterError(problem, where="mapping", got=f"{changed} lines", hint=hint)
 
 
 def named_items(itemsets: Itemsets, named: Any, where: str, told: Told | None = None) -> NDArray[np.bool_]:

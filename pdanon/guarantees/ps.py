@@ -114,8 +114,7 @@ class PSRules:
         object.__setattr__(self, "rules", read_rules(self.rules))
         object.__setattr__(self, "k", check_k(self.k))
         object.__setattr__(self, "c", _check_c(self.c))
-        if self.mapping is not None:
-            _refuse_disguised(self.mapping, self.sensitive)
+        Told.of(self.mapping, self.sensitive, "sensitive")  # refuses what disguises them
 
     @property
     def sensitive(self) -> pa.Array:
@@ -302,20 +301,6 @@ def _check_c(value: Any) -> Fraction:
         hint = "it is the largest share of the matching rows in which sensitive items may be, such as c=0.5"
         raise ParameterError("c must be above 0 and below 1", where="c", got=shown(value), hint=hint)
     return share
-
-
-def _refuse_disguised(mapping: pd.DataFrame, sensitive: pa.Array) -> None:
-    """Refuse a mapping in which a sensitive item becomes another, or another becomes a sensitive one."""
-    Told.of(mapping, sensitive, "sensitive")
-    items, labels = (mapping_values(mapping, name, pa.large_string()) for name in ("item", "generalized"))
-    taken = pc.and_(pc.is_in(labels, sensitive.cast(pa.large_string())), pc.not_equal(items, labels))
-    if pc.any(taken).as_py():
-        raise ParameterError(
-            "an item has become a sensitive one",
-            where="mapping",
-            got=f"{pc.sum(taken).as_py()} lines",
-            hint="no other item is published under the name of a sensitive one",
-        )
 
 
 def _others(mapping: pd.DataFrame | None, sensitive: pa.Array) -> pa.Array:

@@ -73,6 +73,13 @@ def test_a_mapping_in_which_such_an_item_became_another_is_refused(make):
         assert SECRET not in str(caught.value)
 
 
+@guarantees
+def test_a_mapping_in_which_another_became_such_an_item_is_refused(make):
+    with pytest.raises(ParameterError, match=r"an item has become a \w+ one") as caught:
+        make([SECRET]).with_mapping(mapping_of({SECRET: SECRET, "gout": SECRET}))
+    assert SECRET not in str(caught.value)
+
+
 def test_an_item_that_the_mapping_shows_somewhere_is_not_left_out():
     partly = pd.DataFrame(
         {"group": [0, 1], "item": ["flu", "flu"], "generalized": [None, "flu"]}, dtype="str"
