@@ -10,7 +10,8 @@ from importlib.util import find_spec
 from threading import Timer
 from typing import Any
 
-from pdanon.errors import IdentifierWarning, PersonsWarning, ReleaseWarning, UselessWarning
+from pdanon.errors import IdentifierWarning, PersonsWarning, ReleaseWarning
+from pdanon.recoding.useless import REMEDY
 
 __all__ = ["PATIENCE", "bar", "say", "stage", "warned"]
 
@@ -50,8 +51,9 @@ def warned(hint: str = "") -> Iterator[None]:
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
         if isinstance(message, ReleaseWarning):
-            remedies = {IdentifierWarning: hint, PersonsWarning: _IF_PARTS, UselessWarning: _IF_USELESS}
-            say(f"warning: {message.what}\n  hint:  {remedies.get(type(message), message.hint)}")
+            said = _IF_USELESS if message.hint == REMEDY else message.hint
+            remedy = {IdentifierWarning: hint, PersonsWarning: _IF_PARTS}.get(type(message), said)
+            say(f"warning: {message.what}\n  hint:  {remedy}")
         else:
             usual(message, *where, **more)
 

@@ -164,7 +164,7 @@ class AllRules:
         check_size(count, f"{len(self.public):,} public and {len(self.sensitive):,} sensitive items", "m")
         items = range(len(self.public))
         known = from_matrices(
-            [np.fromiter(combinations(items, size), np.dtype((np.int32, size))) for size in self._sizes()]
+            [np.fromiter(combinations(items, size), np.dtype((np.int32, (size,)))) for size in self._sizes()]
         )
         each = np.tile(np.arange(len(self.sensitive), dtype=np.int32), len(known))
         known = known.take(np.repeat(np.arange(len(known)), len(self.sensitive)))

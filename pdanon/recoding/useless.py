@@ -15,11 +15,16 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.alike import value_numbers
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
-__all__ = ["columns_left", "items_left", "warn_if_useless"]
+__all__ = ["REMEDY", "columns_left", "items_left", "warn_if_useless"]
 
 _SOME = 5  # percent of the occurrences
 
-_HINT = (
+_GONE = "All sensitive items"
+_GONE_HINT = (
+    "cahd keeps all of them, as counts of groups of rows; where only a few items of a row can be known, m=1 "
+    "or a larger rho may keep some"
+)
+REMEDY = (
     "try pdanon.anonymize, which chooses among algorithms, or a smaller k or m; for items also "
     "pdanon.refine, sets (pcta) instead of a hierarchy, or a hierarchy with more levels; for other columns "
     "fewer of them in quasi=, or hierarchies with more levels"
@@ -91,7 +96,7 @@ def warn_if_useless(left: str) -> None:
         If it is something.
     """
     if left:
-        warn(UselessWarning(left, hint=_HINT))
+        warn(UselessWarning(left, hint=_GONE_HINT if left.startswith(_GONE) else REMEDY))
 
 
 def _left(mapping: pd.DataFrame, items: str) -> str:
@@ -126,8 +131,7 @@ def _sensitive_left(guarantee: Guarantee | None) -> str:
     if not isinstance(guarantee, RhoUncertainty) or guarantee.mapping is None:
         return ""
     few = len(guarantee.mapping.left_out) < len(guarantee.sensitive)
-    gone = f"All sensitive items ({len(guarantee.sensitive):,}) are suppressed"
-    return "" if few else f"{gone}; a larger rho or a smaller m may keep some"
+    return "" if few else f"{_GONE} ({len(guarantee.sensitive):,}) are suppressed"
 
 
 def _groups_left(

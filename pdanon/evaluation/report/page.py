@@ -23,6 +23,8 @@ from pdanon.evaluation.report.risk import risk_section
 from pdanon.evaluation.report.tradeoff import tradeoff_section
 from pdanon.evaluation.styling import SHARES
 from pdanon.guarantees import SensitiveGroups
+from pdanon.guarantees.constraints import AllItemsets
+from pdanon.guarantees.rules import AllRules
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
@@ -316,6 +318,8 @@ def _described(name: str, value: Any, frame: pd.DataFrame) -> str:
         return str(value)
     if isinstance(value, Hierarchy):
         return f"{value.n_leaves:,} leaves, height {value.height}"
+    if isinstance(value, (AllItemsets, AllRules)):  # which say how many items there are, and none of them
+        return repr(value)
     names = [value] if isinstance(value, str) else value
     if isinstance(names, (list, tuple)) and names and all(_is_column(each, frame) for each in names):
         return ", ".join(str(each) for each in names)

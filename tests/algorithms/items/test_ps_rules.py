@@ -354,3 +354,14 @@ def test_all_pairs_of_real_data(data, name, seconds):
     assert set(told["generalized"][told["item"].isin(sensitive)]) == {*map(str, sensitive)}
     coherence = pdanon.Coherence(0.5, 5, 2, sensitive).with_mapping(result.mapping)
     assert result.frame.txanon.audit(coherence).holds
+
+
+def test_a_report_says_for_which_rules_it_is(tmp_path):
+    frame = frame_of([{"a", "s"}, {"a"}, {"b", SECRET}, {"b"}])
+    for rules, told in [
+        (AllRules(2, ["s", SECRET]), "AllRules(m=2, public=all others, sensitive=2 items)"),
+        ([(["a"], ["s"]), (["b"], [SECRET])], "2 given"),
+    ]:
+        path = tmp_path / "report.html"
+        frame.txanon.ps_rules(rules=rules, k=2, c=0.5).report(path)
+        assert told in path.read_text()

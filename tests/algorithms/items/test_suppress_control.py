@@ -140,9 +140,10 @@ def test_equal_rows_count_as_often_as_they_are_there():
 
 def test_it_is_said_if_no_sensitive_item_is_left():
     rows = [{"flu", f"own {number}"} for number in range(20)]
-    with pytest.warns(pdanon.UselessWarning, match=r"All sensitive items \(1\) are suppressed"):
+    with pytest.warns(pdanon.UselessWarning, match=r"All sensitive items \(1\) are suppressed") as caught:
         result = frame_of(rows).txanon.suppress_control(rho=0.5, sensitive=["flu"])
     assert "sensitive" in result.useless
+    assert "cahd keeps all of them" in caught[0].message.hint
 
 
 @pytest.mark.parametrize(
