@@ -9,4 +9,4 @@ ALL = os.environ.get("PDANON_EXAMPLES") == "all"
 
 def examples(number: int) -> int:
     """So many, or a part of them."""
-    return number if ALL else max(number // 4, 10)
+    return number if ALL else max(number // 5, 10)
