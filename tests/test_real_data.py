@@ -117,6 +117,7 @@ def test_released_baskets_have_no_rare_pair(name, read):
     assert mapping.set_index("item")["support"].to_dict() == supports.to_dict()
 
 
+@pytest.mark.slow
 def test_released_baskets_have_no_rare_triple(read):
     df = read("bms_webview1")
     assert rare_triples(incidence(df), 5) > 100_000

@@ -205,6 +205,7 @@ RELEASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["constrained", "tight"])
 @pytest.mark.parametrize("shape", [(1, 1), (2, 2)], ids=["alone", "four in a figure"])
 @pytest.mark.parametrize("name", RELEASES)

@@ -289,6 +289,7 @@ def test_parameters_may_be_integers_of_numpy():
 # --- real data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "hierarchy"),
     [

@@ -541,6 +541,7 @@ def each_but(slow):
     return [pytest.param(name, marks=[pytest.mark.slow] * (name == slow)) for name in RELATIONAL]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", each_but("full_subtree"))
 @pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 def test_informs(name, data):
@@ -556,6 +557,7 @@ def test_informs(name, data):
     assert 0 < result.loss["NCP_relational"] < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", each_but("cluster"))
 @pytest.mark.filterwarnings("ignore::pdanon.IdentifierWarning")
 def test_adult(name, data):

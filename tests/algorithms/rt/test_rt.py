@@ -199,6 +199,7 @@ COMBINED = ["pcta", "coat", "apriori", "direct", "vpa", "mhghs"]
 REST = [name for name in TRANSACTION_ALGORITHMS if name not in COMBINED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", FORMATIONS)
 @pytest.mark.parametrize("transaction", [*COMBINED, *REST])
 def test_all_combinations(cluster, transaction):
@@ -271,6 +272,7 @@ def test_sensitive_items(name, transaction, rows, diversity, m):
 BLOCKS = [["s", "u", "v"], ["t"], ["w", "x"]]
 
 
+@pytest.mark.slow
 @algorithms
 @pytest.mark.parametrize("transaction", ["coat", "upcta"])
 @settings(max_examples=examples(15))

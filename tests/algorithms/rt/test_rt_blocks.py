@@ -229,6 +229,7 @@ def test_several_list_columns_in_blocks():
 # --- whoever works
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "jobs", [2, LastFirst(), ThreadPoolExecutor(3)], ids=["processes", "last first", "threads"]
 )
