@@ -8,6 +8,7 @@ import warnings
 from collections import Counter
 from fractions import Fraction
 from math import log
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -151,6 +152,22 @@ def test_groups_are_those_of_the_naive_version(rows, sensitive, p, alpha, order)
     sensitive = hideable(rows, sensitive, p)
     groups = groups_of(*parts_of(rows, sensitive), p, order, alpha, quietly)
     assert grouped(groups.tolist()) == expected(rows, sensitive, p, alpha, order)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))  # so that workers share them
+def test_groups_of_five_thousand_tables_are_those_of_the_naive_version(part):
+    draw, done = Random(part), 0
+    while done < 500:
+        items = "abcdefgh"[: draw.randint(3, 8)]
+        longest = min(5, len(items))
+        rows = [frozenset(draw.sample(items, draw.randint(0, longest))) for _ in range(draw.randint(2, 40))]
+        sensitive = frozenset(draw.sample("abcd", draw.randint(1, 4))) & frozenset().union(*rows)
+        p, alpha, order = draw.randint(2, 5), draw.randint(1, 3), draw.choice(ORDERS)
+        if sensitive and all(p * sum(item in row for row in rows) <= len(rows) for item in sensitive):
+            groups = groups_of(*parts_of(rows, sensitive), p, order, alpha, quietly)
+            assert grouped(groups.tolist()) == expected(rows, sensitive, p, alpha, order)
+            done += 1
 
 
 @cases

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections import Counter
 from itertools import combinations
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -96,6 +97,7 @@ def test_published_chunks_of_terms_that_are_to_stay_together():
 # --- The naive version
 
 TABLES = st.lists(st.sets(st.sampled_from("abcdef"), min_size=1, max_size=4), min_size=3, max_size=14)
+BLOCKS = [{}, {"a": 0, "b": 0, "c": 1, "d": 1}, dict.fromkeys("abcdef", 0)]
 
 
 @settings(max_examples=examples(120))
@@ -106,9 +108,27 @@ TABLES = st.lists(st.sets(st.sampled_from("abcdef"), min_size=1, max_size=4), mi
     more=st.integers(0, 4),
     refine=st.booleans(),
     safe=st.booleans(),
-    blocks=st.sampled_from([{}, {"a": 0, "b": 0, "c": 1, "d": 1}, dict.fromkeys("abcdef", 0)]),
+    blocks=st.sampled_from(BLOCKS),
 )
 def test_the_naive_version_releases_the_same(rows, k, m, more, refine, safe, blocks):
+    assert_naive(rows, k, m, more, refine, safe, blocks)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(10))  # so that workers share them
+def test_the_naive_version_releases_the_same_of_five_thousand_tables(part):
+    draw = Random(part)
+    for _ in range(500):
+        items = "abcdef"[: draw.randint(2, 6)]
+        k = draw.randint(2, 3)
+        rows = [
+            {*draw.sample(items, draw.randint(1, min(4, len(items))))} for _ in range(draw.randint(3, 14))
+        ]
+        m, more, blocks = draw.choice([1, 2, 3, None]), draw.randint(0, 4), draw.choice(BLOCKS)
+        assert_naive(rows, k, m, more, draw.random() < 0.5, draw.random() < 0.5, blocks)
+
+
+def assert_naive(rows, k, m, more, refine, safe, blocks):
     utility = pd.DataFrame({"item": [*blocks], "block": [*blocks.values()]}) if blocks else None
     asked = {"k": k, "m": m, "max_cluster": k + more, "refine": refine, "safe": safe, "utility": utility}
     frame = frame_of([sorted(row) for row in rows])
