@@ -302,7 +302,7 @@ class _Trials:
     end: float  # a value of perf_counter()
     limit: float  # seconds
     best: Anonymized | None = None
-    least: tuple[bool, float] = (True, np.inf)  # whether it is useless, and its loss
+    least: tuple[bool, bool, float] = (True, True, np.inf)  # for fewer items than asked, useless, its loss
     first: float | None = None  # seconds of the first algorithm
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
@@ -325,10 +325,12 @@ class _Trials:
                     row["reason"] = "no time left: ended with what it had"
             row |= {name: float(result.loss[name]) for name in READABLE if name in result.loss}
             row["loss"] = self.measure(result)
-            if result.useless:
-                row["reason"] = result.useless
-            if self.best is None or (bool(result.useless), row["loss"]) < self.least:
-                self.best, self.least = result, (bool(result.useless), row["loss"])
+            falls_short = getattr(result.guarantee, "m", None) != self.asked.get("m")
+            if falls_short or result.useless:
+                row["reason"] = result.useless or f"only proven: {result.guarantee!r}"
+            rank = falls_short, bool(result.useless), row["loss"]
+            if self.best is None or rank < self.least:
+                self.best, self.least = result, rank
         except InfeasibleError as error:
             row["reason"] = one_line(error)
             self.failures.append(error)

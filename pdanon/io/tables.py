@@ -17,6 +17,7 @@ from pdanon.io.files import check_name, named_as, replacing, replacing_all
 from pdanon.io.lines import parsed
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import to_text
+from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.values import check_path
 
 __all__ = [
@@ -104,8 +105,8 @@ def write_table(frame: pd.DataFrame, path: Path, column: str | None, separator: 
 
 
 def write_threats(threats: pd.DataFrame, path: Path, separator: str | None) -> None:
-    """Write the threats of an audit; in a CSV file what they give away is joined as the itemset is."""
-    if is_csv(path) and "sensitive" in threats:
+    """Write the threats of an audit; in a CSV file sets that they give away are joined as the itemset is."""
+    if is_csv(path) and "sensitive" in threats and is_list_column(threats["sensitive"]):
         threats = threats.assign(sensitive=to_text(threats["sensitive"], sep=separator or ""))
     write_table(threats, path, "itemset", separator)
 

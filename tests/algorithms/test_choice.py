@@ -414,6 +414,25 @@ def test_solver_gets_what_is_left(stand_in):
     assert 0 < seconds[3] < 4
 
 
+def test_what_is_proven_as_far_as_asked_is_better_than_what_loses_less(stand_in):
+    """SuppressControl would lose less here, but is proven for one known item alone."""
+    rows = [{"flu", "rice", "tea"}, {"flu", "tea"}, {"tea"}, {"rice"}, {"rice", "oil"}, {"oil"}]
+    frame, tree = frame_of(rows), {"all": ["rice", "tea", "oil"]}
+    asked = pdanon.RhoUncertainty(0.5, ["flu"])
+
+    def short(frame, column=None, *, rho, sensitive, m=None, progress=False):
+        return pdanon.suppress_control(frame, column, rho=1 - 1e-9, sensitive=sensitive, m=1)
+
+    stand_in("suppress_control", short)
+    result = pdanon.anonymize(frame, asked, hierarchy=tree)
+    first, second = result.tried["reason"].fillna("").tolist()
+    assert first.startswith("only proven: RhoUncertainty(")
+    assert "m=1" in first
+    assert (second, result.parameters["algorithm"]) == ("", "td_control")
+    assert result.guarantee == asked
+    assert result.tried["loss"].iloc[0] < result.tried["loss"].iloc[1]
+
+
 def test_refinement_ends_at_the_limit_with_what_it_has():
     made = FRAME.txanon.pcta(k=3, m=2)
     with limited(-1):

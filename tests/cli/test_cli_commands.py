@@ -127,6 +127,9 @@ def test_audit_of_inferences(run, asked, code, guarantee, at_risk):
     assert f"at risk    {at_risk} rows" in out
     assert set(pdanon.read_parquet("threats.parquet")["sensitive"]) == ({"s"} if at_risk else set())
     assert run("audit", "patients.parquet", "--stream", *asked, "--sensitive", "s")[0] == code
+    files = ("--sensitive", "s", "--threats", "threats.csv", "--separator", ";")
+    assert run("audit", "patients.parquet", *asked, *files)[0] == code
+    assert set(pd.read_csv("threats.csv")["sensitive"]) == ({"s"} if at_risk else set())
 
 
 @pytest.mark.parametrize(
