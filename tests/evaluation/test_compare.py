@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -127,19 +129,43 @@ def test_relational_algorithms_and_workloads():
     assert table["holds"].tolist() == [True, True]
 
 
-def test_memory_is_that_of_each_configuration(monkeypatch, stand_in):
-    def greedy(frame, column=None, *, k, megabytes):
-        np.ones(megabytes * 2**17).sum()
-        return pdanon.pcta(frame, column, k=k)
+ROOMY = """
+from dataclasses import replace
 
-    stand_in("greedy", greedy)
-    pdanon.compare(FRAME, {"pcta": {"k": 2}})  # loads what is loaded once
-    memory = pdanon.compare(FRAME, {"greedy": {"k": 2}}, vary={"megabytes": [200, 1]})["memory"]
-    if os.access("/proc/self/clear_refs", os.W_OK) and memory.notna().all():
-        assert 200e6 < memory[0] < 300e6
-        assert memory[1] < 100e6
+import numpy as np
+import pandas as pd
+
+import pdanon
+from pdanon.algorithms.registry import ALGORITHMS
+
+
+def roomy(frame, column=None, *, k, megabytes):
+    np.ones(megabytes * 2**17).sum()
+    return pdanon.pcta(frame, column, k=k)
+
+
+ALGORITHMS["roomy"] = replace(ALGORITHMS["pcta"], function=roomy)
+frame = pd.DataFrame({"items": [["a", "b"]] * 3})
+pdanon.compare(frame, {"pcta": {"k": 2}})  # loads what is loaded once
+print(*pdanon.compare(frame, {"roomy": {"k": 2}}, vary={"megabytes": [200, 1]})["memory"])
+"""
+
+
+def test_memory_is_that_of_each_configuration():
+    # In a process of its own: one that frees memory of earlier tests meanwhile seems to need less.
+    child = subprocess.run(
+        [sys.executable, "-c", ROOMY], capture_output=True, text=True, check=True, timeout=120
+    )
+    if "<NA>" in child.stdout:
+        pytest.skip("this system does not tell")
+    roomy, small = map(int, child.stdout.split())
+    assert 200e6 < roomy < 300e6
+    assert small < 100e6
+
+
+def test_memory_that_cannot_be_told_is_missing(monkeypatch):
     monkeypatch.setattr(Path, "write_text", lambda *_: (_ for _ in ()).throw(PermissionError()))
-    assert pdanon.compare(FRAME, {"greedy": {"k": 2, "megabytes": 1}})["memory"].isna().all()
+    assert pdanon.compare(FRAME, {"pcta": {"k": 2}})["memory"].isna().all()
 
 
 def test_nothing_is_modified():
