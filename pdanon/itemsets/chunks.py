@@ -148,7 +148,9 @@ class ChunkTable:
     def part_of(self) -> Numbers:
         """The number of the record chunk of each row, in the order of `parts`; -1 in term chunks."""
         is_part = self.chunks > 0
-        keys = self.owners[is_part] * (int(self.chunks.max(initial=0)) + 1) + self.chunks[is_part]
+        # Chunks are renumbered: those of a frame may be any, so that keys would overflow and be alike.
+        chunks, place = np.unique(self.chunks[is_part], return_inverse=True)
+        keys = self.owners[is_part] * np.int64(len(chunks)) + place.ravel()
         numbers = np.full(len(self.chunks), -1, np.int64)
         numbers[is_part] = np.unique(keys, return_inverse=True)[1]
         return numbers

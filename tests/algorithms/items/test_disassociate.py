@@ -231,6 +231,16 @@ def test_audits_find_each_threat(frame, safe, why, at_risk):
     assert moved.txanon.audit(DisassociatedKm(2, 2, safe)).rows_at_risk == at_risk
 
 
+@pytest.mark.parametrize("most", [2, 2**63 - 2, 2**63 - 1])
+def test_numbers_of_chunks_are_names_however_large(most):
+    """A frame that somebody made may have any: of no two clusters may chunks be counted as one."""
+    frame = chunks(*[(c, 0, 3, 0, ["x"]) for c in (1, 2, 3)], (1, 0, 3, 1, ["a"]), (3, 0, 3, 3, ["a"]))
+    frame = pd.concat([frame, chunks(*[(1, 0, 3, most, ["b"])] * 2)], ignore_index=True)
+    audit = frame.txanon.audit(DisassociatedKm(2, 2))
+    assert audit.threats["why"].tolist() == ["rare"] * 2
+    assert audit.rows_at_risk == 6
+
+
 def test_a_term_of_a_joint_cluster_counts_in_all_its_chunks():
     """Here d is in at least 4 of 6 records, so that one of them has c, too."""
     rows = [(1, 3, 2, 0, ["d"]), (2, 3, 4, 0, []), *[(3, 0, 6, 1, ["c"])] * 3]
