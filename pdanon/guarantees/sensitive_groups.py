@@ -27,7 +27,7 @@ from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import added_label, find_column, label_position
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.table import empty_itemset
 from pdanon.itemsets.values import check_count, shown
 from pdanon.itemsets.versions import arrow_values, text_column
@@ -242,7 +242,8 @@ class SensitiveGroups:
         self._refuse_unknown(itemsets)
         counts = self.classes
         group_of = counts.places(group_numbers(frame))
-        frequent = counts.counts > counts.sizes[counts.group] // self.p  # exactly: count * p > size
+        # Exactly: count * p > size. No group has more rows than can be numbered.
+        frequent = counts.counts > counts.sizes[counts.group] // min(self.p, MOST_ROWS)
         risky = np.zeros(len(counts.groups), np.bool_)
         risky[counts.group[frequent]] = True
         at_risk |= risky[group_of]

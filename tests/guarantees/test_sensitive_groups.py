@@ -62,6 +62,10 @@ def test_one_more_is_too_many():
     assert audited(table=altered(count=[1, 2, 1])).rows_at_risk == 3
 
 
+def test_a_share_that_no_group_is_large_enough_for():
+    assert audited(p=10**30).rows_at_risk == len(FRAME)
+
+
 def test_a_row_that_shows_a_sensitive_item_is_at_risk():
     frame = frame_of([["a"], ["a", "flu"], ["b"], ["c"], []]).assign(group=FRAME["group"])
     audit = audited(frame)
