@@ -136,12 +136,12 @@ class AllRules:
         if self.public is None:
             hint = "make them by pdanon.constraints.ps_rules(frame, public, sensitive, m)"
             raise ParameterError("the number of public items is that of the data", where="public", hint=hint)
-        n = len(self.public)
-        count = len(self.sensitive) * sum(comb(n, size) for size in self._sizes())
-        if count >= 2**63:
-            raise ParameterError(
-                "there are more rules than can be counted", where="m", got=f"{n} public items"
-            )
+        n, count = len(self.public), 0
+        for size in self._sizes():
+            count += len(self.sensitive) * comb(n, size)
+            if count >= 2**63:  # a sum of all sizes would take minutes
+                problem = "there are more rules than can be counted"
+                raise ParameterError(problem, where="m", got=f"{n} public items")
         return count
 
     @property

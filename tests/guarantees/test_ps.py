@@ -315,7 +315,7 @@ def test_all_rules_are_counted_and_not_listed():
     with pytest.raises(ParameterError, match="too many"):
         every.to_frame()
     with pytest.raises(ParameterError, match="than can be counted"):
-        len(constraints.ps_rules(frame, None, range(20), None))
+        len(constraints.AllRules(None, ["s"], [f"a{i}" for i in range(30_000)]))
     with pytest.raises(ParameterError, match="that of the data"):
         len(constraints.AllRules(2, ["s"]))
 
