@@ -30,7 +30,7 @@ from pdanon.itemsets.table import (
 )
 from pdanon.itemsets.threads import count_threads, even_parts, many_parts, search, share
 
-__all__ = ["Inferences", "Owners", "inferences", "proven"]
+__all__ = ["Inferences", "Owners", "proven"]
 
 _STEPS = 8 * 10**8  # items of rows that a search with a limit looks at: some seconds
 _UNLIMITED = 2**62
@@ -103,10 +103,10 @@ class Inferences:
         return ItemsetTable(codes, offsets_of(sizes + 1), self.together)
 
 
-def inferences(
-    index: SupportIndex, sensitive: NDArray[np.bool_], rho: Fraction, m: int | None, n_present: int
-) -> Inferences:
-    """All minimal antecedents of at most m items that lead to a sensitive item too surely.
+def proven(
+    index: SupportIndex, sensitive: NDArray[np.bool_], rho: Fraction, n_present: int
+) -> tuple[Inferences, int | None]:
+    """Look for inferences of any size, with a limit.
 
     Parameters
     ----------
@@ -116,24 +116,8 @@ def inferences(
         Which items are sensitive.
     rho : Fraction
         Largest share, in (0, 1), of the rows of an antecedent in which the item may be.
-    m : int or None
-        Largest size, at least 1; None: any, which may take for ever.
     n_present : int
         How many rows are not missing: of these the share counts where nothing is known.
-
-    Returns
-    -------
-    Inferences
-        By sensitive item, then by size, then by codes.
-    """
-    owners = Owners.of(index, sensitive, rho, n_present)
-    return owners.told(owners.index.longest if m is None else m)
-
-
-def proven(
-    index: SupportIndex, sensitive: NDArray[np.bool_], rho: Fraction, n_present: int
-) -> tuple[Inferences, int | None]:
-    """Look for inferences of any size, with a limit; parameters are those of `inferences`.
 
     Returns
     -------
@@ -197,7 +181,7 @@ class Owners:
 
     @classmethod
     def of(cls, index: SupportIndex, sensitive: NDArray[np.bool_], rho: Fraction, n_present: int) -> Owners:
-        """Look up the rows of each item; parameters are those of `inferences`."""
+        """Look up the rows of each item; parameters are those of `proven`."""
         order, ranked = index.distinct().ranked
         too_many = ranked.singles * rho.denominator > rho.numerator * n_present
         searched = sensitive[order] & ~too_many
