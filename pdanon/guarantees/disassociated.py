@@ -136,7 +136,7 @@ class DisassociatedKm:
             at_risk = index.at_risk(self.k, self.m)
         rare = no_itemsets()
         if at_risk.any():
-            found = index.rare_rows(self.k) if self.m is None else index.rare(self.k, self.m)
+            found = index.rare(self.k, self.m)
             rare = ItemsetTable(
                 (terms % n_items)[found.codes].astype(np.int32), found.offsets, found.supports
             )

@@ -124,9 +124,7 @@ class KKm:
         exposed = small[classes.of_row] | classes.index.at_risk(self.k, self.m)
 
         def list_threats() -> pd.DataFrame:
-            index = classes.index
-            rare = index.rare_rows(self.k) if self.m is None else index.rare(self.k, self.m)
-            return classes.table(small, rare, self.k)
+            return classes.table(small, classes.index.rare(self.k, self.m), self.k)
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 

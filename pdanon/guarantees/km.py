@@ -99,8 +99,7 @@ class KmAnonymity:
         at_risk = index.at_risk(self.k, self.m)
 
         def list_threats() -> pd.DataFrame:
-            rare = index.rare_rows(self.k) if self.m is None else index.rare(self.k, self.m)
-            return threat_table(itemsets, rare, "rare")
+            return threat_table(itemsets, index.rare(self.k, self.m), "rare")
 
         return Audit(self, int(index.weights[at_risk].sum()), list_threats)
 

@@ -269,8 +269,7 @@ class SensitiveGroups:
         if 0 < (few := itemsets.n_present) < self.k:
             return threat_table(itemsets, empty_itemset(few), "rare")
         public = SupportIndex.of(itemsets).holding_only(~shown)
-        rare = public.rare_rows(self.k) if self.m is None else public.rare(self.k, self.m)
-        return threat_table(itemsets, rare, "rare")
+        return threat_table(itemsets, public.rare(self.k, self.m), "rare")
 
     def _refuse_unknown(self, itemsets: Itemsets) -> None:
         """Refuse sensitive items that are neither counted nor shown."""

@@ -177,15 +177,15 @@ class SupportIndex:
         rare = (np.diff(rows.offsets) > 0) & (supports < k)
         return ItemsetTable(rows.codes, rows.offsets, supports).take(rare).ordered()
 
-    def rare(self, k: int, m: int, *, minimal: bool = True) -> ItemsetTable:
+    def rare(self, k: int, m: int | None, *, minimal: bool = True) -> ItemsetTable:
         """Itemsets of size 1 to m that occur in some but fewer than k transactions.
 
         Parameters
         ----------
         k : int
             Itemsets of a lower support are rare.
-        m : int
-            Largest size.
+        m : int or None
+            Largest size; None: instead of itemsets of any size the rows that hold one, as `rare_rows`.
         minimal : bool
             Only those that have no rare proper subset.
 
@@ -194,6 +194,8 @@ class SupportIndex:
         ItemsetTable
             By size, then by codes.
         """
+        if m is None:
+            return self.rare_rows(k)
         tables = [self._rare_items(k)]
         m = min(m, self.longest)
         rest = self._holding_common(k) if minimal and m >= 2 else self
@@ -362,7 +364,7 @@ def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None
         Minimal rare itemsets, or rare rows.
     """
     for size in sizes_beyond_pairs(rows().longest, m):
-        while len(threats := _threats(rows(), k, size)):
+        while len(threats := rows().rare(k, size)):
             yield threats
 
 
@@ -371,10 +373,6 @@ def sizes_beyond_pairs(longest: int, m: int | None) -> Sequence[int | None]:
     if m is not None and m <= 2:
         return ()
     return (None,) if m is None or m >= longest else range(3, m + 1)
-
-
-def _threats(rows: SupportIndex, k: int, size: int | None) -> ItemsetTable:
-    return rows.rare_rows(k) if size is None else rows.rare(k, size)
 
 
 def _in_order(

@@ -118,7 +118,7 @@ def nodes_of(
 
 def _rare_in_preorder(index: SupportIndex, k: int, m: int | None) -> ItemsetTable:
     """Minimal rare itemsets of all sizes up to m, or rare rows, in the order of a prefix tree."""
-    threats = index.rare_rows(k) if m is None else index.rare(k, m)
+    threats = index.rare(k, m)
     sizes = np.diff(threats.offsets)
     padded = np.full((len(threats), int(sizes.max(initial=1))), -1, np.int32)
     padded[np.arange(padded.shape[1]) < sizes[:, None]] = threats.codes
