@@ -92,9 +92,7 @@ class Optimum:
         if m is not None or longest <= 3:
             return no_itemsets()
         found, _ = proven(rows, self.demand.hidden, RHO, self.demand.n_present)
-        sizes = np.diff(found.antecedents.offsets) + 1
-        codes = np.insert(found.antecedents.codes, found.antecedents.offsets[1:], found.sensitive)
-        return ItemsetTable(codes, np.append(0, np.cumsum(sizes)), found.together)
+        return found.rules()
 
 
 def line(title: str, df: pd.DataFrame, hierarchy: object, m: int | None) -> str:

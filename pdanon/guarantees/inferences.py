@@ -94,13 +94,11 @@ class Inferences:
         items = self.sensitive[order]
         return self.take(order[np.argsort(items, kind="stable")])
 
-    def rules(self, n_items: int) -> ItemsetTable:
-        """Each antecedent with its item, which comes first; items of antecedents are from ``n_items`` on."""
-        sizes = np.diff(self.antecedents.offsets)
-        shifted = self.antecedents.codes + np.int32(n_items)
-        items = self.sensitive
-        codes = np.insert(shifted, self.antecedents.offsets[:-1], items)
-        return ItemsetTable(codes, offsets_of(sizes + 1), self.together)
+    def rules(self, shift: int = 0) -> ItemsetTable:
+        """Each antecedent with its item, which comes first; to the codes of the others a number is added."""
+        known = self.antecedents
+        codes = np.insert(known.codes + np.int32(shift), known.offsets[:-1], self.sensitive)
+        return ItemsetTable(codes, offsets_of(np.diff(known.offsets) + 1), self.together)
 
 
 def proven(

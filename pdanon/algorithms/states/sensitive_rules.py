@@ -131,9 +131,7 @@ class Suppression:
             found, m = proven(self._current(), demand.hidden, demand.share, demand.n_present)
             if not len(found):
                 return None if m is None else max(m, done)
-            known, items = found.antecedents, found.sensitive
-            sizes, rules = np.diff(known.offsets), np.insert(known.codes, known.offsets[1:], items)
-            self._meet(ItemsetTable(rules, offsets_of(sizes + 1), found.together), among)
+            self._meet(found.rules(), among)
             self._report(1)
 
     def _meet(self, rules: ItemsetTable, among: Mask) -> None:
