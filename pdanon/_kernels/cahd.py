@@ -44,7 +44,8 @@ class Groups:
     secret_offsets: Number[::1]
     secrets: Code[::1]
     starts: Number[::1]
-    holders: Code[::1]
+    ends: cython.longlong[::1]  # of the holders of each item that may still be in no group
+    holders: cython.int[::1]
     left: cython.longlong[::1]
     group_of = cython.declare(cython.longlong[::1], visibility="readonly")  # -1: none
     before: cython.longlong[::1]  # the row before, of those that are in no group; -1 at the beginning
@@ -64,7 +65,7 @@ class Groups:
     tally: cython.longlong[::1]  # candidates by that number; 0 between two rows
     longest: cython.longlong  # public items of the longest row
     shared: cython.longlong[::1]  # public items that each row shares; 0 between two rows
-    near: cython.longlong[::1]  # the rows for which that is not 0
+    near: cython.longlong[::1]  # the rows for which that is not 0, then a heap of how remote they are
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class Groups:
         self.p, self.width = p, width
         self.offsets, self.codes = offsets, codes
         self.secret_offsets, self.secrets = secret_offsets, secrets
-        self.starts, self.holders = starts, holders
+        self.starts, self.ends, self.holders = starts, starts[1:].copy(), holders.copy()
         self.left = left.copy()
         self.group_of = np.full(n_rows, -1, np.int64)
         self.before, self.after = np.arange(-1, n_rows - 1), np.arange(1, n_rows + 1)
@@ -328,23 +329,25 @@ def _choose_nearest(row: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
     """Choose of the rows that share an item those that differ least; how many, with the row itself."""
     n: cython.Py_ssize_t = _list_sharing(row, groups)
     n_chosen: cython.longlong = 1
-    best: cython.Py_ssize_t = 0
+    candidate: cython.Py_ssize_t
     i: cython.Py_ssize_t
-    while n_chosen < groups.p and best >= 0:
-        best = -1
-        for i in range(n):
-            candidate: cython.Py_ssize_t = groups.near[i]
-            if groups.group_of[candidate] >= 0:
-                continue
-            if (best < 0 or _is_nearer(candidate, best, row, groups)) and not _conflicts(candidate, groups):
-                best = candidate
-        if best >= 0:
-            _take(best, groups)
-            groups.chosen[n_chosen] = best
-            groups.group_of[best] = groups.n_groups
-            n_chosen += 1
     for i in range(n):
-        groups.shared[groups.near[i]] = 0
+        candidate = groups.near[i]
+        groups.near[i] = _remoteness(candidate, row, groups)
+        groups.shared[candidate] = 0
+    for i in range(n // 2 - 1, -1, -1):
+        _sink(i, n, groups.near)
+    while n_chosen < groups.p and n:
+        candidate = _row_at(groups.near[0], row, groups)
+        n -= 1
+        groups.near[0] = groups.near[n]
+        _sink(0, n, groups.near)
+        if _conflicts(candidate, groups):
+            continue
+        _take(candidate, groups)
+        groups.chosen[n_chosen] = candidate
+        groups.group_of[candidate] = groups.n_groups
+        n_chosen += 1
     return n_chosen
 
 
@@ -352,36 +355,62 @@ def _choose_nearest(row: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
 @cython.nogil
 @cython.exceptval(check=False)
 def _list_sharing(row: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
-    """List the rows in no group that share a public item, and count what they share; how many there are."""
+    """List the rows in no group that share a public item, and count what they share; how many there are.
+
+    Rows that are in a group stay there, and leave the lists of holders.
+    """
     n: cython.Py_ssize_t = 0
     item: cython.Py_ssize_t
     for place in range(groups.offsets[row], groups.offsets[row + 1]):
         item = groups.codes[place]
-        for slot in range(groups.starts[item], groups.starts[item + 1]):
+        kept: cython.Py_ssize_t = groups.starts[item]
+        for slot in range(groups.starts[item], groups.ends[item]):
             holder: cython.Py_ssize_t = groups.holders[slot]
-            if groups.group_of[holder] >= 0:
+            if groups.group_of[holder] >= 0 and holder != row:
+                continue
+            groups.holders[kept] = holder
+            kept += 1
+            if holder == row:
                 continue
             if groups.shared[holder] == 0:
                 groups.near[n] = holder
                 n += 1
             groups.shared[holder] += 1
+        groups.ends[item] = kept
     return n
 
 
 @cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
-def _is_nearer(
-    one: cython.Py_ssize_t, other: cython.Py_ssize_t, row: cython.Py_ssize_t, groups: Groups
-) -> cython.bint:
-    """Whether one row differs from a row in fewer items than another, or in as many and is nearer to it.
+def _remoteness(other: cython.Py_ssize_t, row: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
+    """A number by which rows are compared: in how many items they differ, then how far, then on which side."""
+    differing: cython.longlong = _length(other, groups) - 2 * groups.shared[other]  # and all of the row
+    far: cython.longlong = 2 * (other - row) if other > row else 2 * (row - other) - 1
+    return (differing + groups.longest) * 2 * groups.before.shape[0] + far
 
-    Of two that are as near the one before is nearer.
-    """
-    differing: cython.longlong = _length(one, groups) - 2 * groups.shared[one]  # and as many again of the row
-    others: cython.longlong = _length(other, groups) - 2 * groups.shared[other]
-    if differing != others:
-        return differing < others
-    near: cython.Py_ssize_t = one - row if one > row else row - one
-    far: cython.Py_ssize_t = other - row if other > row else row - other
-    return near < far or (near == far and one < other)
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _row_at(remoteness: cython.longlong, row: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
+    """The row that is so remote from another."""
+    far: cython.Py_ssize_t = remoteness % (2 * groups.before.shape[0])
+    return row - (far + 1) // 2 if far % 2 else row + far // 2
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _sink(place: cython.Py_ssize_t, n: cython.Py_ssize_t, heap: cython.longlong[::1]) -> cython.void:
+    """Let an entry of a heap sink below those that are less."""
+    entry: cython.longlong = heap[place]
+    below: cython.Py_ssize_t = 2 * place + 1
+    while below < n:
+        if below + 1 < n and heap[below + 1] < heap[below]:
+            below += 1
+        if heap[below] >= entry:
+            break
+        heap[place] = heap[below]
+        place, below = below, 2 * below + 1
+    heap[place] = entry

@@ -151,9 +151,10 @@ class GroupedRows:
         starts, tids, _ = index.transpose
         cell, touched = self._cells, [np.empty(0, np.int32)]
         for place, code in enumerate(codes):
-            touched.append(tids[starts[code] : starts[code + 1]])
-            cell[touched[-1]] |= 1 << place
-        rows = np.unique(np.concatenate(touched))
+            holders = tids[starts[code] : starts[code + 1]]
+            touched.append(holders[cell[holders] == 0])  # each row once
+            cell[holders] |= 1 << place
+        rows = np.concatenate(touched)
         sums = np.bincount(cell[rows], weights[rows], minlength=1 << len(codes)).astype(np.float64)
         cell[rows] = 0
         sums[0] = weights.sum() - sums.sum()
