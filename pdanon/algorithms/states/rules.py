@@ -149,16 +149,23 @@ class EveryRule:
     def _holds(self, labels: Codes, one: ItemSet) -> bool:
         if not self.known[one.items].any():
             return True
-        near = self.index.within(one.rows)
-        secrets = near.holding_only(self.is_sensitive)
-        if 0 < near.n_rows < self.k or too_many(secrets.singles, near.n_rows, self.share).any():
+        if not self._hold_of_pairs(labels, one):
             return False
-        m = None if self.m is None else self.m - 1
-        if m == 0:
+        if self.m is not None and self.m <= 2:
             return True
+        near = self.index.within(one.rows)
         others = np.where(labels == one.label, -1, self._known_of(labels))
-        known = near.recoded(others, near.n_items)
+        known, secrets = near.recoded(others, near.n_items), near.holding_only(self.is_sensitive)
+        m = None if self.m is None else self.m - 1
         return not rows_at_risk(known, secrets, share=self.share, m=m, k=self.k).any()
+
+    def _hold_of_pairs(self, labels: Codes, one: ItemSet) -> bool:
+        """Whether the rules hold that know a set, or with it one other."""
+        from pdanon._kernels.rules import Beside
+
+        beside = Beside(one.rows, labels, one.label, self.known, self.is_sensitive, self.index.rows)
+        asked = self.k, self.share.numerator, self.share.denominator
+        return beside.is_protected(*asked) and (self.m == 1 or beside.is_protected_with_others(*asked))
 
     def breached(self, labels: Codes) -> ItemsetTable:
         """As `RuleCheck`; only what has no subset that is listed."""
@@ -320,9 +327,9 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
 
 def rows_of(index: SupportIndex, items: NDArray[Any]) -> Rows:
     """The rows that hold one of some items, ascending."""
-    starts, tids, _ = index.transpose
-    found: Rows = np.unique(ItemsetTable(tids, starts, index.singles).take(items).codes)
-    return found
+    from pdanon._kernels.rules import rows_with_some
+
+    return rows_with_some(items.astype(np.int32), index.rows)
 
 
 def too_many(secrets: NDArray[np.int64], supports: Any, share: Fraction) -> NDArray[np.bool_]:
