@@ -39,6 +39,7 @@ from pdanon.itemsets.list_columns import ListColumns, Reader
 from pdanon.itemsets.mapping import apply_mapping as applied_mapping
 from pdanon.itemsets.support import supports
 from pdanon.recoding.passing import judged_columns, passing, recorded
+from pdanon.recoding.proven import warn_if_short
 from pdanon.recoding.result import Anonymized, Labelled
 from pdanon.recoding.useless import items_left, warn_if_useless
 
@@ -176,7 +177,8 @@ def anonymize(
     result = replace(result, guarantee=demand_of_rows(result.guarantee, read.published))
     judged = judged_columns(read.others, [], judged)  # now that there are values
     passing(read.others, [], result.guarantee, judged, rows=result.rows)
-    warn_if_useless(items_left(result.mapping, result.rows, result.guarantee))
+    warn_if_useless(items_left(result.mapping, result.rows, result.guarantee), result.guarantee)
+    warn_if_short(told, result.guarantee)
     return result
 
 

@@ -14,7 +14,8 @@ The tree::
 and five warnings: `IdentifierWarning`, what passes through unchanged may tell who a person is,
 `UselessWarning`, next to nothing is left in a release, `PersonsWarning`, persons have several rows,
 `NumbersWarning`, a year or an age may have been taken for an item, and `EmptiedWarning`, a row may tell by
-what it lacks.
+what it lacks. That a guarantee is proven for fewer known items than were asked for is said by a
+`ReleaseWarning` itself.
 
 Messages hold counts, positions, column names and parameter values. They never hold the text of an
 item: a log file is not a place for data that is about to be anonymized.

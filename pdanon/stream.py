@@ -35,6 +35,7 @@ from pdanon.itemsets.progress import watching
 from pdanon.itemsets.threads import ahead
 from pdanon.itemsets.values import check_path, is_uri
 from pdanon.recoding.passing import judged_columns, judged_labels, passing, recorded
+from pdanon.recoding.proven import warn_if_short
 from pdanon.recoding.result import Labelled
 from pdanon.recoding.useless import items_left, warn_if_useless
 
@@ -193,7 +194,7 @@ def anonymize(
             first = _first_rows(tree, positions)
             judged = judged_columns(first, [], judged)  # now that there are values
             passing(first, [], result.guarantee, judged, rows=result.rows)
-            warn_if_useless(items_left(result.mapping, result.rows, result.guarantee))
+            warn_if_useless(items_left(result.mapping, result.rows, result.guarantee), result.guarantee)
         mapped = partial(write_mapping, result.mapping, kept)
         with appearing(released, mapped) as draft, _unchanged(tree, stamps):
             _recode(tree, draft, positions, recoder)
@@ -201,6 +202,7 @@ def anonymize(
             if written.n_rows != result.rows:
                 raise _changed(tree)
             result = replace(result, guarantee=demand_of_rows(result.guarantee, written))
+            warn_if_short(result.parameters, result.guarantee)
     return result
 
 

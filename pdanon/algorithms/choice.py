@@ -37,6 +37,7 @@ from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import check_known
 from pdanon.itemsets.versions import text_column
 from pdanon.recoding.labels import Labels, check_labels
+from pdanon.recoding.proven import SHORT, shortfall, warn_if_short
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.useless import warn_if_useless
 
@@ -184,7 +185,7 @@ def anonymize(
     `refine` lowers NCP where it cannot lower what is asked for, and counts only if that has become less, too.
 
     A release of which next to nothing is left, as `UselessWarning` has it, comes back only if there is no
-    other one.
+    other one, or the others are proven for fewer known items than were asked for.
 
     Time: an algorithm that runs is stopped at the limit, where it reports progress; the first one too, so
     there may be no release. `optimal` gets half of what is left, with ``suppress=True`` no more than 5
@@ -325,7 +326,7 @@ class _Trials:
                     row["reason"] = "no time left: ended with what it had"
             row |= {name: float(result.loss[name]) for name in READABLE if name in result.loss}
             row["loss"] = self.measure(result)
-            falls_short = getattr(result.guarantee, "m", None) != self.asked.get("m")
+            falls_short = bool(shortfall(self.asked, result.guarantee))
             if falls_short or result.useless:
                 row["reason"] = result.useless or f"only proven: {result.guarantee!r}"
             rank = falls_short, bool(result.useless), row["loss"]
@@ -369,6 +370,7 @@ class _Trials:
     def _run(self, step: Step, left: float) -> Anonymized:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UselessWarning)  # of what may not come back
+            warnings.filterwarnings("ignore", SHORT, ReleaseWarning)
             if self.first is not None:  # the first has said it
                 warnings.simplefilter("ignore", ReleaseWarning)
             if step.algorithm == "refine":
@@ -403,7 +405,8 @@ class _Trials:
                 hint=f"{ran[0]['algorithm']}: {ran[0]['reason']}",
                 partial=next((each.partial for each in self.failures if each.partial is not None), None),
             )
-        warn_if_useless(self.best.useless)
+        warn_if_useless(self.best.useless, self.best.guarantee)
+        warn_if_short(self.asked, self.best.guarantee)
         readable = [name for name in READABLE if name in self.best.loss]
         figures = dict.fromkeys(["loss", *readable, "seconds"], _figures)
         makers = {"algorithm": text_column, **figures, "reason": text_column}

@@ -156,7 +156,7 @@ class Algorithm:
 
 def _recorded(asked: Mapping[str, Any], decided: Decided) -> dict[str, Any]:
     """What was asked, numbers as the guarantee read them; without what nobody said and nothing came of."""
-    named = [name for name in ("k", "m", "p") if name in asked]
+    named = [name for name in ("k", "m", "p") if asked.get(name) is not None]  # None: any number
     numbers = {name: getattr(decided.guarantee, name, asked[name]) for name in named}
     known = {**asked, **numbers, **decided.parameters}
     return {name: value for name, value in known.items() if not isinstance(value, Unsaid)}

@@ -126,9 +126,9 @@ def proven(
 
     Notes
     -----
-    The limit is a number of steps, not of seconds: the same rows have the same answer.
+    The limit is a number of steps, not of seconds: the same rows have the same answer. A time limit stops it.
     """
-    owners = Owners.of(index, sensitive, rho, n_present)
+    owners = Owners.of(index, sensitive, rho, n_present, in_time=True)
     found, is_all = owners.empty(), True
     if not len(found):
         found, is_all = owners.of_any_size()
@@ -164,6 +164,8 @@ class Owners:
         Which rows, by ascending ``apart``.
     together, apart : ndarray of int64
         For each of them, in how many rows all else is with the item, and without it.
+    in_time : bool
+        Whether searches end with the time limit; an audit goes on.
     """
 
     index: SupportIndex
@@ -176,9 +178,18 @@ class Owners:
     rows: Codes
     together: NDArray[np.int64]
     apart: NDArray[np.int64]
+    in_time: bool
 
     @classmethod
-    def of(cls, index: SupportIndex, sensitive: NDArray[np.bool_], rho: Fraction, n_present: int) -> Owners:
+    def of(
+        cls,
+        index: SupportIndex,
+        sensitive: NDArray[np.bool_],
+        rho: Fraction,
+        n_present: int,
+        *,
+        in_time: bool = False,
+    ) -> Owners:
         """Look up the rows of each item; parameters are those of `proven`."""
         order, ranked = index.distinct().ranked
         too_many = ranked.singles * rho.denominator > rho.numerator * n_present
@@ -201,6 +212,7 @@ class Owners:
             rows[place],
             together[place],
             apart[place],
+            in_time,
         )
 
     def empty(self) -> Inferences:
@@ -348,7 +360,7 @@ class Owners:
 
         sizes = np.diff(self.starts)[chosen]
         parts = many_parts(offsets_of(sizes * self.index.longest), 4 * count_threads())
-        results = search(part, parts, self.index.at_most(size))
+        results = search(part, parts, self.index.at_most(size), limited=self.in_time)
         found = Inferences.joined([each for each, _ in results])
         refuse_long_list(found.antecedents)
         return found, np.hstack([told for _, told in results])

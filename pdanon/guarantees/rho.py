@@ -31,6 +31,11 @@ from pdanon.itemsets.values import shown
 
 __all__ = ["RhoUncertainty"]
 
+_REMEDY = (
+    "cahd keeps all of them, as counts of groups of rows; where only a few items of a row can be known, m=1 "
+    "or a larger rho may keep some"
+)
+
 
 @dataclass(frozen=True, repr=False)
 class RhoUncertainty:
@@ -173,6 +178,12 @@ class RhoUncertainty:
     def with_mapping(self, mapping: pd.DataFrame) -> RhoUncertainty:
         """The same guarantee of a frame whose items became what the mapping says."""
         return replace(self, mapping=mapping)
+
+    def gone(self) -> tuple[str, str]:
+        """That all sensitive items are suppressed, and what to do; two empty texts if one is left."""
+        if self.mapping is None or len(self.mapping.left_out) < len(self.sensitive):
+            return "", ""
+        return f"All sensitive items ({len(self.sensitive):,}) are suppressed", _REMEDY
 
     def __repr__(self) -> str:
         m = "" if self.m is None else f", m={self.m}"

@@ -11,7 +11,7 @@ import pandas as pd
 
 from pdanon.itemsets.list_columns import ListColumns
 
-__all__ = ["Audit", "Guarantee", "Recountable", "facts"]
+__all__ = ["Audit", "Guarantee", "Recountable", "Yielding", "facts"]
 
 
 class Audit:
@@ -89,6 +89,14 @@ class Recountable(Guarantee, Protocol):
 
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are."""
+
+
+@runtime_checkable
+class Yielding(Guarantee, Protocol):
+    """One that can always be had by suppressing all that it protects: such a release serves nobody."""
+
+    def gone(self) -> tuple[str, str]:
+        """That all of it is suppressed, by the mapping, and what to do; two empty texts if some is left."""
 
 
 def facts(title: str, pairs: Iterable[tuple[str, str]]) -> str:

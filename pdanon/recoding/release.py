@@ -11,6 +11,7 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.columns import added_label, with_column
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.passing import Passing, passing, recorded
+from pdanon.recoding.proven import warn_if_short
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.useless import items_left, warn_if_useless
 
@@ -50,7 +51,8 @@ def release(
         decided.problem.partial = result
         raise decided.problem
     demand(audit)
-    warn_if_useless(result.useless)
+    warn_if_useless(result.useless, result.guarantee)
+    warn_if_short(result.parameters, result.guarantee)
     return result
 
 

@@ -15,6 +15,7 @@ from pdanon.guarantees.verdict import Guarantee, facts
 from pdanon.itemsets.columns import is_list_column
 from pdanon.recoding.counts import class_sizes, is_kept, what_was_lost
 from pdanon.recoding.passing import Passing
+from pdanon.recoding.proven import shortfall
 
 __all__ = ["Anonymized", "Labelled", "add_views", "headline", "in_chunks", "recoded_lists"]
 
@@ -243,6 +244,8 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         sizes = class_sizes(result.classes)
         yield "classes", f"{len(sizes)}" + (f", the smallest of {sizes.min()} rows" if len(sizes) else "")
     yield from what_was_lost(result.mapping, result.loss)
+    if short := shortfall(result.parameters, result.guarantee):
+        yield "proven", short
     if result.useless:
         yield "useless", result.useless
 

@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import UselessWarning, warn
-from pdanon.guarantees.rho import RhoUncertainty
-from pdanon.guarantees.verdict import Guarantee
+from pdanon.guarantees.verdict import Guarantee, Yielding
 from pdanon.itemsets.alike import value_numbers
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
@@ -19,11 +18,6 @@ __all__ = ["REMEDY", "columns_left", "items_left", "warn_if_useless"]
 
 _SOME = 5  # percent of the occurrences
 
-_GONE = "All sensitive items"
-_GONE_HINT = (
-    "cahd keeps all of them, as counts of groups of rows; where only a few items of a row can be known, m=1 "
-    "or a larger rho may keep some"
-)
 REMEDY = (
     "try pdanon.anonymize, which chooses among algorithms, or a smaller k or m; for items also "
     "pdanon.refine, sets (pcta) instead of a hierarchy, or a hierarchy with more levels; for other columns "
@@ -41,7 +35,7 @@ def items_left(mapping: pd.DataFrame, n_rows: int, guarantee: Guarantee | None =
     n_rows : int
         Rows of the release; of fewer than 20 nothing is said.
     guarantee : Guarantee, optional
-        What the release has: by which all sensitive items may be suppressed.
+        What the release has: all that it protects may have been suppressed for it.
 
     Returns
     -------
@@ -56,13 +50,13 @@ def items_left(mapping: pd.DataFrame, n_rows: int, guarantee: Guarantee | None =
     That is said if it is so for at least 95 % of the occurrences of a column. Or else of groups of rows that
     are recoded apart, if they hold several items each, nothing is left of at least 95 % of their occurrences
     by suppression and labels that stand for at least 95 % of the items of the column, and they have at least
-    5 % of the occurrences. These are comparisons of integers. Or else all sensitive items of `RhoUncertainty`
-    are suppressed.
+    5 % of the occurrences. These are comparisons of integers. Or else all that the guarantee protects is
+    suppressed, as `RhoUncertainty` allows.
     """
     if n_rows < FEW:
         return ""
     if "column" not in mapping:
-        return _left(mapping, "items") or _sensitive_left(guarantee)
+        return _left(mapping, "items") or _gone(guarantee)[0]
     parts = mapping.groupby("column", sort=False)
     return ". ".join(filter(None, (_left(part, f"items in {label}") for label, part in parts)))
 
@@ -87,8 +81,15 @@ def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequenc
     return f"Nearly all rows have become alike in {', '.join(emptied)}" if emptied else ""
 
 
-def warn_if_useless(left: str) -> None:
+def warn_if_useless(left: str, guarantee: Guarantee | None = None) -> None:
     """Warn of what `items_left` and `columns_left` have said.
+
+    Parameters
+    ----------
+    left : str
+        What they said.
+    guarantee : Guarantee, optional
+        As of `items_left`; it knows what to do if all that it protects is suppressed.
 
     Warns
     -----
@@ -96,7 +97,8 @@ def warn_if_useless(left: str) -> None:
         If it is something.
     """
     if left:
-        warn(UselessWarning(left, hint=_GONE_HINT if left.startswith(_GONE) else REMEDY))
+        gone, remedy = _gone(guarantee)
+        warn(UselessWarning(left, hint=remedy if left == gone else REMEDY))
 
 
 def _left(mapping: pd.DataFrame, items: str) -> str:
@@ -126,12 +128,9 @@ def _left(mapping: pd.DataFrame, items: str) -> str:
     return _groups_left(group, item, supports, suppressed | broad, items)
 
 
-def _sensitive_left(guarantee: Guarantee | None) -> str:
-    """Say that no sensitive item is left, where these may go so that nobody can infer them."""
-    if not isinstance(guarantee, RhoUncertainty) or guarantee.mapping is None:
-        return ""
-    few = len(guarantee.mapping.left_out) < len(guarantee.sensitive)
-    return "" if few else f"{_GONE} ({len(guarantee.sensitive):,}) are suppressed"
+def _gone(guarantee: Guarantee | None) -> tuple[str, str]:
+    """That all that a guarantee protects is suppressed, and what to do about it; two empty texts if not."""
+    return guarantee.gone() if isinstance(guarantee, Yielding) else ("", "")
 
 
 def _groups_left(

@@ -19,6 +19,7 @@ from pdanon.guarantees.breaches import rows_at_risk
 from pdanon.guarantees.inferences import Owners
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
+from pdanon.itemsets.deadline import TimeLimitError, limited
 from pdanon.itemsets.support import SupportIndex
 
 SHARES = [Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(999, 1000), Fraction(1, 10)]
@@ -119,6 +120,20 @@ def test_a_search_that_ends_early_says_how_far_it_came(monkeypatch):
     audit = frame_of(rows).txanon.audit(guarantee)
     assert audit.holds
     assert repr(audit.guarantee) == "RhoUncertainty(rho=0.5, sensitive=1 items, m=1)"
+
+
+def test_a_time_limit_stops_the_search_of_an_algorithm_and_no_audit(monkeypatch):
+    """Any part of dense rows could give s away; each is in one row with it and in one without."""
+    monkeypatch.setattr(inferences, "_STEPS", 4 * 10**7)
+    draw = np.random.default_rng(0)
+    rows = [np.flatnonzero(draw.random(60) < 0.7).tolist() for _ in range(50)]
+    frame = pd.DataFrame({"items": [row + own for row in rows for own in ([99], [])]})
+    index = SupportIndex.of(Itemsets.from_series(frame["items"]))
+    is_sensitive = np.arange(index.n_items) == index.n_items - 1
+    with limited(0.01):
+        with pytest.raises(TimeLimitError):
+            inferences.proven(index, is_sensitive, Fraction(1, 2), index.n_rows)
+        assert RhoUncertainty(0.5, [99]).audit(frame).guarantee.m is not None
 
 
 @pytest.mark.parametrize(("name", "m"), [("groceries", 3), ("uci_msweb_train", 2)])

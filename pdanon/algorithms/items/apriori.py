@@ -188,7 +188,7 @@ def covering(
 ) -> tuple[Hierarchy, Codes]:
     """The hierarchy, which has to have the known items, with sensitive ones added where it lacks them."""
     known = [text for text, secret in zip(texts, hidden, strict=True) if not secret]
-    tree, _ = Hierarchy.of(hierarchy, known).cover(known)
+    tree, _ = Hierarchy.of(hierarchy, known or texts).cover(known)  # a fan-out needs some items
     return replace(tree, missing="root").cover(texts)
 
 

@@ -73,6 +73,8 @@ def suppress_control(
     -----
     UselessWarning
         If all sensitive items are suppressed, of 20 rows or more.
+    ReleaseWarning
+        If no ``m`` is asked for, and it is proven for some number of known items.
 
     See Also
     --------

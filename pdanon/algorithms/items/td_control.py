@@ -83,10 +83,12 @@ def td_control(
     -----
     UselessWarning
         If all sensitive items are suppressed, of 20 rows or more.
+    ReleaseWarning
+        If no ``m`` is asked for, and it is proven for some number of known items.
 
     See Also
     --------
-    suppress_control : Only suppresses; this one never loses more.
+    suppress_control : Only suppresses; this one never loses more where both are proven as far.
 
     Notes
     -----
@@ -99,7 +101,8 @@ def td_control(
     for the node. The node that saves most comes first (then: node order); what it saves is worked out anew
     when it is next. Where no node saves anything, what is suppressed is chosen anew for the cut, and the
     way down goes on if a node is worth it then. Released is the best cut at which this stopped, or what
-    :func:`suppress_control` makes of the items if that loses no more.
+    :func:`suppress_control` makes of the items if that loses no more. Of two that are proven for different
+    numbers of known items, the one that is proven for more of them is released, whatever it loses.
 
     Cost: that of :func:`suppress_control` for each stop; and for each node that is looked at, mostly once or
     twice, of listing the rules of the rows below it.

@@ -31,6 +31,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.counts import changes, class_sizes, label_sizes
+from pdanon.recoding.proven import shortfall
 from pdanon.recoding.result import Anonymized, headline, in_chunks, recoded_lists
 
 __all__ = ["asked", "render", "write_page", "write_report"]
@@ -123,6 +124,8 @@ def _chosen(result: Anonymized) -> tuple[Any, Any]:
 
 def _alerts(result: Anonymized) -> Iterator[str]:
     """What has to be read before anything else, one text for each matter."""
+    if short := shortfall(result.parameters, result.guarantee):
+        yield f"{short}."
     if result.useless:
         yield f"{result.useless}."
     if identifying := ". ".join(result.passing.sentences()):

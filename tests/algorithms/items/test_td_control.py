@@ -148,6 +148,16 @@ def test_sensitive_items_need_not_be_in_the_hierarchy():
         frame.txanon.td_control(rho=0.5, sensitive=["x"], hierarchy={"all": ["a", "x"]})
 
 
+@pytest.mark.parametrize("hierarchy", [2, {"all": ["a", "b"]}])
+def test_where_all_items_are_sensitive_there_is_nothing_to_generalize(hierarchy):
+    frame = frame_of([{"s", "t"}, {"s"}, {"t"}, {"t"}, set(), set(), set()])
+    asked = {"rho": 0.5, "sensitive": ["s", "t"]}
+    result = frame.txanon.td_control(**asked, hierarchy=hierarchy)
+    assert became(result) == {"s": "s", "t": "t"}
+    result = frame[:4].txanon.td_control(**asked, hierarchy=hierarchy)  # t is in three of four rows
+    assert became(result) == {"s": "s", "t": None}
+
+
 @pytest.mark.parametrize(
     "asked", [{"rho": 1}, {"m": 0}, {"scope": "nodes"}, {"sensitive": []}, {"sensitive": ["not there"]}]
 )

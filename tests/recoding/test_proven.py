@@ -1,0 +1,74 @@
+"""Proven for fewer known items than were asked for: said wherever a release is looked at."""
+
+from __future__ import annotations
+
+import warnings
+
+import pandas as pd
+import pytest
+
+import pdanon
+import pdanon.stream
+from pdanon import RhoUncertainty
+from pdanon.algorithms.states import sensitive_rules
+from pdanon.errors import ReleaseWarning
+from pdanon.guarantees import inferences
+
+ITEMS = frozenset("abcdefghijkl")  # any part of which could give s away, and none does
+ROWS = [sorted((ITEMS - {each}) | own) for each in ITEMS for own in ({"s"}, set())]
+FRAME = pd.DataFrame({"items": ROWS})
+ASKED = {"rho": 0.5, "sensitive": ["s"]}
+SAID = "The guarantee is proven for up to {m} known items; any number was asked for"
+
+
+@pytest.fixture
+def short_searches(monkeypatch):
+    monkeypatch.setattr(inferences, "_STEPS", 3000)
+    monkeypatch.setattr(sensitive_rules, "_EASY", 0)
+
+
+def test_a_release_says_how_far_it_is_proven_if_that_is_not_as_far_as_was_asked(short_searches, tmp_path):
+    with pytest.warns(ReleaseWarning) as caught:
+        result = FRAME.txanon.suppress_control(**ASKED)
+    said = SAID.format(m=result.guarantee.m)
+    assert [each.message.what for each in caught] == [said]
+    assert caught[0].filename == __file__
+    assert result.parameters["m"] is None  # what was asked
+    assert said in repr(result)
+    assert said in result._repr_html_()
+    result.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f'<p class="alert warned">{said}.</p>' in page
+
+
+def test_a_release_from_a_file_says_it_before_it_is_there(short_searches, tmp_path):
+    pdanon.to_parquet(FRAME, tmp_path / "rows.parquet")
+    asked = {"algorithm": "suppress_control", **ASKED}
+    with pytest.warns(ReleaseWarning, match="is proven for up to"):
+        pdanon.stream.anonymize(tmp_path / "rows.parquet", tmp_path / "released.parquet", **asked)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ReleaseWarning)
+        with pytest.raises(ReleaseWarning):
+            pdanon.stream.anonymize(tmp_path / "rows.parquet", tmp_path / "other.parquet", **asked)
+    assert not (tmp_path / "other.parquet").exists()
+
+
+def test_it_is_said_of_what_anonymize_returns_and_of_nothing_else_that_it_tried(short_searches):
+    guarantee = RhoUncertainty(0.5, ["s"])
+    with pytest.warns(ReleaseWarning) as caught:
+        result = pdanon.anonymize(FRAME, guarantee)
+    assert [each.message.what for each in caught] == [SAID.format(m=result.guarantee.m)]
+    with pytest.warns(pdanon.UselessWarning) as caught:
+        result = pdanon.anonymize(FRAME, guarantee, hierarchy=3)
+    assert [each.category for each in caught] == [pdanon.UselessWarning]
+    assert result.guarantee == guarantee
+    assert result.tried["reason"][0].startswith("only proven")
+
+
+def test_nothing_is_said_where_it_is_proven_as_far_as_was_asked():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for m in (None, 2):
+            result = FRAME.txanon.suppress_control(**ASKED, m=m)
+            assert "proven" not in repr(result)
+            assert result.parameters["m"] == result.guarantee.m == m
