@@ -188,7 +188,8 @@ def check_classes(arguments: argparse.Namespace, adds: bool) -> None:
     """Check that a file is named for the second table of a release if and only if it has one."""
     if adds and arguments.classes is None:
         hint = "say where to write it, such as --classes counts.parquet"
-        raise ParameterError(f"{arguments.algorithm} publishes a second table, of counts", hint=hint)
+        name = arguments.algorithm or "cahd"
+        raise ParameterError(f"{name} publishes a second table, of counts", hint=hint)
     if arguments.classes and not adds:
         hint = "releases by cahd have one"
         raise ParameterError("this release has no second table for --classes", hint=hint)

@@ -60,9 +60,9 @@ from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.tables import read_columns, write_plain, write_table, write_threats, write_whole
 from pdanon.io.trees import ParquetTree
-from pdanon.itemsets.chunks import NAMES
+from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
 from pdanon.recoding.counts import what_was_lost
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, in_chunks
 
 __all__ = ["main"]
 
@@ -151,7 +151,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     check_form(arguments)
     name = arguments.algorithm
     options = of_guarantee(arguments) if name is None else _algorithm_options(arguments)
-    check_classes(arguments, adds=name is not None and bool(ALGORITHMS[name].adds))
+    check_classes(arguments, adds="p" in options if name is None else bool(ALGORITHMS[name].adds))
     check_files(arguments)
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
@@ -162,6 +162,8 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     with stage(f"writing {arguments.target}"):
         _write_release(result, arguments, frame)
     print_result(result)
+    if in_chunks(result) and options.get("keep"):
+        say(f"note: {name} publishes no other column, nor those of --keep")
     print(f"  written    {arguments.target}")
     if arguments.classes:
         print(f"  classes    {arguments.classes}")
@@ -219,10 +221,13 @@ def _audited(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit
     frame = read(arguments.source, arguments)
     with stage("auditing"):
         audit = guarantee.audit(frame, arguments.column)
-    if not arguments.chunks and {*NAMES} <= {*frame.columns}:
+    if not arguments.chunks and is_in_chunks(frame):
         columns = f"{', '.join(NAMES[:-1])} and {NAMES[-1]}"
         say(f"note: columns {columns} are those of a release by disassociate, which --chunks audits")
-    return audit, f"{len(frame)} rows", fingerprint(frame)
+    counted = f"{len(frame)} rows"
+    if arguments.chunks:
+        counted = f"{ChunkTable.of(frame, arguments.column).records} records in {len(frame)} parts"
+    return audit, counted, fingerprint(frame)
 
 
 def _audited_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:

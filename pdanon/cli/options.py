@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from pdanon.algorithms.record import OF_LISTS
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, functions, parameters_of
+from pdanon.cli.least import LEAST, check_asked
 from pdanon.errors import ParameterError, did_you_mean
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.values import is_uri
@@ -158,7 +159,8 @@ DEMANDS: dict[str, dict[str, Any]] = {
     },
     "rho": {
         "type": float,
-        "help": "largest share of the rows with some items that may hold a sensitive one besides, 0 to 1",
+        "help": "largest share of the rows with some items that may hold a sensitive one besides, above "
+        "0 and below 1",
     },
     "l": {"type": int, "help": "of the rows that match, a sensitive item is in at most 1/l"},
     "private": {"metavar": "NAME", "help": "a second list column, whose items are private"},
@@ -241,7 +243,7 @@ PASSING: dict[str, dict[str, Any]] = {  # which all algorithms take
 }
 PARAMETERS = DEMANDS | WAYS | PASSING
 _OF_GUARANTEES = (  # what may be said without an algorithm
-    *("k", "m", "constraints", "rules", "c"),
+    *("k", "m", "constraints", "rules", "c", "rho", "p", "sensitive"),
     *("hierarchy", "loss", "time_limit", "labels", "keep"),
 )
 
@@ -263,8 +265,10 @@ def of_guarantee(arguments: argparse.Namespace) -> dict[str, Any]:
     for option in given:
         if option not in _OF_GUARANTEES:
             raise ParameterError(f"{flag(option)} needs --algorithm", hint=_having(option))
-    if "k" not in given:
-        raise ParameterError("-k is needed", hint="such as -k 5 -m 2; or name an --algorithm")
+    if not LEAST & given.keys():
+        hint = "such as -k 5 -m 2, or --rho or -p with --sensitive; or name an --algorithm"
+        raise ParameterError("-k is needed", hint=hint)
+    check_asked(given, spelled=flag)
     return given
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
-from pdanon.cli.least import ASKED, least_lossy
+from pdanon.cli.least import ASKED, LEAST, check_asked, least_lossy
 from pdanon.cli.roles import Roles
 from pdanon.cli.toml import (
     NESTED,
@@ -329,9 +329,11 @@ class Policy:
         self._check_said()
         for key in self.parameters:
             check_known(key, ASKED, "parameter of anonymize, as no algorithm is named", where=where)
-        if "k" not in self.parameters:
-            hint = "give k, and algorithm = ... if one is to be run and no other"
+        if not LEAST & self.parameters.keys():
+            hint = "give k, or rho or p with sensitive, and algorithm = ... if one is to be run and no other"
             raise ParameterError("the policy names no algorithm, and no k", where=where, hint=hint)
+        check_asked(self.parameters, where)
+        self._check_classes("cahd" if "p" in self.parameters else "this policy", "p" in self.parameters)
         if self.quasi and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
             raise ParameterError("what protects quasi draws at random", where=where, hint=hint)
@@ -350,17 +352,21 @@ class Policy:
         asked = self._roles.joined(name, self.parameters)
         list_tasks({name: asked}, {})
         check_transaction(asked)
-        if ALGORITHMS[name].adds and "release" in self.outputs and "classes" not in self.outputs:
-            hint = 'say where to write it: classes = "counts.parquet"'
-            where = self._place("outputs")
-            raise ParameterError(f"{name} publishes a second table, of counts", where=where, hint=hint)
-        if "classes" in self.outputs and not ALGORITHMS[name].adds:
-            hint = "releases by cahd have one"
-            raise ParameterError(f"{name} publishes no second table", where=self._place("outputs"), hint=hint)
+        self._check_classes(name, bool(ALGORITHMS[name].adds))
         draws = "random_state" in accepted and ("how" not in accepted or asked.get("how") == "sample")
         if draws and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
             raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
+
+    def _check_classes(self, name: str, adds: bool) -> None:
+        """Check that a file is named for the second table of a release if and only if it has one."""
+        where = self._place("outputs")
+        if adds and "release" in self.outputs and "classes" not in self.outputs:
+            hint = 'say where to write it: classes = "counts.parquet"'
+            raise ParameterError(f"{name} publishes a second table, of counts", where=where, hint=hint)
+        if "classes" in self.outputs and not adds:
+            hint = "releases by cahd have one"
+            raise ParameterError(f"{name} publishes no second table", where=where, hint=hint)
 
     def _check_files(self) -> None:
         for name, file in {"input": self.input, **self.outputs}.items():

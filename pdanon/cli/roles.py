@@ -54,6 +54,11 @@ class Roles:
             twice = sorted({name for name in named if named.count(name) > 1})
             raise ParameterError("a column has two roles", where=columns, got=twice)
         for name in self.hierarchies:
+            if self.items is None and not self.quasi:
+                hint = "name the list column as well: items = ... in [columns]"
+                raise ParameterError(
+                    "a hierarchy is of no column that is named", where=hierarchies, hint=hint
+                )
             known = [*([] if self.items is None else [self.items]), *self.quasi]
             check_known(name, known, "column with a hierarchy", where=hierarchies)
 
@@ -62,6 +67,9 @@ class Roles:
         if self.items is not None and not of_lists(algorithm(name)):
             hint = "choose an algorithm for lists, or give the column another role"
             raise ParameterError(f"{name} does not protect a list column", where=where, hint=hint)
+        if (self.sensitive or self.keep) and ALGORITHMS[name].recodes == "chunks":
+            hint = "give the columns the role drop: what is published in parts cannot be linked to them"
+            raise ParameterError(f"{name} publishes no other column", where=where, hint=hint)
         if self.quasi and "quasi" not in parameters_of(algorithm(name)):
             hint = "choose an algorithm that takes quasi, or give the columns another role"
             raise ParameterError(f"{name} does not protect quasi-identifiers", where=where, hint=hint)

@@ -133,13 +133,13 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
 
 def _explained(result: Anonymized) -> KmAnonymity | PrivacyConstraints:
     """The guarantee of a result that can be explained item by item."""
-    if result.groups is not None or result.classes is not None:
-        hint = "mapping says what an item became in each group; ask of a result of pcta, apriori, ..."
-        raise ParameterError("a local recoding has no one answer for an item", where="result", hint=hint)
     if not isinstance(result.guarantee, (KmAnonymity, PrivacyConstraints)):
         hint = "those with the guarantee KmAnonymity or PrivacyConstraints can be"
         got = type(result.guarantee).__name__
         raise ParameterError("this release cannot be explained", where="result", got=got, hint=hint)
+    if result.groups is not None:
+        hint = "mapping says what an item became in each group; ask of a result of pcta, apriori, ..."
+        raise ParameterError("a local recoding has no one answer for an item", where="result", hint=hint)
     return result.guarantee
 
 

@@ -30,6 +30,7 @@ from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.evaluation.styling import SHARES, styled
 from pdanon.itemsets.values import check_count
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
+from pdanon.recoding.result import called
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -176,7 +177,8 @@ class Plots:
         """
         if self._result.classes is not None:
             sizes: NDArray[Any] = class_sizes(self._result.classes)
-            what, of, title = "classes", "rows in a class", "Class sizes"
+            what, members = called(self._result)
+            of, title = f"{members} in each", f"Sizes of {what}"
         else:
             sizes = label_sizes(self._result.mapping).to_numpy(np.int64)
             what, of, title = "published labels", "items that a label stands for", "What labels stand for"

@@ -28,6 +28,7 @@ from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import facts
 from pdanon.itemsets.alike import Numbers, value_numbers
+from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.parallel import first_alike
@@ -248,6 +249,7 @@ def profile(
     """
     k = check_k(k)
     position = find_column(frame, column)
+    refuse_chunks(frame)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     with watching(progress, "profile"):
         risks = risk_of(itemsets, k=k, m=m)

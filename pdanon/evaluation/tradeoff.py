@@ -12,6 +12,7 @@ import pandas as pd
 
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.registry import algorithm as named
+from pdanon.algorithms.registry import parameters_of
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, one_line
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.guarantees.parameters import check_k, check_m
@@ -90,6 +91,7 @@ def tradeoff(
     3  4  2      0.0         0.57
     """
     position = find_column(frame, column)
+    _check_varied(algorithm)
     asked = list(product(_values(k, "k", check_k), _values(m, "m", _known)))
     rows: list[dict[str, Any]] = []
     with progress_bar(progress, "tradeoff", "releases", len(asked)) as report:
@@ -98,6 +100,15 @@ def tradeoff(
             report(1)
     table = pd.DataFrame(rows, columns=["k", "m", "below_k", *_MEASURES, "seconds", "reason"])
     return table.assign(reason=text_column(table["reason"]))
+
+
+def _check_varied(name: str | None) -> None:
+    """Check that an algorithm has a k and an m, of which the table is."""
+    lacking = {"k", "m"} - parameters_of(named(name)).keys() if name is not None else ()
+    if lacking:
+        hint = "pdanon.compare varies any parameter, such as vary={'c': [0.2, 0.5]}"
+        what = " and no ".join(sorted(lacking))
+        raise ParameterError(f"{name} has no {what} to be varied", where="algorithm", hint=hint)
 
 
 def _values(values: Any, name: str, check: Any) -> list[int]:

@@ -29,7 +29,7 @@ Numbers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class DisassociatedKm:
-    """Whoever knows up to m terms of a record finds k records that may be it, in some reconstruction.
+    """Whoever knows up to m items of a record finds, in some reconstruction, k records that hold them.
 
     A reconstruction is a table that the release can have come from: each record of a cluster has at most one
     sub-record of each chunk of its cluster, and of the joint clusters above it, each term of a term chunk is

@@ -112,7 +112,8 @@ def named_items(itemsets: Itemsets, named: Any, where: str, told: Told | None = 
             f"a {where} item does not occur in the data",
             where=where,
             got=f"{unknown} of {len(named)} items",
-            hint="check spelling and type of the items; a release that left them out has its own guarantee",
+            hint="check spelling and type of the items; that a release left them out, its mapping says: "
+            "guarantee.with_mapping(mapping), --mapping FILE",
         )
     return to_numpy(pc.is_in(texts, value_set=_texts(named)))
 

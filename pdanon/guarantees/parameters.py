@@ -30,6 +30,7 @@ __all__ = [
     "Unsaid",
     "check_k",
     "check_m",
+    "check_open_share",
     "check_seconds",
     "check_share",
     "check_size",
@@ -92,6 +93,15 @@ def check_share(value: Any, name: str) -> Fraction:
     if isinstance(value, Fraction) and value.denominator <= 10**9:
         return value  # as it was read before
     return Fraction(float(value)).limit_denominator(10**9)
+
+
+def check_open_share(value: Any, name: str, hint: str) -> Fraction:
+    """Check a share that is neither 0 nor 1, and read it as `check_share` does."""
+    share = check_share(value, name) if is_number(value) and 0 < value < 1 else Fraction(0)
+    if not 0 < share < 1:  # also what is no fraction with a denominator of up to 10**9
+        problem = f"{name} must be above 0 and below 1"
+        raise ParameterError(problem, where=name, got=shown(value), hint=hint)
+    return share
 
 
 def shown_share(share: Fraction) -> str:

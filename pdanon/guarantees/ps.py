@@ -22,7 +22,7 @@ from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.images import UNKNOWN, became, images, united
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
-from pdanon.guarantees.parameters import check_k, check_share, shown_share
+from pdanon.guarantees.parameters import check_k, check_open_share, shown_share
 from pdanon.guarantees.rules import AllRules, Rules, read_rules
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import first_copies, visible
@@ -34,7 +34,6 @@ from pdanon.itemsets.mapping import mapping_values
 from pdanon.itemsets.parallel import first_alike
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenated, empty_itemset
-from pdanon.itemsets.values import shown
 
 __all__ = ["PSRules"]
 
@@ -46,7 +45,7 @@ _AT_A_TIME = 10**6  # itemsets that are counted
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PSRules:
-    """Whoever knows the known items of a rule finds k rows or none, and few of them with its sensitive items.
+    """Whoever knows what a rule knows finds no row, or k; at most a share c hold what is sensitive.
 
     Precisely: for a rule from known items I to sensitive items J, take the rows that hold all that I has
     become. There is none, or there are at least k, of which at most a share c hold all of J.
@@ -296,11 +295,8 @@ class _Broken:
 
 
 def _check_c(value: Any) -> Fraction:
-    share = check_share(value, "c")
-    if not 0 < share < 1:
-        hint = "it is the largest share of the matching rows in which sensitive items may be, such as c=0.5"
-        raise ParameterError("c must be above 0 and below 1", where="c", got=shown(value), hint=hint)
-    return share
+    hint = "it is the largest share of the matching rows in which sensitive items may be, such as c=0.5"
+    return check_open_share(value, "c", hint)
 
 
 def _others(mapping: pd.DataFrame | None, sensitive: pa.Array) -> pa.Array:

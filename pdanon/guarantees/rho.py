@@ -15,19 +15,17 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.errors import ParameterError
 from pdanon.guarantees.inferences import Owners
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.lm import sensitive_texts
 from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
-from pdanon.guarantees.parameters import check_m, check_share, shown_share
+from pdanon.guarantees.parameters import check_m, check_open_share, shown_share
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.values import shown
 
 __all__ = ["RhoUncertainty"]
 
@@ -191,8 +189,5 @@ class RhoUncertainty:
 
 
 def _check_rho(rho: Any) -> Fraction:
-    share = check_share(rho, "rho")
-    if not 0 < share < 1:
-        hint = "1 would allow certainty, and with 0 no sensitive item could be in a row: rho=0.5"
-        raise ParameterError("rho must be above 0 and below 1", where="rho", got=shown(rho), hint=hint)
-    return share
+    hint = "1 would allow certainty, and with 0 no sensitive item could be in a row: rho=0.5"
+    return check_open_share(rho, "rho", hint)

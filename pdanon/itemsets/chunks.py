@@ -22,7 +22,7 @@ from pdanon.itemsets.list_columns import Reader
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.values import check_frame
 
-__all__ = ["NAMES", "ChunkTable"]
+__all__ = ["NAMES", "ChunkTable", "is_in_chunks", "refuse_chunks"]
 
 Numbers = NDArray[np.int64]
 
@@ -113,6 +113,11 @@ class ChunkTable:
         result[self.joints[self.joints >= 0]] = False
         return result
 
+    @property
+    def records(self) -> int:
+        """How many records there are."""
+        return int(self.sizes[self.is_cluster].sum())
+
     @cached_property
     def levels(self) -> Numbers:
         """In how many joint clusters each is; -1 where that has no end."""
@@ -182,6 +187,25 @@ class ChunkTable:
         """The clusters: ``cluster, size, joint``, which is 0 for one that is in no joint cluster."""
         numbers = np.arange(1, len(self.sizes) + 1)
         return pd.DataFrame({"cluster": numbers, "size": self.sizes, "joint": self.joints + 1})
+
+
+def is_in_chunks(frame: pd.DataFrame) -> bool:
+    """Whether a frame has the columns of a release in chunks."""
+    return {*NAMES} <= {*frame.columns}
+
+
+def refuse_chunks(frame: pd.DataFrame) -> None:
+    """Refuse a release in chunks where rows are taken for records.
+
+    Raises
+    ------
+    ParameterError
+        If the frame has the columns of one.
+    """
+    if is_in_chunks(frame):
+        got = f"{len(frame)} sub-records and term chunks"
+        hint = "audit the release, or measure the tables that pdanon.reconstruct makes of it"
+        raise ParameterError("the rows of a release in chunks are no records", got=got, hint=hint)
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> Numbers:

@@ -11,13 +11,23 @@ import numpy as np
 import pandas as pd
 
 from pdanon.guarantees.disassociated import DisassociatedKm
+from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee, facts
 from pdanon.itemsets.columns import is_list_column
 from pdanon.recoding.counts import class_sizes, is_kept, what_was_lost
 from pdanon.recoding.passing import Passing
 from pdanon.recoding.proven import shortfall
 
-__all__ = ["Anonymized", "Labelled", "add_views", "headline", "in_chunks", "recoded_lists"]
+__all__ = [
+    "Anonymized",
+    "Labelled",
+    "add_views",
+    "called",
+    "counted",
+    "headline",
+    "in_chunks",
+    "recoded_lists",
+]
 
 # What shows a result is above it: `pdanon.evaluation` says here who draws, reports and explains.
 _VIEWS: dict[str, Callable[..., Any]] = {}
@@ -234,20 +244,35 @@ class Anonymized(Labelled):
         return facts(self._title(), headline(self))
 
     def _title(self) -> str:
-        return f"Anonymized: {len(self.frame)} rows, {self.parameters.get('algorithm', 'release')}"
+        return f"Anonymized: {counted(self)}, {self.parameters.get('algorithm', 'release')}"
 
 
 def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
     """The lines of a result that say the most: names and texts."""
     yield "guarantee", f"{result.guarantee!r}, {'audited' if result.holds else 'which does NOT hold'}"
     if result.classes is not None:
-        sizes = class_sizes(result.classes)
-        yield "classes", f"{len(sizes)}" + (f", the smallest of {sizes.min()} rows" if len(sizes) else "")
+        sizes, (name, members) = class_sizes(result.classes), called(result)
+        yield name, f"{len(sizes)}" + (f", the smallest of {sizes.min()} {members}" if len(sizes) else "")
     yield from what_was_lost(result.mapping, result.loss)
     if short := shortfall(result.parameters, result.guarantee):
         yield "proven", short
     if result.useless:
         yield "useless", result.useless
+
+
+def called(result: Anonymized) -> tuple[str, str]:
+    """What the classes of a release are called, and what they consist of."""
+    if in_chunks(result):
+        return "clusters", "records"
+    return "groups" if isinstance(result.guarantee, SensitiveGroups) else "classes", "rows"
+
+
+def counted(result: Anonymized, spelling: str = "d") -> str:
+    """How many rows a release has, or records, where its rows are parts of these."""
+    rows = format(len(result.frame), spelling)
+    if not in_chunks(result):
+        return f"{rows} rows"
+    return f"{int(class_sizes(result.classes).sum()):{spelling}} records in {rows} parts"
 
 
 def in_chunks(result: Anonymized) -> bool:

@@ -53,6 +53,26 @@ def test_a_release_that_was_altered_does_not_hold(run, parts):
     assert (code, "verdict    does not hold" in out) == (1, True)
 
 
+def test_records_and_parts_are_counted(run, parts):
+    of = f"{len(ROWS)} records in {len(parts.frame)} parts"
+    _, out, err = run("audit", "parts.parquet", "--chunks", *ASKED)
+    assert (out.splitlines()[0], err) == (f"Audit: {of}", "")
+    frame = pd.DataFrame({"items": ROWS, "store": "north"})
+    to_parquet(frame, "stores.parquet")
+    asked = ("--algorithm", "disassociate", *ASKED)
+    _, out, err = run("anonymize", "stores.parquet", "again.parquet", *asked, "--keep", "store")
+    assert out.splitlines()[0] == f"Anonymized: {of}, disassociate"
+    assert "disassociate publishes no other column" in err
+    assert run("anonymize", "stores.parquet", "third.parquet", *asked)[2] == ""
+
+
+@pytest.mark.parametrize("command", [("risk", "-k", "2"), ("profile",)])
+def test_parts_are_not_taken_for_people(run, parts, command):
+    code, _, err = run(command[0], "parts.parquet", *command[1:])
+    assert (code, "the rows of a release in chunks are no records" in err) == (2, True)
+    assert "pdanon.reconstruct" in err
+
+
 def test_who_audits_it_as_rows_is_told_how_it_is_audited(run, parts):
     _, out, err = run("audit", "parts.parquet", *ASKED)
     assert "KmAnonymity(k=2, m=2)" in out

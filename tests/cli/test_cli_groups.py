@@ -9,6 +9,7 @@ import pytest
 from commands import CSV, KM, RICE, SALT, TEA, here  # noqa: F401 (`here` acts on every test)
 
 import pdanon
+from pdanon.cli.least import least_lossy
 from pdanon.io.csv import read_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 
@@ -44,6 +45,36 @@ def test_both_tables_are_written_and_audited(run, sick, target, classes):
     code, out, _ = run("audit", target, "-p", "4", *asked, "--threats", "threats.parquet")
     assert (code, "verdict    does not hold" in out) == (1, True)
     assert read_parquet("threats.parquet")["why"].tolist() == ["frequent"]
+
+
+@pytest.mark.parametrize("hidden", [(), ("-k", "2", "-m", "2")])
+def test_without_an_algorithm_the_best_groups_are_written(run, sick, hidden):
+    asked = ("-p", "3", "--sensitive", FLU, "--classes", "counts.csv")
+    code, out, err = run("anonymize", "sick.parquet", "out.parquet", *asked, *hidden)
+    assert (code, err) == (0, "")
+    assert "cahd, order=gray" in out
+    assert run("audit", "out.parquet", *asked, *hidden)[0] == 0
+    guarantee = pdanon.SensitiveGroups(p=3, sensitive=[FLU], **({"k": 2, "m": 2} if hidden else {}))
+    expected = sick.txanon.anonymize(guarantee)
+    assert read_parquet("out.parquet")["group"].tolist() == expected.frame["group"].tolist()
+
+
+@pytest.mark.parametrize("asked", [{"p": 3}, {"rho": 0.5}])
+def test_what_is_asked_of_sensitive_items_protects_no_other_column(sick, asked):
+    with pytest.raises(pdanon.ParameterError, match="protect no quasi-identifiers"):
+        least_lossy(sick.assign(age=1), sensitive=[FLU], quasi=["age"], **asked)
+
+
+def test_a_policy_asks_for_groups_without_an_algorithm(run, sick):
+    parameters = f'parameters = {{ p = 3, sensitive = ["{FLU}"] }}'
+    text = f'input = "sick.parquet"\n{parameters}\n[outputs]\nrelease = "out.parquet"\n'
+    Path("policy.toml").write_text(text)
+    code, _, err = run("run", "policy.toml")
+    assert (code, "cahd publishes a second table" in err) == (2, True)
+    Path("policy.toml").write_text(text + 'classes = "counts.csv"\n')
+    assert run("run", "policy.toml")[0] == 0
+    asked = ("-p", "3", "--sensitive", FLU, "--classes", "counts.csv")
+    assert run("audit", "out.parquet", *asked)[0] == 0
 
 
 def test_rows_are_hidden_as_well_and_both_are_audited(run, sick):

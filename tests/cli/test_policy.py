@@ -328,9 +328,15 @@ REFUSED = {
     "role as a parameter": (("m = 2", 'hierarchy = "x.csv"'), r"said by the role(.|\n)*\[hierarchies\]"),
     "column as a parameter": (("m = 2", 'column = "items"'), r"said by the role(.|\n)*\[columns\]"),
     "quasi": (("sensitive =", "quasi ="), "pcta does not protect quasi-identifiers"),
+    "role of what is not published": (('"pcta"', '"disassociate"'), "disassociate publishes no other column"),
     "hierarchy of no column": (
         ("[outputs]", "[hierarchies]\nitmes = 5\n[outputs]"),
         "no such column with a hierarchy(.|\n)*did you mean 'items'",
+    ),
+    "hierarchy of a column without a name": (
+        ("[outputs]", "[hierarchies]\nitems = 5\n[outputs]"),
+        "name the list column as well",
+        ('items = "items"', ""),
     ),
     "suffix": (("released.parquet", "released.txt"), "must end in .parquet or .csv"),
     "directory": (("released.parquet", "new/released.parquet"), "directory that does not exist"),

@@ -118,6 +118,12 @@ def test_without_an_algorithm_that_is_released_which_loses_least(capsys):
             'keep = ["store"]',
             "PSRules(rules=AllRules(m=1, public=all others, sensitive=1 items), k=2, c=0.7)",
         ),
+        (
+            'rho = 0.9\nsensitive = ["b"]\nm = 1',
+            'keep = ["store"]',
+            "RhoUncertainty(rho=0.9, sensitive=1 items, m=1)",
+        ),
+        ('rho = 0.9\nsensitive = ["b"]', 'keep = ["store"]', "RhoUncertainty(rho=0.9, sensitive=1 items)"),
         ("k = 2\nm = 1\nrandom_state = 1", 'quasi = ["store"]', "KKm(k=2, m=1, quasi=('store',))"),
         (
             "k = 2\nrandom_state = 1",
@@ -148,6 +154,9 @@ def test_a_hierarchy_lets_more_algorithms_compete():
     [
         (asked("k = 2\nlos = 'pairs'"), "did you mean 'loss'"),
         (asked("m = 2"), "no algorithm, and no k"),
+        (asked("rho = 0.5"), "rho and sensitive go together"),
+        (asked("k = 2\nsensitive = ['a']"), "sensitive needs rho or p"),
+        (asked("k = 2\nrho = 0.5\nsensitive = ['a']"), "rho goes without k"),
         (asked("k = 2\nkeep = ['store']"), "by the role of a column"),
         (asked("k = 2", 'quasi = ["store"]'), "random_state = 1"),
         (asked("k = 2\nmax_suppressed = 0.1"), "no such parameter of anonymize"),

@@ -272,12 +272,18 @@ def test_another_frame(original):
 
 
 def test_other_results():
-    local = FRAME.txanon.partition(k=2, hierarchy=TREE)
+    local = FRAME.txanon.lra(k=2, hierarchy=TREE, parts=2)
     with pytest.raises(ParameterError, match="a local recoding has no one answer"):
         local.explain("a", FRAME)
-    coherent = FRAME.txanon.coherence(h=1, k=2, p=2, private=["d"])
-    with pytest.raises(ParameterError, match="this release cannot be explained"):
-        coherent.explain("a", FRAME)
+    others = [
+        FRAME.txanon.coherence(h=1, k=2, p=2, private=["d"]),
+        FRAME.txanon.partition(k=2, hierarchy=TREE),
+        FRAME.txanon.cahd(p=2, sensitive=["d"]),
+        FRAME.txanon.disassociate(k=2),
+    ]
+    for result in others:
+        with pytest.raises(ParameterError, match="this release cannot be explained"):
+            result.explain("a", FRAME)
 
 
 @pytest.mark.parametrize("text", ["a;X\nb;X\nc;X\nd;X\n", "a;D\nb;A\nc;D\nd;A\n"], ids=["names", "places"])

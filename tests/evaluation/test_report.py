@@ -320,6 +320,24 @@ def test_no_item_that_was_asked_about(result):
     }
 
 
+def test_shares_and_ways_are_shown_as_they_were_asked():
+    frame = frame_of([{"a", "s"}, {"a"}, {"a", "b"}, {"b"}])
+    unsure = asked(frame.txanon.anonymize(pdanon.RhoUncertainty(0.5, ["s"])))
+    assert (unsure["rho"], unsure["scope"]) == ("0.5", "all")
+    ruled = asked(frame.txanon.anonymize(pdanon.PSRules([(["a"], ["s"])], k=2, c=1 / 3)))
+    assert (ruled["c"], ruled["how"]) == ("1/3", "tree")
+
+
+def test_sensitive_items_are_said_to_be_counted_and_groups_are_called_so():
+    frame = frame_of([{"a", "s"}, {"a"}, {"a", "b"}, {"b"}])
+    result = frame.txanon.cahd(p=2, sensitive=["s"])
+    page = Page(pdanon.evaluation.report.page.render(result))
+    cells, _ = rows_below(page, "Groups of rows")
+    assert cells[2:6] == ["groups", str(len(result.classes)), "rows", "4"]
+    assert "Sensitive items are suppressed in the rows, and counted by groups." in page.texts("p")
+    assert f"groups     {len(result.classes)}, the smallest of 2 rows" in repr(result)
+
+
 def test_no_row_of_the_data(frame):
     result = frame.assign(note=[f"{SECRET}-{row}" for row in range(4)]).txanon.pcta(k=2, m=2)
     assert SECRET not in pdanon.evaluation.report.page.render(result)

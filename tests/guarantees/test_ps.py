@@ -393,7 +393,7 @@ def test_files_that_hold_no_rules(tmp_path, lines, error, said):
 
 @pytest.mark.parametrize("c", [0, 1, -0.1, 1.1, 1e-12, float("nan"), None, "0.5", True])
 def test_a_share_is_between_none_and_all(c):
-    with pytest.raises(ParameterError, match="c must be"):
+    with pytest.raises(ParameterError, match="c must be above 0 and below 1\n  where: c"):
         PSRules([RULE], 2, c)
 
 

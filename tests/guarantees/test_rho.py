@@ -246,9 +246,9 @@ def test_what_cannot_be_counted_is_refused(m):
         RhoUncertainty(0.5, ["s"], m).audit(frame_of([{"(a,b)", "(a,c)"}, {"s"}]))
 
 
-@pytest.mark.parametrize("rho", [0, 1, -0.5, 1.5, float("nan"), "0.5", None, True])
+@pytest.mark.parametrize("rho", [0, 1, -0.5, 1.5, 1e-12, float("nan"), "0.5", None, True])
 def test_rho_is_a_share(rho):
-    with pytest.raises(ParameterError, match="rho must be"):
+    with pytest.raises(ParameterError, match="rho must be above 0 and below 1\n  where: rho"):
         RhoUncertainty(rho, ["s"])
 
 

@@ -18,9 +18,8 @@ from pdanon.algorithms.refinement.groups import refined_groups
 from pdanon.algorithms.refinement.sets import check_loss, refined_sets
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.algorithms.states.sets_search import check_refinable
 from pdanon.errors import ParameterError
-from pdanon.guarantees import KKm, KmAnonymity, PSRules, TransactionalK
+from pdanon.guarantees import KKm, KmAnonymity, PrivacyConstraints, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.itemsets.progress import watching
 from pdanon.recoding.original import recoded_column
@@ -188,10 +187,8 @@ def _room_of(result: Any) -> Callable[[Task], Anonymized]:
     if result.parameters.get("hierarchy") is not None:
         if isinstance(result.guarantee, KmAnonymity):
             return refined_cuts
-    elif result.groups is None:
-        if not isinstance(result.guarantee, PSRules):
-            check_refinable(result.guarantee)
+    elif isinstance(result.guarantee, (KmAnonymity, PrivacyConstraints, PSRules)) and result.groups is None:
         return refined_sets
-    got, hint = type(result.guarantee).__name__, "those with KmAnonymity, TransactionalK or KKm can be"
-    problem = "a release with this guarantee cannot be refined"
+    problem, got = "a release with this guarantee cannot be refined", type(result.guarantee).__name__
+    hint = "those with KmAnonymity, PrivacyConstraints, PSRules, TransactionalK or KKm can be"
     raise ParameterError(problem, where="result", got=got, hint=hint)

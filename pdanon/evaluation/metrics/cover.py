@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.metrics.chances import Chances
 from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.lists import offsets_of
@@ -177,6 +178,7 @@ class Release:
             )
         if mapping is not None:
             check_mapping(mapping)
+        refuse_chunks(released)
         position = find_column(original, column)
         label = original.columns[position]
         items = Itemsets.from_series(original.iloc[:, position])
@@ -185,7 +187,8 @@ class Release:
             raise ParameterError(
                 "original and release differ in the number of rows",
                 got=f"{len(original)} and {len(released)} rows",
-                hint="compare a release with the frame that it was made from",
+                hint="compare a release with the frame that it was made from, and what pdanon.reconstruct "
+                "makes with those of its rows that hold an item",
             )
         if hierarchy is not None:
             cover = Cover.of_hierarchy(items, published, hierarchy)

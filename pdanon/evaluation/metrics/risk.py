@@ -15,13 +15,14 @@ from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_frame
 from pdanon.recoding.counts import of_all_rows
-from pdanon.recoding.result import Anonymized, in_chunks, recoded_lists
+from pdanon.recoding.result import Anonymized, recoded_lists
 
 __all__ = ["exposure", "of_few_known", "risk", "risk_of", "sensitive_of"]
 
@@ -102,6 +103,7 @@ def risk(
     0      0   <NA>     3     0.333333  0.333333
     1      1   <NA>     3     1.000000  1.000000
     """
+    refuse_chunks(check_frame(frame))
     with watching(progress, "risk"):
         if quasi is None:
             return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
@@ -237,10 +239,7 @@ def exposure(
     """
     k = k if k is not None else getattr(result.guarantee, "k", None)
     m = m if m is not None else getattr(result.guarantee, "m", None) or 2
-    if in_chunks(result):
-        hint = "audit the release, or count the risk of what pdanon.reconstruct makes of it"
-        got = f"{len(result.frame)} sub-records and term chunks"
-        raise ParameterError("the rows of a release in chunks are no records", got=got, hint=hint)
+    refuse_chunks(result.frame)
     if k is None:
         hint = "say how many rows are enough: k=5"
         raise ParameterError("the guarantee has no k", got=repr(result.guarantee), hint=hint)

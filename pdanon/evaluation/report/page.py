@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Hashable, Iterator, Sized
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from pdanon.evaluation.report.tradeoff import tradeoff_section
 from pdanon.evaluation.styling import SHARES
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.constraints import AllItemsets
+from pdanon.guarantees.parameters import shown_share
 from pdanon.guarantees.rules import AllRules
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
@@ -32,7 +34,7 @@ from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.counts import changes, class_sizes, label_sizes
 from pdanon.recoding.proven import shortfall
-from pdanon.recoding.result import Anonymized, headline, in_chunks, recoded_lists
+from pdanon.recoding.result import Anonymized, called, counted, headline, in_chunks, recoded_lists
 
 __all__ = ["asked", "render", "write_page", "write_report"]
 
@@ -95,7 +97,7 @@ def _content(
     made = provenance(result, original)  # first, as it may find the time to be none
     yield _verdict(result)
     algorithm = result.parameters.get("algorithm", "an unknown algorithm")
-    yield facts(f"{len(result.frame):,} rows, by {algorithm}", headline(result))
+    yield facts(f"{counted(result, ',')}, by {algorithm}", headline(result))
     yield _asked(result)
     yield _guarantee(result)
     columns = recoded_lists(result)
@@ -197,16 +199,17 @@ def _loss(result: Anonymized) -> str:
 
 
 def _classes(result: Anonymized) -> str:
-    sizes = class_sizes(result.classes)
-    pairs = {"classes": len(sizes), "rows": int(sizes.sum())}
+    sizes, (name, members) = class_sizes(result.classes), called(result)
+    pairs = {name: len(sizes), members: int(sizes.sum())}
     if len(sizes):
         pairs |= {"smallest": int(sizes.min()), "largest": int(sizes.max())}
     rows = [(Cell(name), count(number)) for name, number in pairs.items()]
-    picture = svg(result.plot.sizes, "Number of classes by their size")
+    picture = svg(result.plot.sizes, f"Number of {name} by their size")
+    alike = " that are alike" if name == "classes" else ""
     return section(
-        "Clusters of records" if in_chunks(result) else "Classes of rows that are alike",
-        figure(picture, "How many classes have how many rows."),
-        table("Classes", ["", "number"], rows),
+        f"{name.title()} of {members}{alike}",
+        figure(picture, f"How many {name} have how many {members}."),
+        table(name.title(), ["", "number"], rows),
     )
 
 
@@ -238,14 +241,14 @@ def _items(result: Anonymized) -> str:
     picture = ""
     if result.classes is None:
         picture = svg(result.plot.sizes, "Number of published labels by how many items they stand for")
-    local = (
-        "An item counts once for each group of rows and each label that it became there."
-        if result.groups is not None
-        else ""
-    )
+    told = ""
+    if isinstance(result.guarantee, SensitiveGroups):
+        told = "Sensitive items are suppressed in the rows, and counted by groups."
+    elif result.groups is not None and not in_chunks(result):
+        told = "An item counts once for each group of rows and each label that it became there."
     return section(
         "What became of the items",
-        paragraph(local) if local else "",
+        paragraph(told) if told else "",
         figure(picture, "How many labels stand for how many items."),
         table("Items", ["", "items", "occurrences"], rows),
     )
@@ -261,7 +264,7 @@ def _labels(result: Anonymized, column: Hashable) -> str:
     rows = [(Cell(texts[i]), count(int(stands_for[i])), count(int(supports[i]))) for i in order]
     some = f"the {len(order):,} largest of {len(texts):,}" if len(order) < len(texts) else f"{len(texts):,}"
     caption = f"Labels in the column {column} ({some})"
-    header = ["label", "items it stands for", "rows"]
+    header = ["label", "items it stands for", "parts" if in_chunks(result) else "rows"]
     return section("What is published", table(caption, header, rows, sortable=True))
 
 
@@ -298,6 +301,8 @@ _NAMES = (
     "refine_loss",
     "merge",
     "order",
+    "scope",
+    "how",
     "score",
     "tum",
     "cluster",
@@ -319,6 +324,8 @@ def _described(name: str, value: Any, frame: pd.DataFrame) -> str:
         return "all items of a row"
     if isinstance(value, (bool, int, float, np.number)) or (name in _NAMES and isinstance(value, str)):
         return str(value)
+    if isinstance(value, Fraction):
+        return shown_share(value)
     if isinstance(value, Hierarchy):
         return f"{value.n_leaves:,} leaves, height {value.height}"
     if isinstance(value, (AllItemsets, AllRules)):  # which say how many items there are, and none of them

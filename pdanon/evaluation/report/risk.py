@@ -17,7 +17,7 @@ __all__ = ["risk_section"]
 
 _OTHER_PROMISES = (
     "Rows are left at risk because the guarantee promises something else. Here an attacker may know any "
-    "items together, also private ones, and whether or not a privacy constraint has them."
+    "items together, also private ones, and whether or not a constraint or a rule has them."
 )
 
 

@@ -453,10 +453,37 @@ def test_reports_and_comparisons_show_what_is_lost():
     result = DIAGNOSES.txanon.disassociate(k=3, m=2)
     page = render(result, original=DIAGNOSES)
     assert "Clusters of records" in page
+    assert "How many clusters have how many records." in page
+    records, parts = sum(map(bool, DIAGNOSES["items"])), len(result.frame)
+    assert repr(result).startswith(f"Anonymized: {records} records in {parts} parts, disassociate\n")
+    assert f"{records} records in {parts} parts, by disassociate" in page
+    clusters = result.classes[~result.classes["cluster"].isin(result.classes["joint"])]
+    assert f"clusters   {len(clusters)}, the smallest of {clusters['size'].min()} records" in repr(result)
     assert "Risk before and after" not in page
     table = pdanon.compare(DIAGNOSES, {"disassociate": {"k": 3}}, vary={"safe": [False, True]})
     assert table["holds"].tolist() == [True, True]
     assert table["tlost"].notna().all()
+
+
+def test_parts_are_not_compared_with_rows():
+    result = DIAGNOSES.txanon.disassociate(k=3, m=2)
+    queries = pdanon.Workload.itemsets(DIAGNOSES, n=20, size=2, random_state=1)
+    (table,) = pdanon.reconstruct(result, n=1, random_state=0)
+    held = DIAGNOSES[DIAGNOSES["items"].map(len) > 0]
+    assert len(queries.are(held, table).table) == 20
+    calls = [
+        lambda: queries.are(DIAGNOSES, result),
+        lambda: queries.are(DIAGNOSES, result.frame),
+        lambda: pdanon.attack(DIAGNOSES, result, m=2),
+        lambda: result.frame.txanon.risk(k=3),
+        lambda: result.frame.txanon.profile(),
+        lambda: DIAGNOSES.txanon.tradeoff(k=[3], m=[1], algorithm="disassociate"),
+    ]
+    for call in calls:
+        with pytest.raises(pdanon.ParameterError, match="a release in chunks are no records"):
+            call()
+    with pytest.raises(pdanon.ParameterError, match="with those of its rows that hold an item"):
+        queries.are(pd.concat([DIAGNOSES, DIAGNOSES.assign(items=[[]] * len(DIAGNOSES))]), table)
 
 
 # --- Real data

@@ -244,8 +244,16 @@ def test_recodings_to_anything_but_cuts_are_refused():
 def test_other_guarantees_are_refused():
     frame = frame_of([{"a", "b"}, {"a"}, {"b"}, {"a", "b"}, {"s"}] * 2)
     diverse = frame.txanon.apriori(k=2, hierarchy=2, sensitive=["s"], l=2)
-    with pytest.raises(ParameterError, match="with this guarantee"):
-        frame.txanon.refine(diverse)
+    hiding = [
+        frame.txanon.suppress_control(rho=0.5, sensitive=["s"]),
+        frame.txanon.td_control(rho=0.5, sensitive=["s"], hierarchy=2),
+        frame.txanon.cahd(p=2, sensitive=["s"], k=2),
+        frame.txanon.disassociate(k=2),
+    ]
+    for result in (diverse, *hiding):
+        with pytest.raises(ParameterError, match="with this guarantee") as caught:
+            frame.txanon.refine(result)
+        assert "KmAnonymity, PrivacyConstraints, PSRules, TransactionalK or KKm" in str(caught.value)
 
 
 # --- on real data
