@@ -163,11 +163,8 @@ def refuse_overlaps(itemsets: Itemsets) -> None:
 
 def _texts(items: Any) -> Any:
     """Items as Arrow text: NumPy's own drops NULs at the end, and gives each the space of the longest."""
-    if isinstance(items, pa.ChunkedArray):
-        items = items.combine_chunks()
-    return (
-        items.cast(pa.large_string()) if isinstance(items, pa.Array) else pa.array(items, pa.large_string())
-    )
+    text = pa.large_string()
+    return items.cast(text) if isinstance(items, pa.Array) else pa.array(items, text)
 
 
 def _distinct(items: Any) -> frozenset[str]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -112,7 +111,8 @@ class PSRules:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", read_rules(self.rules))
         object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "c", _check_c(self.c))
+        hint = "it is the largest share of the matching rows in which sensitive items may be, such as c=0.5"
+        object.__setattr__(self, "c", check_open_share(self.c, "c", hint))
         Told.of(self.mapping, self.sensitive, "sensitive")  # refuses what disguises them
 
     @property
@@ -292,11 +292,6 @@ class _Broken:
         sets = Itemsets(inferred.codes, inferred.offsets, published.vocabulary, nulls)
         table.insert(1, "sensitive", pd.Series(sets.to_pandas()))
         return table
-
-
-def _check_c(value: Any) -> Fraction:
-    hint = "it is the largest share of the matching rows in which sensitive items may be, such as c=0.5"
-    return check_open_share(value, "c", hint)
 
 
 def _others(mapping: pd.DataFrame | None, sensitive: pa.Array) -> pa.Array:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -96,7 +95,8 @@ class RhoUncertainty:
     mapping: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", _check_rho(self.rho))
+        hint = "1 would allow certainty, and with 0 no sensitive item could be in a row: rho=0.5"
+        object.__setattr__(self, "rho", check_open_share(self.rho, "rho", hint))
         object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
         object.__setattr__(self, "m", check_m(self.m))
         object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
@@ -186,8 +186,3 @@ class RhoUncertainty:
     def __repr__(self) -> str:
         m = "" if self.m is None else f", m={self.m}"
         return f"RhoUncertainty(rho={shown_share(self.rho)}, sensitive={len(self.sensitive)} items{m})"
-
-
-def _check_rho(rho: Any) -> Fraction:
-    hint = "1 would allow certainty, and with 0 no sensitive item could be in a row: rho=0.5"
-    return check_open_share(rho, "rho", hint)
