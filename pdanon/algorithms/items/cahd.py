@@ -41,7 +41,8 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Order", "cahd"]
 
-_BATCH = 256  # rows that have their turn between reports
+_BATCH = 256  # rows that have their turn between reports, at most
+_WORK = 30_000_000  # items that these look at, at most: some tenths of a second
 
 Order: TypeAlias = Literal["nn", "gray", "rcm"]
 
@@ -157,7 +158,7 @@ def cahd(
 
     Cost: memory of 24 bytes for each occurrence and 100 for each row; time of ``2 * alpha * p`` comparisons
     for each row with a sensitive item, each as long as a row has items, and of one for each sensitive item.
-    With ``order="nn"`` p passes over the rows that hold one of its items, for each row with a sensitive one.
+    With ``order="nn"`` one pass over the rows that share an item with it, for each row with a sensitive one.
     With k the cost of `pcta` or `apriori` comes first.
 
     References
@@ -279,7 +280,8 @@ def groups_of(
         *(p, width, placed.offsets, placed.codes, hidden.offsets, hidden.codes),
         *(starts, holders, secret.singles, public.n_items),
     )
-    while done := kernels.form(_BATCH, state):
+    batch = max(1, min(_BATCH, _WORK // max(1, len(placed.codes))))
+    while done := kernels.form(batch, state):
         report(done)
     of_place = np.asarray(state.group_of)
     of_row = np.empty(n_rows, np.int64)

@@ -12,6 +12,7 @@ from random import Random
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
 from frames import NULLS
@@ -299,6 +300,18 @@ def test_rows_without_a_sensitive_item_that_are_left_lose_nothing():
     last = result.classes.iloc[-1]
     assert (last["size"], last["count"], pd.isna(last["item"])) == (5, 0, True)
     assert result.loss["KL"] == result.loss["pairs"] == 0
+
+
+def test_it_can_be_interrupted_soon_where_all_rows_share_an_item():
+    """Each turn looks at all rows, so that few are taken between two reports."""
+    rows = pa.array([["s", "x"]] * 300 + [["x"]] * 150_000)
+    index = SupportIndex.of(Itemsets.from_arrow(rows))
+    public, secret = (index.recoded(np.array(numbers), 1) for numbers in ([-1, 0], [0, -1]))
+    turns = []
+    groups = groups_of(public, secret, 2, "nn", 3, turns.append)
+    assert np.bincount(groups).max() == 150_300 - 2 * 300
+    assert sum(turns) == 300
+    assert max(turns) * len(public.codes) <= 30_000_000
 
 
 # --- what is published
