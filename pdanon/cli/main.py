@@ -62,6 +62,7 @@ from pdanon.io.tables import read_columns, write_plain, write_table, write_threa
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
 from pdanon.recoding.counts import what_was_lost
+from pdanon.recoding.proven import shortfall
 from pdanon.recoding.result import Anonymized, in_chunks
 
 __all__ = ["main"]
@@ -206,6 +207,8 @@ def _audit(arguments: argparse.Namespace) -> int:
     print(f"  guarantee  {audit.guarantee!r}")
     print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
     print(f"  at risk    {audit.rows_at_risk} {'records' if arguments.chunks else 'rows'}")
+    if short := shortfall({"m": getattr(guarantee, "m", None)}, audit.guarantee):
+        print(f"  proven     {short}")
     if hashed is not None:
         print(f"  SHA-256    {hashed}")
     if arguments.threats:

@@ -31,7 +31,8 @@ def shortfall(parameters: Mapping[str, Any], guarantee: Guarantee) -> str:
     m = getattr(guarantee, "m", None)
     if "m" not in parameters or parameters["m"] is not None or m is None:
         return ""
-    return f"{SHORT} up to {m:,} known items; any number was asked for"
+    known = "1 known item" if m == 1 else f"up to {m:,} known items"
+    return f"{SHORT} {known}; any number was asked for"
 
 
 def warn_if_short(parameters: Mapping[str, Any], guarantee: Guarantee) -> None:

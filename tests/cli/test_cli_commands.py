@@ -15,6 +15,7 @@ from naive import itemsets as naive
 from naive import rules as naive_rules
 
 import pdanon
+from pdanon.guarantees import inferences
 from pdanon.io.csv import read_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 
@@ -130,6 +131,18 @@ def test_audit_of_inferences(run, asked, code, guarantee, at_risk):
     files = ("--sensitive", "s", "--threats", "threats.csv", "--separator", ";")
     assert run("audit", "patients.parquet", *asked, *files)[0] == code
     assert set(pd.read_csv("threats.csv")["sensitive"]) == ({"s"} if at_risk else set())
+
+
+def test_an_audit_says_how_far_it_came(run, monkeypatch):
+    monkeypatch.setattr(inferences, "_STEPS", 3000)
+    items = frozenset("abcdefghijkl")
+    rows = [sorted((items - {each}) | own) for each in items for own in ({"s"}, set())]
+    to_parquet(pd.DataFrame({"items": rows}), "rows.parquet")
+    asked = ("audit", "rows.parquet", "--rho", "0.5", "--sensitive", "s")
+    code, out, _ = run(*asked)
+    assert code == 0
+    assert "  proven     The guarantee is proven for 1 known item; any number was asked for\n" in out
+    assert "proven" not in run(*asked, "-m", "1")[1]
 
 
 @pytest.mark.parametrize(
