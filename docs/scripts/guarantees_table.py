@@ -124,6 +124,11 @@ def of_nodes(case: Case) -> dict[str, object]:
     return {"k": K, "m": 2, "hierarchy": case.tree}
 
 
+def of_rules(case: Case) -> pdanon.Anonymized:
+    rules = pdanon.constraints.ps_rules(case.df, None, case.sensitive, 2)
+    return pdanon.ps_rules(case.df, rules=rules, k=K, c=0.5)
+
+
 Run = Callable[[Case], pdanon.Anonymized]
 MEASURES = (
     *("strongest rules found, %", "their confidence off by, points", "that of all rules, points"),
@@ -148,9 +153,8 @@ RELEASES: dict[tuple[str, str], Run] = {
         case.df, k=K, hierarchy=case.tree
     ),
     ("`DisassociatedKm(k=5, m=2)`", "`disassociate`"): lambda case: pdanon.disassociate(case.df, k=K, m=2),
-    ("`PSRules(k=5, c=0.5)`", "`ps_rules`"): lambda case: pdanon.ps_rules(
-        case.df, rules=pdanon.constraints.ps_rules(case.df, None, case.sensitive, 2), k=K, c=0.5
-    ),
+    ("`PSRules(k=5, c=0.5)`", "`ps_rules`"): lambda case: of_rules(case),
+    ("the same", "`refine`"): lambda case: pdanon.refine(case.df, of_rules(case)),
     ("`RhoUncertainty(rho=0.5)`", "`suppress_control`"): lambda case: pdanon.suppress_control(
         case.df, rho=0.5, sensitive=case.sensitive
     ),
@@ -159,6 +163,9 @@ RELEASES: dict[tuple[str, str], Run] = {
     ),
     ("`RhoUncertainty(rho=0.5, m=2)`", "`suppress_control`"): lambda case: pdanon.suppress_control(
         case.df, rho=0.5, sensitive=case.sensitive, m=2
+    ),
+    ("`RhoUncertainty(rho=0.5, m=1)`", "`suppress_control`"): lambda case: pdanon.suppress_control(
+        case.df, rho=0.5, sensitive=case.sensitive, m=1
     ),
     ("`SensitiveGroups(p=2)`", "`cahd`"): lambda case: pdanon.cahd(case.df, p=2, sensitive=case.sensitive),
     ("`SensitiveGroups(p=10)`", "`cahd`"): lambda case: pdanon.cahd(case.df, p=10, sensitive=case.sensitive),

@@ -154,8 +154,8 @@ DEMANDS: dict[str, dict[str, Any]] = {
     "sensitive": {
         "nargs": "+",
         "metavar": "ITEM",
-        "help": "items that nobody is to learn: with -l they are published as they are, with --rho or "
-        "not at all, by cahd as counts of groups",
+        "help": "items that nobody is to learn: published as they are with -l, as they are or not at all "
+        "with --rho, as counts of groups with -p",
     },
     "rho": {
         "type": float,

@@ -112,8 +112,8 @@ def named_items(itemsets: Itemsets, named: Any, where: str, told: Told | None = 
             f"a {where} item does not occur in the data",
             where=where,
             got=f"{unknown} of {len(named)} items",
-            hint="check spelling and type of the items; that a release left them out, its mapping says: "
-            "guarantee.with_mapping(mapping), --mapping FILE",
+            hint="check spelling and type of the items; if a release left them out, give its mapping: "
+            "guarantee.with_mapping(mapping), or --mapping",
         )
     return to_numpy(pc.is_in(texts, value_set=_texts(named)))
 

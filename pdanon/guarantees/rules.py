@@ -308,7 +308,8 @@ def refuse_both(public: pa.Array, sensitive: pa.Array) -> None:
 def _items(items: Any, name: str) -> pa.Array:
     found = listed_items(items, name)
     if not len(found):
-        raise ParameterError(f"there is no {name} item", where=name, got="0 items")
+        hint = "name what may be known, and other items that must not be inferred from it"
+        raise ParameterError(f"there is no {name} item", where=name, got="0 items", hint=hint)
     return found
 
 

@@ -237,6 +237,9 @@ class SensitiveGroups:
         at_risk = self._match_few(itemsets, shown)
         at_risk[itemsets.rows[shown[itemsets.codes]]] = True
         if self.classes is None:
+            if GROUP in frame.columns and not shown.any():
+                hint = "classes=result.classes, or what was read from the file of --classes"
+                raise ParameterError("the table of counts is missing", where="classes", hint=hint)
             named_items(itemsets, self.sensitive, "sensitive")
             return Audit(self, int(at_risk.sum()), lambda: self._threats(itemsets, shown))
         self._refuse_unknown(itemsets)

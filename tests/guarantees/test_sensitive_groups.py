@@ -109,6 +109,13 @@ def test_a_table_of_something_else_proves_nothing(table, message):
     assert "flu" not in str(caught.value)
 
 
+def test_a_release_without_its_table_is_told_what_it_lacks():
+    result = frame_of([{"a", "s"}, {"a"}]).txanon.cahd(p=2, sensitive=["s"])
+    with pytest.raises(ParameterError, match=r"the table of counts is missing(.|\n)*classes=result.classes"):
+        result.frame.txanon.audit(SensitiveGroups(2, ["s"]))
+    assert result.frame.txanon.audit(SensitiveGroups(2, ["s"], result.classes)).holds
+
+
 def test_a_group_that_the_table_has_and_the_frame_lacks_is_refused():
     table = pd.concat([TABLE, pd.DataFrame({"group": [9], "size": [4], "item": ["flu"], "count": [1]})])
     with pytest.raises(ParameterError, match="another size"):

@@ -166,6 +166,15 @@ def test_bad_input(asked):
         frame_of(TOY).txanon.td_control(**{"rho": 0.5, "sensitive": ["x"], "hierarchy": 2, **asked})
 
 
+@pytest.mark.parametrize("hierarchy", [2, {"all": ["y", "z"]}])
+def test_where_all_items_are_sensitive_it_is_as_suppress_control(hierarchy):
+    frame = frame_of(TOY)
+    asked = {"rho": 0.5, "sensitive": ["a", "b", "x"]}
+    result = frame.txanon.td_control(**asked, hierarchy=hierarchy)
+    assert result.mapping.equals(frame.txanon.suppress_control(**asked).mapping)
+    assert frame.txanon.anonymize(RhoUncertainty(**asked), hierarchy=hierarchy).holds
+
+
 def test_who_says_what_must_hold_gets_what_loses_less():
     rows = [{"flu", "rice"}] * 2 + [{"rice"}] + [{"rye"}] * 3
     tree = {"all": {"grain": ["rice", "rye"], "drink": ["tea", *"12345678"]}}
