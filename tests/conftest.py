@@ -7,7 +7,9 @@ import os
 import shutil
 import subprocess
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from threading import Event
 
 import pandas as pd
 import pyarrow as pa
@@ -19,7 +21,7 @@ import pdanon
 from examples import examples
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.cli import main
+from pdanon.cli import main, saying
 
 # The first example of a test loads what it needs, and other work may keep a machine busy.
 settings.register_profile(
@@ -70,8 +72,9 @@ def browser(tmp_path_factory):
 
 
 @pytest.fixture
-def run(capsys):
-    """Run a command: exit code, stdout and stderr, in which no item ever is."""
+def run(capsys, monkeypatch):
+    """Run a command: exit code, stdout and stderr, in which no item ever is; no stage takes long."""
+    monkeypatch.setattr(saying, "PATIENCE", 600)
 
     def run(*arguments):
         try:
@@ -83,6 +86,21 @@ def run(capsys):
         return code, out, err
 
     return run
+
+
+@pytest.fixture
+def until_named(monkeypatch):
+    """Wait until it is said on stderr what is running, as what takes long would."""
+    say, said = saying.say, Event()
+
+    def say_and_tell(message, *code):
+        code = say(message, *code)
+        if message.startswith("running"):
+            said.set()
+        return code
+
+    monkeypatch.setattr(saying, "say", say_and_tell)
+    return partial(said.wait, 60)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_process_ends_with_the_exit_code():
     done = process("anonymize", "in.parquet", "out.parquet", "--algorithm", "pcta", "-k", "100")
     assert done.returncode == 1
     assert done.stdout == ""
-    refusal = done.stderr.removeprefix("pdanon: running pcta ...\n")  # which is said where it takes a second
+    refusal = re.sub(r"pdanon: .* \.\.\.\n", "", done.stderr)  # what goes on is said where it takes long
     assert refusal.startswith("pdanon: error: k is larger than the number of rows that hold an item\n")
     assert "Traceback" not in done.stderr
     assert process("anonymize").returncode == 2

@@ -7,7 +7,6 @@ from conftest import SECRET, frame_of, rows_of
 from naive import itemsets as naive
 
 import pdanon
-from pdanon.cli import saying
 from pdanon.io.csv import to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 
@@ -18,9 +17,8 @@ FILES = ("anonymize", "in.parquet", "out.parquet")
 
 @pytest.fixture(autouse=True)
 def here(tmp_path, monkeypatch):
-    """A directory with data, and no stage that takes long."""
+    """A directory with data."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(saying, "PATIENCE", 600)
     to_parquet(frame_of(ROWS), "in.parquet")
     to_csv(frame_of(ROWS), "in.csv", separator=" ")
     to_parquet(frame_of([{RICE, SALT}]), "protect.parquet")

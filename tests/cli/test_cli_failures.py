@@ -173,9 +173,9 @@ def test_existing_release_is_replaced_and_keeps_its_permissions(run):
 # --- What is said meanwhile
 
 
-def test_stage_is_named_when_it_takes_long(run, monkeypatch, stand_in):
+def test_stage_is_named_when_it_takes_long(run, until_named, monkeypatch, stand_in):
     def slow(frame, column=None, *, k, progress=False):
-        time.sleep(0.2)
+        until_named()
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("slow", slow)
@@ -187,12 +187,12 @@ def test_stage_is_named_when_it_takes_long(run, monkeypatch, stand_in):
 
 @pytest.mark.parametrize("installed", [True, False])
 @pytest.mark.parametrize("terminal", [True, False])
-def test_bar_is_for_terminals(run, monkeypatch, stand_in, terminal, installed):
+def test_bar_is_for_terminals(run, until_named, monkeypatch, stand_in, terminal, installed):
     asked = []
 
     def slow(frame, column=None, *, k, progress=False):
         asked.append(progress)
-        time.sleep(0.05)
+        time.sleep(0.05) if progress else until_named()
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("slow", slow)

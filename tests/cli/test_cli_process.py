@@ -50,12 +50,12 @@ COMMANDS = {
 }
 
 
-def with_output(name, output, **options):
+def with_output(name, output, before=()):
     """Run a command, with buffered output as users have it."""
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
-    command = [sys.executable, "-m", "pdanon", *COMMANDS[name]]
+    command = [*before, sys.executable, "-m", "pdanon", *COMMANDS[name]]
     return subprocess.run(
-        command, stdout=output, stderr=subprocess.PIPE, text=True, env=environment, check=False, **options
+        command, stdout=output, stderr=subprocess.PIPE, text=True, env=environment, check=False
     )
 
 
@@ -85,7 +85,7 @@ def test_output_cannot_be_written(name):
     "name", ["audit", *(pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS if name != "audit")]
 )
 def test_output_is_closed(name):
-    done = with_output(name, None, preexec_fn=lambda: os.close(1))
+    done = with_output(name, None, before=("sh", "-c", 'exec "$@" >&-', "sh"))
     if name == "help":
         assert done.returncode == 0
         return
@@ -105,6 +105,14 @@ def test_a_defect_is_no_verdict(run, monkeypatch):
 # --- Who interrupts
 
 
+# SIGINT is not ignored, as it is in what a shell has put into the background.
+LISTENING = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+
+
 def interrupted_at_the_start(*command):
     """Ctrl-C while a module that takes long is imported: it is held back until the signal was sent."""
     Path("hold").mkdir()
@@ -112,16 +120,11 @@ def interrupted_at_the_start(*command):
     paths = os.pathsep.join(["hold", os.path.dirname(os.path.dirname(pdanon.__file__))])
     environment = os.environ | {"PYTHONPATH": paths}
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    running = subprocess.Popen([sys.executable, *command], env=environment, **both, preexec_fn=listening)
+    running = subprocess.Popen([sys.executable, "-c", LISTENING, *command], env=environment, **both)
     assert running.stdout.readline() == "importing\n"
     running.send_signal(signal.SIGINT)
     _, err = running.communicate(timeout=60)
     return running.returncode, err
-
-
-def listening():
-    """SIGINT is not ignored, as it is in what a shell has put into the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.parametrize("command", [("-m", "pdanon"), ("pdanon",)])

@@ -26,7 +26,6 @@ PCTA = ("--algorithm", "pcta", "-k", "4", "-m", "2")
 def here(tmp_path, monkeypatch):
     """The same rows as two files in a directory, as one file, and as CSV."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(saying, "PATIENCE", 600)  # no stage takes long, on a busy machine either
     frame = frame_of(ROWS).assign(store=["north", "south"] * 6)
     to_parquet(frame, "in.parquet")
     to_csv(frame, "in.csv", separator=" ")
@@ -173,8 +172,12 @@ def test_exit_codes_are_those_of_tables(run, monkeypatch):
     assert not Path("out").exists()
 
 
-def test_long_runs_say_what_goes_on(run, monkeypatch):
+def test_long_runs_say_what_goes_on(run, until_named, monkeypatch):
     monkeypatch.setattr(saying, "PATIENCE", 0)
+    anonymize = stream.anonymize
+    monkeypatch.setattr(
+        stream, "anonymize", lambda *given, **asked: until_named() and anonymize(*given, **asked)
+    )
     code, _, err = run("anonymize", "--stream", "baskets", "out", *PCTA)
     assert code == 0
     assert "pdanon: running pcta ...\n" in err

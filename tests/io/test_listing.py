@@ -20,7 +20,6 @@ from pyarrow import fs
 import pdanon
 from examples import examples
 from pdanon import stream
-from pdanon.cli import saying
 from pdanon.errors import FormatError, ParameterError
 from pdanon.io.listing import Listing
 from pdanon.io.tables import read_weights, write_plain
@@ -341,8 +340,7 @@ def test_names_that_are_not_text_are_refused_where_arrow_takes_none(use, tmp_pat
     assert list((tmp_path / NOT_TEXT).iterdir()) == []
 
 
-def test_the_command_line_prints_names_that_are_not_text(run, tmp_path, monkeypatch):
-    monkeypatch.setattr(saying, "PATIENCE", 600)
+def test_the_command_line_prints_names_that_are_not_text(run, tmp_path):
     pdanon.to_parquet(baskets(), tmp_path / "in.parquet")
     target = tmp_path / f"{NOT_TEXT}.csv"
     asked = ("--separator", " ", "--algorithm", "pcta", "-k", "2")
