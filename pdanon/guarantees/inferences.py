@@ -96,8 +96,8 @@ class Inferences:
 
     def rules(self, shift: int = 0) -> ItemsetTable:
         """Each antecedent with its item, which comes first; to the codes of the others a number is added."""
-        known = self.antecedents
-        codes = np.insert(known.codes + np.int32(shift), known.offsets[:-1], self.sensitive)
+        known, items = self.antecedents, self.sensitive
+        codes = np.insert(known.codes + np.int32(shift), known.offsets[:-1], items)
         return ItemsetTable(codes, offsets_of(np.diff(known.offsets) + 1), self.together)
 
 

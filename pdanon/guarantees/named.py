@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.bags import first_copies
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.lists import distinct, to_numpy
 from pdanon.itemsets.mapping import check_mapping, mapping_values
 from pdanon.itemsets.notation import label_members
 
@@ -152,7 +152,7 @@ def refuse_overlaps(itemsets: Itemsets) -> None:
     members = members.recode(np.where(shared, np.arange(members.n_items), -1), members.vocabulary)
     rows = np.repeat(itemsets.rows, members.lengths[itemsets.codes])
     cells = rows * members.n_items + members.codes[members.places(itemsets.codes.astype(np.int64))]
-    repeated = len(cells) - len(np.unique(cells))
+    repeated = len(cells) - len(distinct(cells))
     if repeated:
         raise ParameterError(
             "labels of a row share an item, whose rows cannot be counted",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.lists import distinct, to_numpy
 from pdanon.itemsets.values import can_be_written, check_known
 from pdanon.recoding.recoding import Recoding
 
@@ -97,7 +97,7 @@ class _Sets:
         items = np.arange(itemsets.n_items) if recoding.groups is None else itemsets.codes
         several = np.append(recoding.covered > 1, False)[recoding.targets]
         pairs = recoding.targets[several].astype(np.int64) * itemsets.n_items + items[several]
-        owners, codes = np.divmod(np.unique(pairs), itemsets.n_items)
+        owners, codes = np.divmod(distinct(pairs), itemsets.n_items)
         numbers, starts = np.unique(owners, return_index=True)
         values = itemsets.vocabulary.take(pa.array(codes)).to_pylist()
         ends = [*starts[1:].tolist(), len(values)]

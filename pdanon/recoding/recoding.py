@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.bags import Bags
 from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.notation import set_labels
 from pdanon.itemsets.support import SupportIndex
 
@@ -68,7 +69,7 @@ class Recoding:
         """
         items = itemsets.codes if groups is not None else np.arange(itemsets.n_items)
         kept = clusters >= 0
-        members = np.unique(clusters[kept] * np.int64(itemsets.n_items) + items[kept])
+        members = distinct(clusters[kept] * np.int64(itemsets.n_items) + items[kept])
         owners, members = np.divmod(members, max(itemsets.n_items, 1))
         owners, starts = np.unique(owners, return_index=True)
         sizes = np.diff(starts, append=len(members))

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.lists import offsets_of, to_numpy
+from pdanon.itemsets.lists import distinct, offsets_of, to_numpy
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.recoding import Changes, Recoding
 
@@ -58,7 +58,7 @@ class Remaining:
         """Find what the labels stand for, and write the rows as numbers of labels."""
         n_labels, published = len(recoding.labels), changes.targets >= 0
         cells = changes.targets[published] * np.int64(max(itemsets.n_items, 1)) + changes.items[published]
-        labels, items = np.divmod(np.unique(cells), max(itemsets.n_items, 1))
+        labels, items = np.divmod(distinct(cells), max(itemsets.n_items, 1))
         if recoding.groups is None:
             index = SupportIndex.of(itemsets).recoded(recoding.targets, n_labels)
         else:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pdanon.errors import UselessWarning, warn
 from pdanon.guarantees.verdict import Guarantee, Yielding
 from pdanon.itemsets.alike import value_numbers
+from pdanon.itemsets.lists import distinct
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
 __all__ = ["REMEDY", "columns_left", "items_left", "warn_if_useless"]
@@ -112,7 +113,7 @@ def _left(mapping: pd.DataFrame, items: str) -> str:
     removed = int(supports[suppressed].sum())
     if is_nearly_all(removed, total):
         return f"{percent(removed / total)} of the occurrences of {items} are suppressed"
-    pairs = np.unique(label[~suppressed] * np.int64(n_items) + item[~suppressed])
+    pairs = distinct(label[~suppressed] * np.int64(n_items) + item[~suppressed])
     sizes = np.bincount(pairs // n_items, minlength=len(labels) + 1)  # the last, 0, is of what is suppressed
     of_label = np.bincount(label + 1, np.where(sizes[label] > 1, supports, 0))[1:]
     broad = ~suppressed & (sizes[label] > 1) & is_nearly_all(sizes[label], n_items)

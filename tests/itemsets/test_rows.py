@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from pdanon.itemsets.codes import canonical_rows, relabelled_rows
 from pdanon.itemsets.distinct import DistinctRows
+from pdanon.itemsets.lists import distinct
 
 LABELS = ["b", "a", "ab", "", "ä", "b"]  # in no order, one of them twice
 
@@ -91,3 +92,11 @@ def test_many_distinct_rows_in_batches_of_any_size():
     assert (rows.codes.reshape(-1, 3)[np.concatenate(numbers)] == drawn).all()
     assert len(rows.weights) == len(np.unique(drawn, axis=0))
     assert rows.weights.sum() == 30_000
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=8), st.sampled_from([1, 2**61, 2**62]))
+def test_distinct_numbers_are_those_of_a_sorted_set(numbers, of):
+    values = np.array([number // of for number in numbers], np.int64)
+    found = distinct(values)
+    assert found.tolist() == sorted({*values.tolist()})
+    assert found.dtype == np.int64

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pdanon.guarantees import DisassociatedKm
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import distinct, offsets_of
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
@@ -175,7 +175,7 @@ def _numbers(itemsets: Itemsets, found: _Parts, n_clusters: int) -> Numbers:
     So the numbers tell nothing of how rows came to be in a cluster.
     """
     n_items = max(itemsets.n_items, 1)
-    cluster, item = np.divmod(np.unique(found.owners * n_items + itemsets.codes), n_items)
+    cluster, item = np.divmod(distinct(found.owners * n_items + itemsets.codes), n_items)
     own = cluster < n_clusters
     offsets = offsets_of(np.bincount(cluster[own], minlength=n_clusters))
     terms = ItemsetTable(item[own].astype(np.int32), offsets, np.arange(n_clusters))
@@ -217,7 +217,7 @@ def _term_chunks(
 ) -> tuple[ItemsetTable, Numbers]:
     """The term chunk of each cluster, which may be empty."""
     n_items = max(itemsets.n_items, 1)
-    keys = np.unique(number[found.owners[is_term]] * np.int64(n_items) + itemsets.codes[is_term])
+    keys = distinct(number[found.owners[is_term]] * np.int64(n_items) + itemsets.codes[is_term])
     owner, item = np.divmod(keys, n_items)
     offsets = offsets_of(np.bincount(owner, minlength=n_clusters))
     nothing = np.zeros(n_clusters, np.int64)

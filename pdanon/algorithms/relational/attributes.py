@@ -29,6 +29,7 @@ from pdanon.algorithms.relational.cells import (
 from pdanon.algorithms.relational.ranges import Ranges
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.notation import set_labels
 from pdanon.itemsets.versions import text_column
 
@@ -265,7 +266,7 @@ class Sets:
 
     def _members(self, classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Numbers]:
         """The distinct values of each class, ascending, and where those of each class begin."""
-        keys = np.unique(classes * max(self.n_values, 1) + codes)
+        keys = distinct(classes * max(self.n_values, 1) + codes)
         owners, members = np.divmod(keys, max(self.n_values, 1))
         return members, np.searchsorted(owners, np.arange(n_classes + 1))
 

@@ -23,6 +23,7 @@ from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.progress import quietly
 from pdanon.itemsets.support import SupportIndex
 
@@ -125,7 +126,7 @@ class TransactionSide:
         """How many items what each occurrence becomes stands for; a suppressed one for all."""
         if self.sizes is not None:
             return np.append(self.sizes, self.domain)[numbers]
-        members = np.unique(numbers * np.int64(self.itemsets.n_items) + self.itemsets.codes[places])
+        members = distinct(numbers * np.int64(self.itemsets.n_items) + self.itemsets.codes[places])
         sizes = np.bincount(members[members >= 0] // self.itemsets.n_items)
         return np.append(sizes, self.domain)[numbers]
 

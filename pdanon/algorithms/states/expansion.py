@@ -24,7 +24,7 @@ from pdanon.algorithms.states.sensitive_rules import (
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.deadline import check_time
-from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.lists import distinct, offsets_of
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 
@@ -198,7 +198,7 @@ class Expansion:
         demand, rows = self._demand, self._rows_with(items)
         nodes = np.where(self._gone[self._nodes], -1, self._nodes)
         nodes[items] = became
-        used = np.unique(nodes[np.unique(rows.codes)])
+        used = distinct(nodes[distinct(rows.codes)])
         used = used[used >= 0]
         rows = rows.recoded(np.where(nodes < 0, -1, np.searchsorted(used, nodes)), len(used))
         demand = replace(demand, hidden=demand.hidden[used], may_go=demand.may_go[used])
@@ -216,4 +216,4 @@ class Expansion:
     def _rows_with(self, items: NDArray[np.intp]) -> SupportIndex:
         """The rows that hold one of some items."""
         starts, tids, _ = self._index.transpose
-        return self._index.within(np.unique(np.concatenate([tids[starts[i] : starts[i + 1]] for i in items])))
+        return self._index.within(distinct(np.concatenate([tids[starts[i] : starts[i + 1]] for i in items])))

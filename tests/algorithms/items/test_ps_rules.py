@@ -235,6 +235,13 @@ def test_of_an_itemset_the_rarest_item_is_suppressed():
     assert labels_of(result) == {"a": "a", "s": "s", "t": None, "u": "u"}
 
 
+def test_of_an_itemset_that_has_lost_an_item_no_other_is_suppressed():
+    frame = pd.DataFrame({"items": [["a", "s", "t", "u"], ["a", "s", "t", "u"], ["a", "s", "t"], ["a", "t"]]})
+    rules = [(["a"], ["s", "t"]), (["a"], ["s", "u"])]  # s is the rarest of the first, u of the second
+    result = frame.txanon.ps_rules(rules=rules, k=2, c=0.4, suppress=True)
+    assert labels_of(result) == {"a": "a", "s": None, "t": "t", "u": "u"}
+
+
 def test_suppressing_helps_nobody_who_is_alone():
     frame = pd.DataFrame({"items": [["a", "s"], ["s"], ["s"]]})
     with pytest.raises(InfeasibleError, match="k is larger than the number of rows that hold a public item"):
@@ -259,7 +266,7 @@ def test_suppressing_helps_nobody_who_is_alone():
         ({"rules": AllRules(2, ["a", "b", "c", "s"])}, "all items are sensitive"),
         ({"c": 0}, "above 0 and below 1"),
         ({"c": 1}, "above 0 and below 1"),
-        ({"c": 1.5}, "c must be a number"),
+        ({"c": 1.5}, "c must be above 0 and below 1"),
         ({"k": 1}, "k must be"),
         ({"how": "apriori"}, "there is no such way"),
         ({"sample": 0.5}, "sample is of no use"),
