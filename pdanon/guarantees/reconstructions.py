@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.lists import Codes, offsets_of
 from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.versions import distinct
 
 __all__ = ["refuted"]
 
@@ -238,7 +239,7 @@ def _reconstructions(tree: _Tree) -> Numbers | None:
         tables[:, begin:end] |= np.tile(ways, (len(tables) // len(ways), 1))
         for first, last in tree.leaves:
             tables[:, first:last].sort(axis=1)
-        packed = np.unique((tables << shifts).sum(axis=1))
+        packed = distinct((tables << shifts).sum(axis=1))
         if len(packed) > TABLES:
             return None
         tables = packed[:, np.newaxis] >> shifts & (1 << n_terms) - 1

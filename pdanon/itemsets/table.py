@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -56,16 +56,15 @@ class ItemsetTable:
     def ordered(self) -> ItemsetTable:
         """The same itemsets by size, then by their codes."""
         sizes = np.diff(self.offsets)
-        longest = int(sizes.max(initial=0))
-        firsts = self.offsets[:-1]
-        places = (self._at(firsts + place, place < sizes) for place in range(longest))
-        return self.take(np.lexsort(_packed(chain([sizes], places))[::-1]))
-
-    def _at(self, positions: NDArray[np.int64], is_there: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Codes at some positions, from 1 on; 0 where there is none."""
-        found = np.zeros(len(self), np.int64)
-        found[is_there] = self.codes[positions[is_there]].astype(np.int64) + 1
-        return found
+        order = np.argsort(sizes, kind="stable")
+        begins = np.flatnonzero(np.diff(sizes[order], prepend=-1))
+        for begin, end in pairwise([*begins.tolist(), len(order)]):  # a size: long ones may be few
+            members = order[begin:end]
+            firsts, size = self.offsets[members], int(sizes[members[0]])
+            if size > 0 and len(members) > 1:
+                places = (self.codes[firsts + place].astype(np.int64) for place in range(size))
+                order[begin:end] = members[np.lexsort(_packed(places)[::-1])]
+        return self.take(order)
 
     def take(self, which: NDArray[Any]) -> ItemsetTable:
         """Some of the itemsets, by number or mask, in the given order."""
