@@ -384,7 +384,7 @@ def _list_sharing(row: cython.Py_ssize_t, groups: Groups) -> cython.Py_ssize_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def _remoteness(other: cython.Py_ssize_t, row: cython.Py_ssize_t, groups: Groups) -> cython.longlong:
-    """A number by which rows are compared: in how many items they differ, then how far, then on which side."""
+    """A number by which rows are compared: how many items differ, then how far, then on which side."""
     differing: cython.longlong = _length(other, groups) - 2 * groups.shared[other]  # and all of the row
     far: cython.longlong = 2 * (other - row) if other > row else 2 * (row - other) - 1
     return (differing + groups.longest) * 2 * groups.before.shape[0] + far

@@ -5,7 +5,7 @@ Supports are below 2**31, and so is what a share is a fraction of.
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.arrays import Code, Flag, Number
+from cython.cimports.pdanon._kernels.arrays import Code, Flag
 from cython.cimports.pdanon._kernels.counting import Rows
 from numpy.typing import NDArray
 
@@ -17,7 +17,7 @@ __all__ = ["Beside", "rows_with_some"]
 class Beside:
     """What is beside a set of items: other sets, and secrets.
 
-    Each has a name: another set the number that ``labels`` has, a secret the number of items more than its own.
+    Each has a name: another set the number in ``labels``, a secret the number of items more than its own.
 
     Parameters
     ----------

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.lists import Codes, offsets_of
+from pdanon.itemsets.lists import Codes, distinct, offsets_of
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.versions import distinct
 
 __all__ = ["refuted"]
 

@@ -36,7 +36,10 @@ __all__ = ["COUNTS", "GROUP", "GroupCounts", "SensitiveGroups", "group_numbers"]
 
 GROUP = "group"  # the column that says of a row which group it is in
 COUNTS = (GROUP, "size", "item", "count")  # the columns of a table of counts
-_HINT = "give the table that belongs to this release: guarantee.with_classes(result.classes)"
+_HINT = (
+    "give the table that belongs to this release: guarantee.with_classes(result.classes), or --classes on "
+    "the command line"
+)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -236,13 +239,9 @@ class SensitiveGroups:
         shown = self._shown(itemsets)
         at_risk = self._match_few(itemsets, shown)
         at_risk[itemsets.rows[shown[itemsets.codes]]] = True
-        if self.classes is None:
-            if GROUP in frame.columns and not shown.any():
-                hint = "classes=result.classes, or what was read from the file of --classes"
-                raise ParameterError("the table of counts is missing", where="classes", hint=hint)
-            named_items(itemsets, self.sensitive, "sensitive")
-            return Audit(self, int(at_risk.sum()), lambda: self._threats(itemsets, shown))
         self._refuse_unknown(itemsets)
+        if self.classes is None:
+            return Audit(self, int(at_risk.sum()), lambda: self._threats(itemsets, shown))
         counts = self.classes
         group_of = counts.places(group_numbers(frame))
         # Exactly: count * p > size. No group has more rows than can be numbered.
@@ -276,12 +275,15 @@ class SensitiveGroups:
 
     def _refuse_unknown(self, itemsets: Itemsets) -> None:
         """Refuse sensitive items that are neither counted nor shown."""
-        counted = self.classes.items.filter(pa.array(self.classes.counts > 0)).to_pylist()
-        unknown = len({*self.sensitive} - {*counted} - {*itemsets.texts()})
+        what, table = "a sensitive item does not occur in the data", f"or, of a release, {_HINT}"
+        unknown = {*self.sensitive} - {*itemsets.texts()}
+        if self.classes is not None:
+            what, table = "a sensitive item is in no group", "and that the table is the one of this release"
+            unknown -= {*self.classes.items.filter(pa.array(self.classes.counts > 0)).to_pylist()}
         if unknown:
-            got = f"{unknown} of {len(self.sensitive)} items"
-            hint = "check spelling and type of the items, and that the table is the one of this release"
-            raise ParameterError("a sensitive item is in no group", where="sensitive", got=got, hint=hint)
+            got = f"{len(unknown)} of {len(self.sensitive)} items"
+            hint = f"check spelling and type of the items, {table}"
+            raise ParameterError(what, where="sensitive", got=got, hint=hint)
 
     def _threats(
         self, itemsets: Itemsets, shown: NDArray[np.bool_], frequent: NDArray[np.bool_] | None = None

@@ -22,6 +22,8 @@ _SUCH = {
     "quasi": "quasi=['age', 'sex']: the columns that an attacker may know",
     "h": "h=0.5: the largest share of the rows that match in which a private item may be",
     "p": "p=2: the largest number of public items that an attacker knows",
+    "cahd p": "p=4: of a group, a sensitive item is in at most 1/p of the rows",
+    "sensitive": "sensitive=['flu', 'gout']: the items that nobody is to learn",
     "parts": "parts=10: in how many parts it is recoded",
     "rows": "rows=[0, 1]: which rows, by their labels in the index",
     "guarantee": "pdanon.KmAnonymity(k=5, m=2)",
@@ -72,7 +74,7 @@ def _refused(
     by_place = [each for each, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]
     if len(args) > len(by_place):
         what = f"{name} takes {' and '.join(by_place)} by place, and all else by name"
-        hint = f"such as {next((_SUCH[each] for each in known if each in _SUCH), 'name=value')}"
+        hint = f"such as {next((_such(name, each) for each in known if each in _SUCH), 'name=value')}"
         return CallError(what, where=f"pdanon.{name}", got=f"{len(args)} by place", hint=hint)
     needed = [each for each, parameter in known.items() if parameter.default is parameter.empty]
     lacking = [each for each in needed if each not in given and each not in by_place[: len(args)]]
@@ -80,5 +82,10 @@ def _refused(
         twice = [each for each in by_place[: len(args)] if each in given]
         what = f"{name} is given {' and '.join(twice)} by place and by name"
         return CallError(what, where=f"pdanon.{name}", hint="once is enough")
-    hint = f"such as {_SUCH.get(lacking[0], f'{lacking[0]}=...')}"
+    hint = f"such as {_such(name, lacking[0])}"
     return CallError(f"{name} needs {' and '.join(lacking)}", where=f"pdanon.{name}", hint=hint)
+
+
+def _such(name: str, parameter: str) -> str:
+    """How a parameter of a function is given; one name may mean something else elsewhere."""
+    return _SUCH.get(f"{name} {parameter}") or _SUCH.get(parameter, f"{parameter}=...")

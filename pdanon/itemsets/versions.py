@@ -1,12 +1,9 @@
-"""What pandas 2 and 3 do in different ways, said once: copies, text, columns on their way to Arrow.
+"""What pandas 2 and 3 do in different ways, said once: copies, text, and columns on their way to Arrow.
 
 A shallow copy shares its values with the frame in pandas 2, and in pandas 3 only until one of them changes.
 pandas 3 has a type for text, ``str``; for pandas 2 text is objects, and ``dtype="str"`` would make "None" of
 what is missing. pandas 2 compares such objects up to a NUL, so that Arrow has to. A Series that is given to
 Arrow is one buffer in pandas 3, and in pandas 2 a sequence of Python objects.
-
-NumPy of 2.3 and more finds distinct numbers by hashing them, unless it is asked for more than these; where
-most are distinct, that takes tens of times as long as to sort them.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["arrow_values", "as_pandas_writes", "distinct", "numbers_of", "own_copy", "text_column"]
+__all__ = ["arrow_values", "as_pandas_writes", "numbers_of", "own_copy", "text_column"]
 
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
@@ -32,12 +29,6 @@ def arrow_values(column: pd.Series[Any]) -> pa.ChunkedArray:
     """The values of a column as Arrow has them, of whatever dtype."""
     values = pa.array(column)
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
-
-
-def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each number once, in ascending order: `numpy.unique`, by sorting."""
-    ordered = np.sort(numbers)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
 
 def numbers_of(texts: pa.Array) -> NDArray[np.int64]:

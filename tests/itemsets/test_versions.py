@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
 import pdanon
-from pdanon.itemsets.versions import arrow_values, as_pandas_writes, distinct, numbers_of, text_column
+from pdanon.itemsets.versions import arrow_values, as_pandas_writes, numbers_of, text_column
 
 
 @pytest.mark.parametrize(
@@ -77,10 +76,3 @@ def test_what_is_changed_afterwards_does_not_change_the_release(release):
     assert released["city"].tolist() == ["x", "y"]
     released.loc[1, "city"] = "w"
     assert frame["city"].tolist() == ["z", "y"]
-
-
-@pytest.mark.parametrize("numbers", [[], [3], [2, 1, 2, -5, 2**62, 1]])
-def test_distinct_numbers_are_those_of_numpy(numbers):
-    found = distinct(np.array(numbers, np.int64))
-    assert found.dtype == np.int64
-    assert found.tolist() == np.unique(numbers).tolist()

@@ -15,7 +15,6 @@ from pdanon.itemsets.lists import distinct, offsets_of
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.versions import distinct
 from pdanon.recoding.reconstruction import rebuilt
 
 __all__ = ["chunks_of", "measured"]

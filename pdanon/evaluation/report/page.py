@@ -161,7 +161,7 @@ def _guarantee(result: Anonymized) -> str:
     model = result.guarantee
     meaning = (inspect.getdoc(type(model)) or "").partition("\n\n")[0].replace("`", "")
     checked = (
-        "When the release was made it was counted again from scratch, from the released rows alone, by code "
+        "When the release was made it was counted again from scratch, from the release alone, by code "
         "that is no part of the algorithm; "
     )
     checked += "the guarantee was found to hold." if result.holds else "the guarantee was found not to hold."
