@@ -101,8 +101,8 @@ def td_control(
     for the node. The node that saves most comes first (then: node order); what it saves is worked out anew
     when it is next. Where no node saves anything, what is suppressed is chosen anew for the cut, and the
     way down goes on if a node is worth it then. Released is the best cut at which this stopped, or what
-    :func:`suppress_control` makes of the items if that loses no more. Of two that are proven for different
-    numbers of known items, the one that is proven for more of them is released, whatever it loses.
+    :func:`suppress_control` makes of the items if that loses no more. What is proven for more known items
+    comes first, where searches ended early; then all sensitive items are suppressed if that loses less.
 
     Cost: that of :func:`suppress_control` for each stop; and for each node that is looked at, mostly once or
     twice, of listing the rules of the rows below it.
@@ -157,7 +157,8 @@ def decide(
     is_sensitive[leaves[hidden]] = True
     demand = demand_of(guarantee, itemsets, is_sensitive, scope)
     search = Expansion(SupportIndex.of(itemsets), tree, leaves, demand, report)
-    best = min(search.uncut(), search.descended(), key=lambda each: each.rank)
+    found = search.uncut(), search.descended(), search.without_sensitive()
+    best = min(found, key=lambda each: each.rank)
     return Decided.of(columns, Recoding.of_cut(best.nodes, tree), guaranteed(guarantee, best.m))
 
 

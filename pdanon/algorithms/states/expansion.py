@@ -113,6 +113,11 @@ class Expansion:
         """What is suppressed if nothing is generalized."""
         return self._settled()
 
+    def without_sensitive(self) -> Published:
+        """All sensitive items are suppressed, and nothing else: no search is needed to prove that."""
+        nodes = np.where(self._is_public, self._leaves, -1).astype(np.int32)
+        return Published(nodes, int(self._losses[self._demand.hidden].sum()), self._demand.m)
+
     def descended(self) -> Published:
         """The best of the cuts at which the way down from the root ends, and begins again."""
         self._nodes = np.where(self._is_public, self._lower[0], self._leaves).astype(np.int32)

@@ -174,7 +174,10 @@ def least_suppression(
     for scope in (demand.may_go, demand.hidden, wider):
         if not any(np.array_equal(scope, each) for each in scopes):
             scopes.append(scope)
-    found = (Suppression(rows, replace(demand, may_go=scope), losses, report) for scope in scopes)
+    found: list[Suppression] = []
+    for scope in scopes:
+        if not found or not found[0].kept.all():  # else there is nothing to suppress
+            found.append(Suppression(rows, replace(demand, may_go=scope), losses, report))
     return min(found, key=lambda each: (reached(each.m), each.loss))
 
 

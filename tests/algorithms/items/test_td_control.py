@@ -12,7 +12,7 @@ from conftest import frame_of
 from naive import inferences
 from naive import rho_control as naive
 
-from pdanon import HierarchyError, ParameterError, RhoUncertainty
+from pdanon import HierarchyError, ParameterError, RhoUncertainty, guarantees
 from pdanon.algorithms.items.apriori import covering
 from pdanon.algorithms.states import expansion, sensitive_rules
 from pdanon.algorithms.states.expansion import Expansion
@@ -146,6 +146,18 @@ def test_sensitive_items_need_not_be_in_the_hierarchy():
         assert result.frame.txanon.audit(result.guarantee).holds
     with pytest.raises(HierarchyError, match="does not cover"):
         frame.txanon.td_control(rho=0.5, sensitive=["x"], hierarchy={"all": ["a", "x"]})
+
+
+@pytest.mark.parametrize("m", [None, 3])
+def test_it_never_loses_more_than_all_sensitive_items_however_early_a_search_ends(monkeypatch, m):
+    """Any part of 12 items could give s away, so that only what says next to nothing is proven."""
+    monkeypatch.setattr(guarantees.inferences, "_STEPS", 3000)
+    monkeypatch.setattr(sensitive_rules, "_EASY", 0)
+    items = frozenset("abcdefghijkl")
+    frame = frame_of([(items - {each}) | own for each in items for own in ({"s"}, set())])
+    result = frame.txanon.td_control(rho=0.5, sensitive=["s"], hierarchy=3, m=m)
+    assert result.guarantee.m == m
+    assert result.loss["NCP"] == pytest.approx(12 / (24 * 11 + 12) if m is None else 0)
 
 
 @pytest.mark.parametrize("hierarchy", [2, {"all": ["a", "b"]}])
