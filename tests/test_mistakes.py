@@ -250,6 +250,24 @@ PARAMETERS = {
         "no parameter 'quasi'",
         r"pdanon.KKm\(k=5, m=2, quasi=\[",
     ),
+    "rho that the guarantee is to say": Mistake(
+        lambda: pdanon.anonymize(FRAME, rho=0.5, sensitive=["rice"]),
+        ParameterError,
+        "no parameter 'rho'",
+        r"pdanon.RhoUncertainty\(rho=0.5, sensitive=\[",
+    ),
+    "groups that the guarantee is to say": Mistake(
+        lambda: pdanon.anonymize(FRAME, p=10, sensitive=["rice"]),
+        ParameterError,
+        "no parameter 'p'",
+        r"pdanon.SensitiveGroups\(p=10, sensitive=\[",
+    ),
+    "no p of groups": Mistake(
+        lambda: pdanon.cahd(FRAME, sensitive=["rice"]), ParameterError, "cahd needs p", "at most one in p"
+    ),
+    "no rules": Mistake(
+        lambda: pdanon.ps_rules(FRAME, k=2, c=0.5), ParameterError, "ps_rules needs rules", "such as rules="
+    ),
     "misspelt parameter": Mistake(
         lambda: FRAME.txanon.apriori(k=2, heirarchy=2), ParameterError, "'heirarchy'", "mean 'hierarchy'"
     ),

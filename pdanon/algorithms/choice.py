@@ -263,7 +263,9 @@ def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
             if parameter == "utility" and isinstance(guarantee, KKm | KLm):
                 items = 'pdanon.Transaction("coat", options={"utility": ..., "max_suppressed": 1})'
                 hint = f"rum_bound has sets that keep to blocks: transaction={items}"
-            raise ParameterError(f"no algorithm for {name} uses {parameter}", where=parameter, hint=hint)
+            raise ParameterError(
+                f"nothing that is tried for {name} uses {parameter}", where=parameter, hint=hint
+            )
     needed = {step.way.needs for step in known}
     if len(needed) == 1 and (parameter := needed.pop()) and parameter not in given:
         raise ParameterError(f"{name} needs a {parameter}", where=parameter, hint=f"give {parameter}=")

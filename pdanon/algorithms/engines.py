@@ -56,7 +56,7 @@ def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recode
     accepted = sorted(functions(*recodes))
     if name not in accepted:
         raise ParameterError(
-            "the algorithm needs all rows at once: it does not recode items alike in the whole table",
+            "the algorithm needs all rows at once",
             where="algorithm",
             got=name,
             hint=f"one of {', '.join(accepted)}",

@@ -65,7 +65,8 @@ def tradeoff(
     Raises
     ------
     ParameterError
-        If a k or m is out of range, or the algorithm or an option is not known.
+        If a k or m is out of range, the algorithm or an option is not known, or the algorithm has no k or no
+        m, or publishes rows in parts.
     ColumnError, ItemsetDtypeError
         If there is not exactly one list column, or it does not hold sets of items.
 

@@ -22,9 +22,11 @@ _SUCH = {
     "quasi": "quasi=['age', 'sex']: the columns that an attacker may know",
     "h": "h=0.5: the largest share of the rows that match in which a private item may be",
     "p": "p=2: the largest number of public items that an attacker knows",
-    "cahd p": "p=4: of a group, a sensitive item is in at most 1/p of the rows",
-    "rho": "rho=0.5: the largest share of the rows that match in which a sensitive item may be",
+    "cahd.p": "p=4: of a group of rows, a sensitive item is in at most one in p",
+    "rho": "rho=0.5: the largest share of the rows with what is known that may hold a sensitive item",
     "sensitive": "sensitive=['flu', 'gout']: the items that nobody is to learn of a person",
+    "rules": "rules=[(['rice'], ['flu'])]: what may be known, and what must not be inferred from it",
+    "c": "c=0.5: the largest share of the rows that match in which that may be",
     "parts": "parts=10: in how many parts it is recoded",
     "rows": "rows=[0, 1]: which rows, by their labels in the index",
     "guarantee": "pdanon.KmAnonymity(k=5, m=2)",
@@ -33,6 +35,11 @@ _OF_GUARANTEES = {
     "k": "pdanon.KmAnonymity(k=5, m=2)",
     "m": "pdanon.KmAnonymity(k=5, m=2)",
     "quasi": "pdanon.KKm(k=5, m=2, quasi=['age', 'sex'])",
+    "rho": "pdanon.RhoUncertainty(rho=0.5, sensitive=['flu'])",
+    "p": "pdanon.SensitiveGroups(p=10, sensitive=['flu'])",
+    "sensitive": "pdanon.RhoUncertainty(rho=0.5, sensitive=['flu']), or another one",
+    "rules": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
+    "c": "pdanon.PSRules(rules=[(['rice'], ['flu'])], k=5, c=0.5)",
 }
 _OF_ITEMS = ("columns", "labels", "options", "sensitive", "l")  # what a Transaction says
 
@@ -89,4 +96,4 @@ def _refused(
 
 def _such(name: str, parameter: str) -> str:
     """How a parameter of a function is given; one name may mean something else elsewhere."""
-    return _SUCH.get(f"{name} {parameter}") or _SUCH.get(parameter, f"{parameter}=...")
+    return _SUCH.get(f"{name}.{parameter}") or _SUCH.get(parameter, f"{parameter}=...")

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
@@ -22,6 +23,7 @@ Numbers = NDArray[np.int64]
 _MOST = 1_000_000  # tables
 
 
+@called_by_name
 def reconstruct(
     released: Anonymized | pd.DataFrame,
     n: int = 1,

@@ -338,6 +338,19 @@ def test_sensitive_items_are_said_to_be_counted_and_groups_are_called_so():
     assert f"groups     {len(result.classes)}, the smallest of 2 rows" in repr(result)
 
 
+def test_a_guarantee_that_hides_no_row_says_so():
+    frame = frame_of([{"a", "s"}, {"a"}, {"a", "b"}, {"b"}, {"a", "b"}, {"b"}])
+    asked = {"p": 2, "sensitive": ["s"]}
+    told = {
+        True: [frame.txanon.suppress_control(rho=0.5, sensitive=["s"]), frame.txanon.cahd(**asked)],
+        False: [frame.txanon.cahd(**asked, k=2), frame.txanon.pcta(k=2), frame.txanon.disassociate(k=2)],
+    }
+    for expected, results in told.items():
+        for result in results:
+            page = pdanon.evaluation.report.page.render(result)
+            assert ("It hides no row" in page) is expected
+
+
 def test_no_row_of_the_data(frame):
     result = frame.assign(note=[f"{SECRET}-{row}" for row in range(4)]).txanon.pcta(k=2, m=2)
     assert SECRET not in pdanon.evaluation.report.page.render(result)

@@ -202,7 +202,7 @@ def test_anonymize_passes_labels_on():
         plain, result = (table.txanon.anonymize(**given_, labels=each) for each in ("set", "short"))
         assert_same_but_for_names(result, plain, frame)
         assert {re.sub("[0-9]+", "", label) for label in result.legend["label"]} == {"G"}
-    with pytest.raises(ParameterError, match="no algorithm for PublicK uses labels"):
+    with pytest.raises(ParameterError, match="nothing that is tried for PublicK uses labels"):
         frame.txanon.anonymize(pdanon.PublicK(2, ["a"]), labels="short")
 
 

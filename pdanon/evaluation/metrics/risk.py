@@ -77,7 +77,8 @@ def risk(
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is not what it should be, or the rows are parts of records, as those of
+        `disassociate`.
 
     Notes
     -----

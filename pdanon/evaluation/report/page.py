@@ -169,12 +169,14 @@ def _guarantee(result: Anonymized) -> str:
         "Nothing is promised about attackers who know more than that, about what the other columns tell, or "
         "about this release together with another one of the same people."
     )
+    found = "It hides no row: who knows some items of a person may find the row, and all else that it shows."
     return section(
         "The guarantee",
         paragraph(repr(model), "model"),
         paragraph(" ".join(meaning.split())),
         paragraph(checked),
         paragraph(limits) if result.holds else "",
+        paragraph(found) if getattr(model, "k", None) is None else "",
     )
 
 
