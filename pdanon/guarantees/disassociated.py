@@ -110,8 +110,9 @@ class DisassociatedKm:
         have the guarantee without them. For small ones all tables are made that a cluster, or a joint one
         with its parts, can have come from, by code that knows nothing of these conditions, and searched for
         the k records of a cluster that must hold what one may. Small is what has up to 8 records, 2,000
-        tables that differ in more than the order of records, and 1,000 itemsets of up to m terms. Those that
-        differ only in what terms are called are looked at once; of more than 500 kinds, the most frequent.
+        tables that differ in more than the order of records, 1,000 itemsets of up to m terms, and 63 pairs
+        of a record and a term, of terms that are not alike. Clusters that differ only in what terms are
+        called are looked at once; of more than 500 kinds, the most frequent.
 
         Time and memory are those of `KmAnonymity` over the sub-records, and at most milliseconds for a kind.
         """

@@ -34,7 +34,7 @@ RECORDS = 8  # of a cluster, or of a joint one: in which sub-records a term is a
 ITEMSETS = 1_000  # that may be known
 _BITS = 63  # of a table: a bit for each term, of those that are not alike, in each record
 TABLES = 2_000  # that differ in more than the order of records: whole, or in the making
-_TRIED = 20_000  # with those that differ in it alone, at a time
+_TRIED = 20_000  # with those that differ in it alone, at a step
 _KINDS = 500  # of clusters: those that most are of
 _NODE = 1 << 40  # more than the label of any term
 
@@ -104,9 +104,9 @@ def _values(
     A cluster or joint cluster is which records it has; then come the terms of its term chunk, and for each
     record chunk how many sub-records it has, as a negative number, and in which of these each term is.
     """
-    tops = np.arange(len(table.sizes))
-    while (within := table.joints[tops] >= 0).any():
-        tops = np.where(within, table.joints[tops], tops)
+    tops = np.where(table.joints >= 0, table.joints, np.arange(len(table.joints)))
+    while (tops[tops] != tops).any():
+        tops = tops[tops]
     small = table.sizes <= RECORDS
     small[tops[doubted]] = False
     small = small[tops]
