@@ -117,7 +117,7 @@ class Search:
             self.rows[i] = row
             place = self.positions[begin + i] - self.bounds[row]
             self.after[i] = cython.cast(cython.int, place + 1)
-        self._visit(first, 0, 0, n)
+        self._visit(first, 0, 0, n, n)
         return 0
 
     @cython.cfunc
@@ -129,8 +129,9 @@ class Search:
         size: cython.Py_ssize_t,
         start: cython.Py_ssize_t,
         stop: cython.Py_ssize_t,
+        free: cython.Py_ssize_t,
     ) -> cython.int:
-        """Add an item to the set in hand, of so many items; the rows with all of it are those given."""
+        """Add an item to the set in hand, of so many items; from ``free`` on no row is in use."""
         i: cython.Py_ssize_t
         n: cython.Py_ssize_t
         if self.halt[0] or self.room[0] < 0:
@@ -141,9 +142,12 @@ class Search:
         if size == self.size:
             self._judge(start, stop)
         else:
-            n = self._divide(size, start, stop)
+            n = self._divide(size, start, stop, free)
+            free = self.begins[size, n]  # behind the rows of all that follow
             for i in range(n):
-                self._visit(self.following[size, i], size, self.begins[size, i], self.begins[size, i + 1])
+                self._visit(
+                    self.following[size, i], size, self.begins[size, i], self.begins[size, i + 1], free
+                )
         self.within[item] = False
         return 0
 
@@ -194,15 +198,19 @@ class Search:
     @cython.nogil
     @cython.exceptval(-1)
     def _divide(
-        self, size: cython.Py_ssize_t, start: cython.Py_ssize_t, stop: cython.Py_ssize_t
+        self,
+        size: cython.Py_ssize_t,
+        start: cython.Py_ssize_t,
+        stop: cython.Py_ssize_t,
+        free: cython.Py_ssize_t,
     ) -> cython.Py_ssize_t:
-        """Write the rows of each item that may follow the set in hand; return how many these are."""
+        """Write the rows of each item that may follow the set in hand, from ``free`` on; how many do."""
         n_met: cython.Py_ssize_t = self._share(start, stop)
         n: cython.Py_ssize_t = 0
         i: cython.Py_ssize_t
         row: cython.Py_ssize_t
         place: cython.Py_ssize_t
-        end: cython.Py_ssize_t = stop
+        end: cython.Py_ssize_t = free
         self._count(start, stop if n_met else start)
         for i in range(n_met):
             item = self.names[i]
