@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+import tracemalloc
 import warnings
 from collections import Counter
 from fractions import Fraction
@@ -312,6 +313,28 @@ def test_it_can_be_interrupted_soon_where_all_rows_share_an_item():
     assert np.bincount(groups).max() == 150_300 - 2 * 300
     assert sum(turns) == 300
     assert max(turns) * len(public.codes) <= 30_000_000
+
+
+@pytest.mark.slow
+@orders
+@pytest.mark.parametrize("length", [2, 20])
+def test_memory_is_what_is_said(order, length):
+    n_rows, of_each = 30_000, {"nn": 55, "gray": 55, "rcm": 70}[order]
+    items = np.random.default_rng(0).integers(0, 2000, n_rows * length)
+    ends = pa.array(np.arange(0, len(items) + 1, length), pa.int32())
+    rows = pa.ListArray.from_arrays(ends, pa.array(items))
+    frame = pd.DataFrame({"items": pd.Series(rows, dtype=pd.ArrowDtype(rows.type))})
+    asked = {"p": 10, "sensitive": [0, 1, 2], "order": order}
+    frame.head(3000).txanon.cahd(**asked)  # imports what is needed
+    before = pa.total_allocated_bytes()
+    tracemalloc.start()
+    try:
+        result = frame.txanon.cahd(**asked)
+        peak = tracemalloc.get_traced_memory()[1] + pa.total_allocated_bytes() - before
+    finally:
+        tracemalloc.stop()
+    assert len(result.frame) == n_rows
+    assert peak <= of_each * len(items) + 150 * n_rows
 
 
 # --- what is published
