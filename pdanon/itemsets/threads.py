@@ -124,6 +124,9 @@ def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
         Begin and end of each part, in their order; together all things. There is at least one.
     """
     n_things, steps = len(before) - 1, int(before[-1])
+    if steps < 2 * _WORTH:  # this is often so: the system is not asked how many cores there are
+        _asked()
+        return [(0, n_things)]
     n_parts = max(min(max(min(count_threads(), steps // _WORTH), -(-steps // _LONGEST)), n_things), 1)
     ends = np.searchsorted(before, steps * np.arange(1, n_parts) // n_parts)
     return list(pairwise([0, *ends.tolist(), n_things]))
@@ -165,7 +168,7 @@ def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list
     list
         What it returned, in the order of the parts. If a part fails its error is raised.
     """
-    n_threads = min(count_threads(), len(parts))
+    n_threads = min(count_threads(), len(parts)) if len(parts) > 1 else 1
     if n_threads <= 1:
         return [_done(function(*part)) for part in parts]
     return _in_pool(function, parts, n_threads, limited=False)

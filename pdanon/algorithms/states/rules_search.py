@@ -171,7 +171,7 @@ class ProtectedSets:
 
     def _targets(self, item: int) -> list[int]:
         """The sets where an item gains, most first; -1 is one of its own. Of equal gains the lowest label."""
-        own, labels = int(self._labels[item]), np.array([-1, *sorted(self._sets)])
+        own, labels = int(self._labels[item]), np.append(-1, np.flatnonzero(~self._fixed & (self._size > 0)))
         worth, single = self._price.worth[item], self._price.singles[item]
         beside = self._beside(item)
         size, held, support = (
