@@ -17,7 +17,7 @@ __all__ = ["Beside", "rows_with_some"]
 class Beside:
     """What is beside a set of items: other sets, and secrets.
 
-    Each has a name: another set the number in ``labels``, a secret the number of items more than its own.
+    Each has a name: another set what ``labels`` says, a secret the number of items more than its own.
 
     Parameters
     ----------
