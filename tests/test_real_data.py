@@ -187,6 +187,7 @@ def moles_of_groceries(matrix, items, private, k):
     }
 
 
+@pytest.mark.slow
 def test_groceries_are_coherent_by_a_dense_recount(read):
     df = read("groceries")
     supports = df["items"].itemset.supports()

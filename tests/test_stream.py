@@ -679,6 +679,7 @@ def test_what_was_written_is_audited_as_it_is_seen(tmp_path, monkeypatch):
     assert not (tmp_path / "out.parquet").exists()
 
 
+@pytest.mark.slow
 def test_what_is_elsewhere_is_there_when_it_is_asked_for():
     """In a process that has not imported it, and without the packages that it needs before."""
     script = """

@@ -181,7 +181,7 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
     [
         ("pdanon.stream", "_recode"),
         pytest.param("pdanon.stream", "demand_of_rows", marks=pytest.mark.slow),
-        ("os", "fsync"),
+        pytest.param("os", "fsync", marks=pytest.mark.slow),
         pytest.param("pdanon.stream", "relabelled", marks=pytest.mark.slow),
         ("pdanon.stream", "write_mapping"),
     ],
@@ -364,7 +364,7 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
 """
 
 
-@pytest.mark.parametrize("killed", [False, True])
+@pytest.mark.parametrize("killed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_target_is_claimed_until_the_process_ends(killed, files):
     source, target, mapping = files
     command = [sys.executable, "-c", HELD, source, target, mapping]

@@ -27,7 +27,13 @@ def divided(number, by, report):
 
 
 @pytest.mark.parametrize(
-    "jobs", [1, 2, LastFirst(), ThreadPoolExecutor(2)], ids=["1", "2", "late", "threads"]
+    "jobs",
+    [
+        pytest.param(1, id="1"),
+        pytest.param(2, id="2", marks=pytest.mark.slow),
+        pytest.param(LastFirst(), id="late"),
+        pytest.param(ThreadPoolExecutor(2), id="threads"),
+    ],
 )
 def test_results_are_in_order(jobs):
     told = []
@@ -127,5 +133,6 @@ def test_processes_that_share_the_cores_start_no_threads():
     try:
         with sharing(2, lambda done: None) as share:
             assert share(threads_of, [0, 1, 2]) == [1, 1, 1]
+            assert share(divided, [10, 21, 30, 41], [5, 3, 5, 2]) == [2, 7, 6, 20]
     finally:
         set_threads(None)

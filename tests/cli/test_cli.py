@@ -28,7 +28,7 @@ def process(*arguments, flags=()):
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("argument", ["--version", "--help"])
+@pytest.mark.parametrize("argument", [pytest.param("--version", marks=pytest.mark.slow), "--help"])
 def test_start_is_fast(argument):
     done = process(argument, flags=("-X", "importtime"))
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in done.stderr.splitlines()}

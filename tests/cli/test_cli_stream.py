@@ -183,6 +183,7 @@ def test_long_runs_say_what_goes_on(run, until_named, monkeypatch):
     assert "pdanon: running pcta ...\n" in err
 
 
+@pytest.mark.slow
 def test_as_a_process():
     command = [sys.executable, "-m", "pdanon", "anonymize", "--stream", "baskets", "out", *PCTA]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -151,6 +151,7 @@ print(*pdanon.compare(frame, {"roomy": {"k": 2}}, vary={"megabytes": [200, 1]})[
 """
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_each_configuration():
     # In a process of its own: one that frees memory of earlier tests meanwhile seems to need less.
     child = subprocess.run(
@@ -355,6 +356,7 @@ def test_other_file_is_not_overwritten(tmp_path):
 # --- In several processes
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_table(tmp_path):
     asked = {"pcta": {}, "apriori": {"hierarchy": 2}}
     options = {"vary": {"k": [2, 100]}, "workload": Half(), "measures": {"labels": labels}}

@@ -284,6 +284,7 @@ def test_browser_has_nothing_to_complain_about(browser, shown):
     assert dom.count("<svg") == 6
 
 
+@pytest.mark.slow
 def test_phone_needs_no_sideways_scrolling(browser, shown):
     assert width_on_a_phone(browser, shown) <= 375
 

@@ -420,6 +420,7 @@ def test_page_is_well_built(frame, result):
     assert "var(--bar)" in drawn
 
 
+@pytest.mark.slow
 def test_same_release_gives_the_same_bytes(frame, tmp_path, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
     program = (
@@ -445,6 +446,7 @@ def test_user_settings_of_matplotlib_are_left_alone(result, monkeypatch):
     assert pyplot.get_fignums() == before
 
 
+@pytest.mark.slow
 def test_without_matplotlib_there_are_tables_only(tmp_path):
     program = (
         "import sys; sys.modules['matplotlib'] = None\n"
@@ -539,6 +541,7 @@ def test_phone_needs_no_sideways_scrolling(browser, page):
     assert width_on_a_phone(browser, page) <= 375
 
 
+@pytest.mark.slow
 def test_light_and_dark_are_drawn(browser, page):
     light, dark = brightness(browser, page)
     assert light > 0.85

@@ -141,7 +141,7 @@ def in_order(broken):
     return sorted(broken, key=lambda each: [(len(part), sorted(part)) for part in each[:2]])
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(200))
 @given(tables(), st.data(), *asked)
 def test_listed_rules_are_audited_as_they_are_defined(table, data, k, c):
     rows, public, sensitive, mapping = table
@@ -154,7 +154,7 @@ def test_listed_rules_are_audited_as_they_are_defined(table, data, k, c):
     assert_as_defined(rows, rules, listed, k, c, mapping)
 
 
-@settings(max_examples=examples(400))
+@settings(max_examples=examples(200))
 @given(tables(), st.integers(1, 4) | st.none(), st.booleans(), st.data(), *asked)
 def test_all_rules_are_audited_as_they_are_defined(table, m, every, data, k, c):
     rows, public, sensitive, mapping = table

@@ -267,7 +267,9 @@ def test_with_suppression_what_is_released_is_safe_whatever_the_solver_says(solv
     assert lm * (1 - gap) <= least * (1 + 1e-12) <= lm * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(("name", "fanout", "k"), [("bms_webview1", 5, 2), ("groceries", 3, 5)])
+@pytest.mark.parametrize(
+    ("name", "fanout", "k"), [pytest.param("bms_webview1", 5, 2, marks=pytest.mark.slow), ("groceries", 3, 5)]
+)
 def test_suppression_is_proven_best_on_real_baskets(data, name, fanout, k):
     frame = pd.read_parquet(data / f"{name}.parquet", dtype_backend="pyarrow")
     asked = {"k": k, "m": 2, "hierarchy": fanout}

@@ -374,6 +374,7 @@ drop = ["region", "other"]
 """
 
 
+@pytest.mark.slow
 def test_policy(tmp_path):
     frame = many_rows(60).reset_index(drop=True)
     frame.attrs = {}
