@@ -29,6 +29,8 @@ settings.register_profile(
 )
 settings.load_profile("pdanon")
 
+os.environ.pop("COLUMNS", None)  # of a narrow terminal: pandas would leave columns out of what it prints
+
 SECRET = "zebra-7731"
 
 pytest.register_assert_rewrite("contract")
