@@ -229,7 +229,7 @@ def _audited(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit
         say(f"note: columns {columns} are those of a release by disassociate, which --chunks audits")
     counted = f"{len(frame)} rows"
     if arguments.chunks:
-        counted = f"{ChunkTable.of(frame, arguments.column).records} records in {len(frame)} parts"
+        counted = f"{ChunkTable.of(frame, arguments.column).n_records} records in {len(frame)} parts"
     return audit, counted, fingerprint(frame)
 
 

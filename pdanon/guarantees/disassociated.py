@@ -95,9 +95,9 @@ class DisassociatedKm:
             a ``repeated`` term is in two chunks that a record can have parts of; ``few records`` are in a
             cluster of fewer than k; ``few sub-records`` are all that a cluster without a term chunk has, so
             that some record were empty if k were alike; ``covered`` terms, if ``safe``, must be in a record
-            with a term of another chunk. What is ``refuted`` is counted as it should be, and is not true in
-            all reconstructions of its cluster. Their ``support`` is the number of rows or records that are
-            too few, or too many.
+            with a term of another chunk. What is ``refuted`` passes all that is counted, but not the search
+            of the reconstructions. Their ``support`` is the number of rows or records that are too few, or
+            too many.
 
         Raises
         ------

@@ -113,11 +113,6 @@ class ChunkTable:
         result[self.joints[self.joints >= 0]] = False
         return result
 
-    @property
-    def records(self) -> int:
-        """How many records there are."""
-        return int(self.sizes[self.is_cluster].sum())
-
     @cached_property
     def levels(self) -> Numbers:
         """In how many joint clusters each is; -1 where that has no end."""
