@@ -26,6 +26,8 @@ __all__ = ["DisassociatedKm"]
 
 Numbers = NDArray[np.int64]
 
+_PAIRS = 32  # to a term of a sub-record, above which they are not counted if something else will do
+
 
 @dataclass(frozen=True)
 class DisassociatedKm:
@@ -142,9 +144,9 @@ class DisassociatedKm:
         keys = np.repeat(table.part_of[is_part], parts.lengths) * np.int64(n_items) + parts.codes
         terms, codes = np.unique(keys, return_inverse=True)  # a term of one chunk is none of another
         index = SupportIndex(codes.astype(np.int32), parts.offsets, len(terms))
-        at_once = self.m is None or self.m > 2  # whatever he knows: mostly told more quickly, and seldom any
-        at_risk = index.at_risk(self.k, None if at_once else self.m)
-        if at_once and self.m is not None and at_risk.any():
+        known = self.m if self._is_soon_counted(parts.lengths) else None
+        at_risk = index.at_risk(self.k, known)  # None: whatever he knows, and seldom any
+        if known != self.m and at_risk.any():
             at_risk = index.at_risk(self.k, self.m)
         rare = no_itemsets()
         if at_risk.any():
@@ -153,6 +155,11 @@ class DisassociatedKm:
                 (terms % n_items)[found.codes].astype(np.int32), found.offsets, found.supports
             )
         return table.owners[is_part][at_risk], rare, "rare"
+
+    def _is_soon_counted(self, lengths: Numbers) -> bool:
+        """Whether what may be known of sub-records of these lengths is sooner counted than whole ones."""
+        n_pairs = int((lengths * (lengths - 1) // 2).sum())
+        return self.m == 1 or (self.m == 2 and n_pairs <= _PAIRS * int(lengths.sum()))
 
     def _few_records(self, table: ChunkTable) -> _Check:
         """Clusters that are smaller than k."""
