@@ -32,6 +32,7 @@ from pdanon.guarantees import KmAnonymity, check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets import partitions
 from pdanon.itemsets.bags import visible
+from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns, is_list_column
 from pdanon.itemsets.dtype import ListDtype
@@ -257,6 +258,7 @@ def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is not what it should be.
     """
+    refuse_chunks(frame._meta)
     return risk_of(_counted(frame, _list_columns(frame, column)).itemsets, k=k, m=m)
 
 

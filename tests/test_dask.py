@@ -162,6 +162,13 @@ def test_it_unpacks_into_the_frame_and_the_mapping():
     pd.testing.assert_frame_equal(frame.compute(), before)
 
 
+def test_chunks_are_not_taken_for_rows():
+    rows = pd.DataFrame({"items": [["a", "b"], ["a", "b"], ["a", "c"]]})
+    chunks = rows.txanon.disassociate(k=2, m=2).frame
+    with pytest.raises(ParameterError, match="the rows of a release in chunks are no records"):
+        evenly(chunks, 2).txanon.risk(k=2, m=2)
+
+
 def test_no_rows_and_empty_rows():
     for drawn in ([], [[], []], [None, [], []], [None, [], None, []], [None]):
         frame = frame_of(drawn)

@@ -11,7 +11,7 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import TextIOWrapper
@@ -224,9 +224,8 @@ def _audited(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit
     frame = read(arguments.source, arguments)
     with stage("auditing"):
         audit = guarantee.audit(frame, arguments.column)
-    if not arguments.chunks and is_in_chunks(frame):
-        columns = f"{', '.join(NAMES[:-1])} and {NAMES[-1]}"
-        say(f"note: columns {columns} are those of a release by disassociate, which --chunks audits")
+    if not arguments.chunks:
+        _note_chunks(frame.columns)
     counted = f"{len(frame)} rows"
     if arguments.chunks:
         counted = f"{ChunkTable.of(frame, arguments.column).n_records} records in {len(frame)} parts"
@@ -239,7 +238,15 @@ def _audited_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple
     with stage("auditing", announced=not watched):
         audit = stream.audit(arguments.source, guarantee, arguments.column, progress=watched)
     tree = ParquetTree.find(arguments.source)
+    _note_chunks(tree.schema().names)
     return audit, f"{tree.rows()} rows, {_files(len(tree.names))}", None
+
+
+def _note_chunks(columns: Iterable[Hashable]) -> None:
+    """Say of a release in chunks that its rows were audited as if they were records."""
+    if is_in_chunks(columns):
+        named = f"{', '.join(NAMES[:-1])} and {NAMES[-1]}"
+        say(f"note: columns {named} are those of a release by disassociate, which --chunks audits")
 
 
 def _files(number: int) -> str:

@@ -6,7 +6,7 @@ is not linked to what it holds in another.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -184,9 +184,9 @@ class ChunkTable:
         return pd.DataFrame({"cluster": numbers, "size": self.sizes, "joint": self.joints + 1})
 
 
-def is_in_chunks(frame: pd.DataFrame) -> bool:
-    """Whether a frame has the columns of a release in chunks."""
-    return {*NAMES} <= {*frame.columns}
+def is_in_chunks(columns: Iterable[Hashable]) -> bool:
+    """Whether these are the columns of a release in chunks."""
+    return {*NAMES} <= {*columns}
 
 
 def refuse_chunks(frame: pd.DataFrame) -> None:
@@ -197,8 +197,8 @@ def refuse_chunks(frame: pd.DataFrame) -> None:
     ParameterError
         If the frame has the columns of one.
     """
-    if is_in_chunks(frame):
-        got = f"{len(frame)} sub-records and term chunks"
+    if is_in_chunks(frame.columns):
+        got = f"columns {', '.join(NAMES[:-1])} and {NAMES[-1]}"
         hint = "audit the release, or measure the tables that pdanon.reconstruct makes of it"
         raise ParameterError("the rows of a release in chunks are no records", got=got, hint=hint)
 

@@ -73,11 +73,12 @@ def test_parts_are_not_taken_for_people(run, parts, command):
     assert "pdanon.reconstruct" in err
 
 
-def test_who_audits_it_as_rows_is_told_how_it_is_audited(run, parts):
-    _, out, err = run("audit", "parts.parquet", *ASKED)
+@pytest.mark.parametrize("read", [(), ("--stream",)])
+def test_who_audits_it_as_rows_is_told_how_it_is_audited(run, parts, read):
+    _, out, err = run("audit", "parts.parquet", *ASKED, *read)
     assert "KmAnonymity(k=2, m=2)" in out
     assert "disassociate, which --chunks audits" in err
-    assert run("audit", "rows.parquet", *ASKED)[2] == ""
+    assert run("audit", "rows.parquet", *ASKED, *read)[2] == ""
 
 
 @pytest.mark.parametrize(

@@ -96,8 +96,8 @@ def cahd(
         A row looks at ``alpha * p`` neighbours on each side; at least 1. With ``"nn"`` only where too few
         rows share a public item with it.
     labels : {"set", "short", "first"} or callable
-        What sets of public items are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes
-        of the list of their items.
+        With k: what sets of public items are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a
+        function makes of the list of their items.
     keep : sequence of hashable
         Columns that you have judged, and that may be published as they are: no warning is about them.
     progress : bool
