@@ -13,7 +13,7 @@ cdef class State:
     cdef int[:, ::1] co  # a line for some clusters: rows that hold members of it and of each; 0 for itself
     cdef int[::1] line  # of each cluster, -1 if it has none now
     cdef int[::1] holder  # the cluster of each line, -1 if it is free
-    cdef int n_lines  # that were in use so far
+    cdef readonly int n_lines  # that were in use so far
     cdef long long[::1] walk  # lengths of the rows of each cluster's members: the time it takes to count a line
     cdef int[::1] active  # the labels in use, ascending; as many as `n_active`
     cdef readonly int n_active
@@ -33,6 +33,7 @@ cpdef int _compare_loss(long long size_1, long long rows_1, long long size_2, lo
 cpdef int together(int a, int b, State state) noexcept nogil
 cpdef void drop(int a, State state) noexcept nogil
 cdef (int, int) _cheapest_merge(int begin, int end, State state) noexcept nogil
+cdef void _count_rows(Py_ssize_t begin, Py_ssize_t end, State state, Rows rows) noexcept nogil
 cdef int counted(int a, int[::1] counts, State state, Rows rows) noexcept nogil
 cdef int line_of(int a, int kept, State state) noexcept nogil
 cdef void _merge(int a, int b, State state) noexcept nogil

@@ -10,7 +10,9 @@ from cython.cimports.pdanon._kernels.arrays import Code
 from cython.cimports.pdanon._kernels.counting import Rows
 from numpy.typing import NDArray
 
-__all__ = ["State", "drop", "merge", "together"]
+from pdanon._kernels.counting import item_supports
+
+__all__ = ["State", "begin_lines", "count_rows", "drop", "merge", "together"]
 
 
 @cython.final
@@ -55,8 +57,7 @@ class State:
         self.co = np.empty((lines, n), np.int32)  # memory that is not used is not taken
         self.line, self.holder = np.full(n, -1, np.int32), np.empty(lines, np.int32)
         self.n_lines = 0
-        lengths = np.diff(rows.offsets)
-        self.walk = _sums_of(lengths[rows.tids], rows.starts)
+        self.walk = item_supports(rows.codes, rows.offsets, np.diff(rows.offsets), n)
         self.active = np.append(used, np.zeros(n - len(used), np.int32))
         self.n_active = len(used)
         self.block = block
@@ -79,9 +80,34 @@ class State:
         self.n_active = n
 
 
-def _sums_of(values: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sums of consecutive values, by where they start."""
-    return np.diff(np.concatenate(([0], np.cumsum(values)))[starts])
+def begin_lines(state: State) -> None:
+    """Give each item a line, of which nothing is counted yet; there is one for each, and none is merged."""
+    a: cython.int
+    state.co[:, :] = 0
+    state.holder[:] = -1
+    for a in range(state.n_active):
+        item = state.active[a]
+        state.line[item] = state.holder[item] = item
+    state.n_lines = state.holder.shape[0]
+
+
+def count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) -> None:
+    """Add some rows to what is counted of the line of each item: the whole of it, row by row."""
+    with cython.nogil:
+        _count_rows(begin, end, state, state.rows)
+
+
+def _count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State, rows: Rows) -> cython.void:
+    row: cython.Py_ssize_t
+    p: cython.Py_ssize_t
+    q: cython.Py_ssize_t
+    for row in range(begin, end):
+        weight: cython.int = cython.cast(cython.int, rows.weights[row])
+        for p in range(rows.offsets[row], rows.offsets[row + 1]):
+            a = rows.codes[p]
+            for q in range(rows.offsets[row], rows.offsets[row + 1]):
+                state.co[a, rows.codes[q]] += weight
+            state.co[a, a] -= weight
 
 
 def counted(a: cython.int, counts: cython.int[::1], state: State, rows: Rows) -> cython.int:

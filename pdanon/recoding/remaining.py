@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.lists import distinct, offsets_of, to_numpy
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.threads import even_parts, share
 from pdanon.recoding.recoding import Changes, Recoding
 
 __all__ = ["Remaining", "drawn_pairs"]
@@ -178,14 +179,22 @@ def _mixed(itemsets: Itemsets, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
     mixed = np.arange(1, itemsets.n_items + 1, dtype=np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    filled, sums = np.flatnonzero(itemsets.lengths), np.zeros(itemsets.n_rows, np.uint64)
-    if len(filled):
-        sums[filled] = np.add.reduceat(mixed[itemsets.codes], itemsets.offsets[filled])
+    offsets, sums = itemsets.offsets, np.zeros(itemsets.n_rows, np.uint64)
+
+    def part(begin: int, end: int) -> None:
+        filled = begin + np.flatnonzero(np.diff(offsets[begin : end + 1]))
+        if len(filled):
+            codes = itemsets.codes[offsets[begin] : offsets[end]]
+            sums[filled] = np.add.reduceat(mixed[codes], offsets[filled] - offsets[begin])
+
+    share(part, even_parts(offsets))
     return sums[rows]
 
 
 def _supports(index: SupportIndex, pairs: Codes) -> NDArray[np.int64]:
-    return index.supports(pairs.ravel(), np.arange(0, pairs.size + 1, 2))
+    """In how many rows pairs are: few items are in them, and a transpose of all would take more memory."""
+    items, numbers = np.unique(pairs, return_inverse=True)
+    return _only(index, items).supports(numbers.astype(np.int32).ravel(), np.arange(0, pairs.size + 1, 2))
 
 
 def _only(index: SupportIndex, codes: NDArray[Any]) -> SupportIndex:

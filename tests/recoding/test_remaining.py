@@ -15,6 +15,7 @@ import pdanon
 import pdanon.stream
 from examples import examples
 from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets import threads
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import collapse
 from pdanon.recoding.loss import information_loss, joint_loss
@@ -76,7 +77,7 @@ def test_distinct_rows_with_weights_say_the_same(rows, clusters, data):
     pd.testing.assert_series_equal(found, expected)
 
 
-def test_the_same_pairs_are_drawn_from_distinct_rows_in_another_order():
+def test_the_same_pairs_are_drawn_from_distinct_rows_in_another_order(monkeypatch):
     """Of many more pairs than are drawn."""
     itemsets = Itemsets.from_series(pdanon.datasets.make_baskets(3000, 40, random_state=1)["items"])
     shuffled = itemsets.take(np.random.default_rng(0).permutation(itemsets.n_rows))
@@ -87,6 +88,10 @@ def test_the_same_pairs_are_drawn_from_distinct_rows_in_another_order():
     for other in (shuffled, collapsed):
         for one, two in zip((codes, times), drawn_pairs(other), strict=True):
             assert (one == two).all()
+    monkeypatch.setattr(threads, "_WORTH", 100)  # the rows are read in parts
+    monkeypatch.setattr(threads, "_LONGEST", 1000)
+    for one, two in zip((codes, times), drawn_pairs(itemsets), strict=True):
+        assert (one == two).all()
 
 
 @pytest.mark.slow

@@ -80,12 +80,13 @@ class Clusters:
 
         n = index.n_items
         self._index = index
+        self._lines = max(min(n, room // max(4 * n, 1)), 2)
         self._state = State(
             rows=index.rows,
             size=np.ones(n, np.int64) if sizes is None else sizes,
             support=index.singles,
             weight=np.ones(n, np.int64) if weights is None else weights,
-            lines=max(min(n, room // max(4 * n, 1)), 2),
+            lines=self._lines,
             block=np.zeros(n, np.int32) if blocks is None else blocks.astype(np.int32),
             spare=spare,
         )
@@ -182,6 +183,8 @@ class Clusters:
         """
         from pdanon._kernels import clusters_steps as kernels
 
+        if pairs:
+            self._count_lines(report)
         rare = kernels.RarePartners(k, self._index.n_items)
         looked_up = 0 if pairs else self._index.n_items
         while looked_up < self._index.n_items:
@@ -199,6 +202,21 @@ class Clusters:
                 (steps,) = search(go_on, [(some,)], float(self._index.n_items**2), limited=True)
             report(steps)
         self._refuse_overspending()
+
+    def _count_lines(self, report: Report) -> None:
+        """Count the supports of all pairs row by row, if there are so many rows that all are needed."""
+        from pdanon._kernels import clusters
+
+        n_items, n_rows = self._index.n_items, len(self._index.weights)
+        if self._state.n_lines or self._lines < n_items or n_items**2 > len(self._index.codes):
+            return
+        clusters.begin_lines(self._state)
+        counted = 0
+        while counted < n_rows:
+            with self._pace as some:
+                begin, counted = counted, min(counted + some, n_rows)
+                clusters.count_rows(begin, counted, self._state)
+            report(0)
 
     def satisfy(self, itemsets: ItemsetTable, k: int, *, report: Report) -> None:
         """Merge and suppress until no given itemset is rare.

@@ -134,6 +134,8 @@ def test_no_pair_is_rare_when_pairs_are_satisfied(sample, k, pairs):
     used = sorted({int(label) for row in rows for label in clusters.labels[list(row)]})
     assert all(clusters.support(one) >= k for one in used)
     supports = [clusters.support(one, other) for one, other in combinations(used, 2)]
+    published = [{int(clusters.labels[item]) for item in row} for row in written_out]
+    assert supports == [sum({one, other} <= row for row in published) for one, other in combinations(used, 2)]
     assert not pairs or not any(0 < support < k for support in supports)
 
 
