@@ -67,6 +67,7 @@ def decide_within_blocks(
     except InfeasibleError as error:
         problem = error
     recoding = Recoding.of_clusters(clusters.labels, itemsets)
+    del clusters, index  # losses are measured with an index of their own
     read = {"constraints": constraints, "utility": blocks}
     decided = Decided.of(columns, recoding, guarantee, read, problem=problem)
     if problem is None:

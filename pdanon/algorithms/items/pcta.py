@@ -155,6 +155,7 @@ def decide(
     clusters = Clusters(index, item_weights(weights, itemsets))
     protect(clusters, guarantee, itemsets, report)
     labels, trace = clusters.labels, None
+    del clusters, index  # losses are measured with an index of their own
     if refine:
         search = Refinement(itemsets, labels, guarantee)
         search.descend()
