@@ -13,7 +13,7 @@ cdef class State:
     cdef int[:, ::1] co  # a line for some clusters: rows that hold members of it and of each; 0 for itself
     cdef int[::1] line  # of each cluster, -1 if it has none now
     cdef int[::1] holder  # the cluster of each line, -1 if it is free
-    cdef readonly int n_lines  # that were in use so far
+    cdef int n_lines  # that were in use so far
     cdef long long[::1] walk  # lengths of the rows of each cluster's members: the time it takes to count a line
     cdef int[::1] active  # the labels in use, ascending; as many as `n_active`
     cdef readonly int n_active

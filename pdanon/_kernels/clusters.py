@@ -80,15 +80,18 @@ class State:
         self.n_active = n
 
 
-def begin_lines(state: State) -> None:
-    """Give each item a line, of which nothing is counted yet; there is one for each, and none is merged."""
+def begin_lines(state: State) -> bool:
+    """Give each item a line, of which nothing is counted yet; not if there are too few, or one is in use."""
     a: cython.int
+    if state.n_lines or state.holder.shape[0] < state.label.shape[0]:
+        return False
     state.co[:, :] = 0
     state.holder[:] = -1
     for a in range(state.n_active):
         item = state.active[a]
         state.line[item] = state.holder[item] = item
     state.n_lines = state.holder.shape[0]
+    return True
 
 
 def count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) -> None:

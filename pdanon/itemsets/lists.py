@@ -165,7 +165,7 @@ def offsets_of(lengths: NDArray[Any]) -> Offsets:
 def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
     """The distinct numbers of an array, ascending.
 
-    By sorting: since version 2.3 `numpy.unique` hashes them, which takes up to fifty times as long.
+    By sorting: since version 2.3 `numpy.unique` hashes them first, which is slow where most are distinct.
     """
     ascending = np.sort(values)
     is_first = np.ones(len(ascending), np.bool_)

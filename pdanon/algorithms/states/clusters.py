@@ -80,13 +80,12 @@ class Clusters:
 
         n = index.n_items
         self._index = index
-        self._lines = max(min(n, room // max(4 * n, 1)), 2)
         self._state = State(
             rows=index.rows,
             size=np.ones(n, np.int64) if sizes is None else sizes,
             support=index.singles,
             weight=np.ones(n, np.int64) if weights is None else weights,
-            lines=self._lines,
+            lines=max(min(n, room // max(4 * n, 1)), 2),
             block=np.zeros(n, np.int32) if blocks is None else blocks.astype(np.int32),
             spare=spare,
         )
@@ -208,9 +207,8 @@ class Clusters:
         from pdanon._kernels import clusters
 
         n_items, n_rows = self._index.n_items, len(self._index.weights)
-        if self._state.n_lines or self._lines < n_items or n_items**2 > len(self._index.codes):
+        if n_items**2 > len(self._index.codes) or not clusters.begin_lines(self._state):
             return
-        clusters.begin_lines(self._state)
         counted = 0
         while counted < n_rows:
             with self._pace as some:
