@@ -22,7 +22,7 @@ from pdanon.evaluation.plotting import tradeoff as draw_tradeoff
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.io.tables import write_plain, write_whole
-from pdanon.itemsets.columns import find_column, label_position
+from pdanon.itemsets.columns import find_column, label_positions
 
 __all__ = ["run_profile", "run_tradeoff"]
 
@@ -90,7 +90,7 @@ def _look(frame: pd.DataFrame, arguments: argparse.Namespace, k: int, m: int) ->
 
 def _beside(frame: pd.DataFrame, keep: Sequence[str], column: str | None) -> pd.DataFrame:
     """The list column and those that are to be looked at beside it."""
-    places = {find_column(frame, column), *(label_position(frame, label) for label in keep)}
+    places = {find_column(frame, column), *label_positions(frame, keep)}
     return frame.iloc[:, sorted(places)]
 
 

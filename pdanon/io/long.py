@@ -20,6 +20,7 @@ from pdanon.itemsets.columns import (
     find_column,
     is_list_column,
     label_position,
+    label_positions,
     quasi_labels,
     same_label,
 )
@@ -106,7 +107,7 @@ def from_long(
     check_known(conflicts, ("refuse", "first"), "way to treat conflicts", where="conflicts")
     ids = [frame.iloc[:, place] for place in _places(check_frame(frame), by)]
     items = frame.iloc[:, label_position(frame, item)]
-    kept = [frame.iloc[:, label_position(frame, label)] for label in column_labels(keep, "keep")]
+    kept = [frame.iloc[:, position] for position in label_positions(frame, column_labels(keep, "keep"))]
     if any(same_label(column.name, item) for column in kept):
         hint = "each item of a person is in the result already"
         raise ParameterError("the item column has several values a person", where="keep", hint=hint)
@@ -186,7 +187,7 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "r
 def _places(frame: pd.DataFrame, by: Any) -> list[int]:
     """Where the columns are that say whose a line is: one label, or a list of them."""
     labels = quasi_labels(by, "by") if isinstance(by, list) else (by,)
-    return [label_position(frame, label) for label in labels]
+    return label_positions(frame, labels)
 
 
 def _persons(ids: list[pd.Series[Any]]) -> tuple[NDArray[np.int32], int]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, NumbersWarning, ParameterError, warn
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, label_position, quasi_labels
+from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
 from pdanon.itemsets.lists import object_items, offsets_of
 from pdanon.itemsets.values import check_frame, check_text, quoted
 
@@ -199,7 +199,7 @@ def _positions(frame: pd.DataFrame, columns: Any, prefix: str | None) -> list[in
     if columns is not None and prefix is not None:
         raise ParameterError("columns of items are named or have a prefix, not both", where="columns, prefix")
     if columns is not None:
-        return [label_position(frame, label) for label in quasi_labels(columns, "columns")]
+        return label_positions(frame, quasi_labels(columns, "columns"))
     if prefix is None:
         return list(range(frame.shape[1]))
     check_text(prefix, "prefix")

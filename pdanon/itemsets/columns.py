@@ -26,7 +26,9 @@ __all__ = [
     "find_quasi",
     "is_list_column",
     "is_missing",
+    "label_key",
     "label_position",
+    "label_positions",
     "list_column",
     "may_hold_lists",
     "names_column",
@@ -106,22 +108,34 @@ def list_column(frame: pd.DataFrame, column: Hashable | None = None) -> pd.Serie
 
 def label_position(frame: pd.DataFrame, column: Hashable) -> int:
     """The position of the column with a label, of whatever kind, and be the label None."""
-    labels = list(check_frame(frame).columns)
+    return label_positions(frame, (column,))[0]
+
+
+def label_positions(frame: pd.DataFrame, columns: Iterable[Hashable]) -> list[int]:
+    """Find the positions of several columns by their labels, in one pass over the frame."""
+    positions: dict[Hashable, list[int]] = {}
+    for position, label in enumerate(check_frame(frame).columns):
+        positions.setdefault(label_key(label), []).append(position)
+    return [_one_position(frame, column, positions) for column in columns]
+
+
+def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashable, list[int]]) -> int:
+    """The only position of a label, or an error that says what is wrong with it."""
     if not isinstance(column, Hashable):  # such as a hierarchy in the wrong place: its names are not shown
         hint = "other parameters are given by name, such as hierarchy=..."
         got = type(column).__name__
         raise ColumnError("a column is named by its label", where="column", got=got, hint=hint)
-    positions = [i for i, label in enumerate(labels) if same_label(label, column)]
-    if len(positions) != 1:
-        problem = "is there more than once" if positions else "does not exist"
-        texts = [label for label in labels if isinstance(label, str)]
-        hint = None if positions else did_you_mean(column, texts)
+    found = positions.get(label_key(column), [])
+    if len(found) != 1:
+        problem = "is there more than once" if found else "does not exist"
+        texts = [label for label in frame.columns if isinstance(label, str)]
+        hint = None if found else did_you_mean(column, texts)
         if isinstance(column, str) and "," in column and {*column.split(",")} <= {*texts}:
             hint = "these are several columns: name each by itself, with blanks between on the command line"
-        if is_number(column) and not positions:
+        if is_number(column) and not found:
             hint = "a column is named by its label; other parameters are given by name, such as k=..."
         raise ColumnError(f"column {column!r} {problem}", got=columns_shown(frame), hint=hint)
-    return positions[0]
+    return found[0]
 
 
 def check_free(frame: pd.DataFrame, labels: Iterable[str]) -> None:
@@ -140,9 +154,12 @@ def added_label(frame: pd.DataFrame, label: str) -> Hashable:
 
 def same_label(label: Any, column: Any) -> bool:
     """Tell whether two labels are equal; pandas makes NaN of a label None beside texts."""
-    if is_missing(label) or is_missing(column):
-        return is_missing(label) and is_missing(column)
-    return bool(label == column)
+    return bool(label_key(label) == label_key(column))
+
+
+def label_key(label: Any) -> Any:
+    """Return a key for sets and dicts: two labels are equal, as by `same_label`, if their keys are."""
+    return None if is_missing(label) else label
 
 
 def with_column(frame: pd.DataFrame, position: int, column: pd.api.extensions.ExtensionArray) -> pd.DataFrame:
@@ -204,7 +221,7 @@ def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
     ColumnError
         If one does not exist, is there twice, or holds lists.
     """
-    positions = [label_position(frame, label) for label in quasi_labels(quasi)]
+    positions = label_positions(frame, quasi_labels(quasi))
     lists = [frame.columns[position] for position in positions if is_list_column(frame.iloc[:, position])]
     if lists:
         hint = "a quasi-identifier has one value a row"

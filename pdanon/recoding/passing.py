@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, IdentifierWarning, warn
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.alike import Numbers, value_numbers
-from pdanon.itemsets.columns import column_labels, is_list_column, same_label
+from pdanon.itemsets.columns import column_labels, is_list_column, label_key, same_label
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
 __all__ = ["Passing", "judged_columns", "judged_labels", "passing", "recorded"]
@@ -163,8 +163,9 @@ def passing(
         and levels of the index with a name, with fewer than k; or if such values cannot be compared.
     """
     known, incomparable = [], []
-    for each in _passing_columns(frame, recoded, judged):
-        if each.position not in private:
+    settled = {label_key(label) for label in judged}
+    for each in _passing_columns(frame, recoded):
+        if label_key(each.label) not in settled and each.position not in private:
             numbers = value_numbers(each.values)
             known += [] if numbers is None else [(each, numbers)]
             incomparable += [each] if numbers is None else []
@@ -201,21 +202,14 @@ class _Column(NamedTuple):
     values: pd.Series[Any]
 
 
-def _passing_columns(
-    frame: pd.DataFrame, recoded: Collection[int], judged: Sequence[Hashable]
-) -> Iterator[_Column]:
-    """The columns that are not recoded and the levels of the index, without those that were judged."""
-    columns = [
-        _Column(label, position, frame.iloc[:, position])
-        for position, label in enumerate(frame.columns)
-        if position not in recoded
-    ]
-    columns += [
-        _Column(name, -1, frame.index.get_level_values(level).to_series())
-        for level, name in enumerate(frame.index.names)
-        if name is not None
-    ]
-    return (each for each in columns if not any(same_label(each.label, label) for label in judged))
+def _passing_columns(frame: pd.DataFrame, recoded: Collection[int]) -> Iterator[_Column]:
+    """The columns that are not recoded, and the levels of the index that have a name."""
+    for position, label in enumerate(frame.columns):
+        if position not in recoded:
+            yield _Column(label, position, frame.iloc[:, position])
+    for level, name in enumerate(frame.index.names):
+        if name is not None:
+            yield _Column(name, -1, frame.index.get_level_values(level).to_series())
 
 
 def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> tuple[Hashable, ...]:
@@ -240,22 +234,23 @@ def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> 
     names = [name for name in frame.index.names if name is not None]
     others = [label for position, label in enumerate(frame.columns) if position not in recoded]
     judged = judged_labels([*others, *names], [frame.columns[position] for position in recoded], keep)
-    for label in judged:
-        every = [each for each in _passing_columns(frame, recoded, ()) if same_label(each.label, label)]
-        if any(value_numbers(each.values) is None for each in every):
+    settled = {label_key(label) for label in judged}
+    for each in _passing_columns(frame, recoded):
+        if label_key(each.label) in settled and value_numbers(each.values) is None:
             problem, hint = "the values of a column cannot be compared", "make them text, or drop the column"
-            raise ColumnError(problem, where="keep", got=label, hint=hint)
+            raise ColumnError(problem, where="keep", got=each.label, hint=hint)
     return judged
 
 
 def judged_labels(others: Sequence[Hashable], recoded: Sequence[Hashable], keep: Any) -> tuple[Hashable, ...]:
     """Check ``keep=`` by the labels of what passes through, and of what is recoded: as `judged_columns`."""
     labels = column_labels(keep, "keep")
+    hidden, visible = ({label_key(each) for each in some} for some in (recoded, others))
     for label in labels:
-        if any(same_label(label, each) for each in recoded):
+        if label_key(label) in hidden:
             remedy = "name columns that are released as they are"
             raise ColumnError(f"column {label!r} is recoded", where="keep", hint=remedy)
-        if not any(same_label(label, each) for each in others):
+        if label_key(label) not in visible:
             texts = [each for each in others if isinstance(each, str)]
             nearest = get_close_matches(label, texts, 1) if isinstance(label, str) else []
             hint = f"did you mean {nearest[0]!r}?" if nearest else None

@@ -17,6 +17,7 @@ from conftest import SECRET, frame_of
 from families import ALGORITHMS as ITEM_ALGORITHMS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pace import timed
 
 import pdanon
 from examples import examples
@@ -398,6 +399,18 @@ def test_what_cannot_be_judged_is_refused(keep, error, message):
             pdanon.mondrian(frame, k=2, quasi=["GENDER"], keep=keep)
     with pytest.raises(error, match=message):
         pdanon.rfirst(frame, "items", k=2, m=1, quasi=["RACE"], keep=keep)
+
+
+def test_a_thousand_columns_are_looked_up_in_one_pass():
+    frame = pd.DataFrame(np.zeros((25, 1_000), int), columns=[f"c{number}" for number in range(1_000)])
+    labels = [*frame]
+    frame["items"] = [["a"]] * 25
+    result, seconds = timed(lambda: frame.txanon.pcta("items", k=2, m=2, keep=labels))
+    assert result.passing.judged == tuple(labels)
+    assert seconds < 1
+    audit, seconds = timed(lambda: pdanon.audit(frame, pdanon.KAnonymity(2, labels)))
+    assert audit.holds
+    assert seconds < 0.6
 
 
 def test_a_quasi_identifier_cannot_be_judged():
