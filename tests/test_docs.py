@@ -40,6 +40,47 @@ def test_commands_print_what_is_shown(page, tmp_path, monkeypatch, capsys):
             assert checker.check_output(expected, got, flags), f"$ pdanon {command}\n{got}"
 
 
+def kept_and_looked_at(text):
+    """The columns that a release keeps, and those of which the risk is shown, in the code of a page."""
+    text = "".join(block for _, _, block in BLOCK.findall(text)) or text.replace('\\"', '"')
+    text = text.replace("\\\n", " ")
+    listed = r"\[([^\]]+)\]"
+    keep = re.findall(rf"^(?!.*from_long).*\bkeep ?= ?{listed}", text, re.MULTILINE)
+    keep += re.findall(r"^\$ pdanon (?!profile).*--keep ((?:\w+ ?)+)", text, re.MULTILINE)
+    quasi = re.findall(rf"risk\(.*quasi={listed}", text)
+    quasi += re.findall(r"^\$ pdanon risk .*--quasi ((?:\w+ ?)+)", text, re.MULTILINE)
+    return [{name for each in found for name in re.findall(r"\w+", each)} for found in (keep, quasi)]
+
+
+@pytest.mark.parametrize(
+    "page",
+    ["README.md", *sorted(ROOT.glob("docs/**/*.md")), *ROOT.glob("examples/*.ipynb"), "examples/policy.toml"],
+    ids=lambda page: Path(page).name,
+)
+def test_a_column_is_kept_only_where_the_risk_with_it_is_shown(page):
+    """``keep=`` silences a warning and protects nothing: no page shows it without a look at the risk."""
+    keep, quasi = kept_and_looked_at((ROOT / page).read_text(encoding="utf-8"))
+    assert keep <= quasi
+
+
+def test_what_the_survey_says_of_its_municipalities(tmp_path, monkeypatch, capsys):
+    text = (ROOT / "docs" / "recipes" / "survey.md").read_text(encoding="utf-8")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    ((_, _, policy),) = [block for block in BLOCK.findall(text) if block[1] == "policy.toml"]
+    protected = '"age", "sex", "municipality"]'
+    assert protected in policy
+    for role in ("drop", "keep"):
+        changed = policy.replace(protected, f'"age", "sex"]\n{role} = ["municipality"]').replace("ages", role)
+        Path(f"{role}.toml").write_text(changed)
+        assert main(["run", f"{role}.toml"]) == 0
+        assert "changed    20.9 % of" in capsys.readouterr().out
+    assert "only 20.9 % of the answers change" in " ".join(text.split())
+    kept = pdanon.read_csv("keep.csv", column="means of transport", separator="|")
+    risk = kept.txanon.risk(k=5, m=2, quasi=["age", "sex", "municipality"])
+    assert f"for {risk.loc[2, 'below_k']:.1%} of".replace("%", " %") in " ".join(text.split())
+
+
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
 def test_a_page_with_code_shows_it_soon(page):
     """In two screens, or not much more: the first that can be tried."""
