@@ -18,12 +18,15 @@ what it lacks. That a guarantee is proven for fewer known items than were asked 
 `ReleaseWarning` itself.
 
 Messages hold counts, positions, column names and parameter values. They never hold the text of an
-item: a log file is not a place for data that is about to be anonymized.
+item: a log file is not a place for data that is about to be anonymized. Nor do they hold the credentials of a
+URI, or a character that controls a terminal: `mask_credentials` and `escape_controls` remove these from every
+text that is shown.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -49,7 +52,9 @@ __all__ = [
     "UselessWarning",
     "cause_of",
     "did_you_mean",
+    "escape_controls",
     "file_hint",
+    "mask_credentials",
     "needed",
     "one_line",
     "readable",
@@ -57,6 +62,52 @@ __all__ = [
 ]
 
 _Content = TypeVar("_Content")
+
+_SCHEME = r"\b[A-Za-z][A-Za-z0-9+.-]+:/{1,2}"  # `Path` leaves one slash of two
+# A secret may hold "/" and "@" as they are: after a colon, everything to the last "@" is masked.
+_USER = re.compile(rf"({_SCHEME})(?:[^\s/?#@:]*:\S*|[^\s/?#]*)@")
+_QUERY = re.compile(rf"({_SCHEME}[^\s?]*\?)(\S+)")
+_VALUE = re.compile(r"([^&;=]+=)([^&;]*?)(?=[)\]}'\",.:]*(?:[&;]|$))")
+# What a query may show: any other value can be a secret, whatever it is called.
+_HARMLESS = ("region=", "scheme=", "endpoint_override=", "allow_bucket_creation=", "allow_bucket_deletion=")
+
+# Characters that a terminal or a browser obeys: controls but tab and newline, and marks that reorder text.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def mask_credentials(text: str) -> str:
+    """Replace user information and secrets in the query of each URI by ``***``.
+
+    Examples
+    --------
+    >>> from pdanon.errors import mask_credentials
+    >>> mask_credentials("s3://KEY:SECRET@bucket/a.parquet?region=eu&session_token=SECRET")
+    's3://***@bucket/a.parquet?region=eu&session_token=***'
+    """
+    text = _USER.sub(r"\1***@", text)
+    return _QUERY.sub(lambda found: found[1] + _VALUE.sub(_mask_value, found[2]), text)
+
+
+def _mask_value(found: re.Match[str]) -> str:
+    is_harmless = found[1].lower() in _HARMLESS and "%40" not in found[2]
+    return found[0] if is_harmless else f"{found[1]}***"
+
+
+def escape_controls(text: str) -> str:
+    r"""Write characters that control a terminal or reorder text as escapes, and halves of surrogate pairs.
+
+    Examples
+    --------
+    >>> from pdanon.errors import escape_controls
+    >>> print(escape_controls("a\x1b[2Jb"))
+    a\x1b[2Jb
+    """
+    text = _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _shown(text: str) -> str:
+    return escape_controls(mask_credentials(text))
 
 
 class PdanonError(Exception):
@@ -84,8 +135,7 @@ class PdanonError(Exception):
             parts.append(f"  got:   {got}")
         if hint is not None:
             parts.append(f"  hint:  {hint}")
-        # A file name may hold what cannot be encoded, and so not be printed or logged.
-        super().__init__("\n".join(parts).encode("utf-8", "backslashreplace").decode())
+        super().__init__(_shown("\n".join(parts)))
 
 
 class ColumnError(PdanonError, AttributeError):
@@ -153,10 +203,9 @@ class ReleaseWarning(UserWarning):
     """
 
     def __init__(self, what: str, *, hint: str | None = None) -> None:
-        self.what = what.encode("utf-8", "backslashreplace").decode()
-        self.hint = hint
-        message = what if hint is None else f"{what}\n  hint:  {hint}"
-        super().__init__(message.encode("utf-8", "backslashreplace").decode())
+        self.what = _shown(what)
+        self.hint = hint if hint is None else _shown(hint)
+        super().__init__(self.what if hint is None else f"{self.what}\n  hint:  {self.hint}")
 
 
 class IdentifierWarning(ReleaseWarning):
@@ -232,8 +281,10 @@ def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: s
 def file_hint(path: str | os.PathLike[str], kind: str) -> str | None:
     """What to do about a file that cannot be read, as far as its name and the directory tell."""
     text = os.fspath(path)
-    if "://" in text:
-        return "are the address, its endpoint and the credentials right?"
+    if re.match(_SCHEME, text):
+        if kind == "Parquet":
+            return "are the address, its endpoint and the credentials right?"
+        return "only Parquet is read from a URI: copy the file to this machine"
     if os.path.isdir(text):
         return "it is a directory: name a file; pdanon.stream.anonymize reads directories of Parquet files"
     if not os.path.exists(text):

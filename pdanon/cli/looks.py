@@ -17,7 +17,7 @@ from pdanon.cli.options import of_algorithm, of_guarantee
 from pdanon.cli.printing import print_profile, print_tradeoff
 from pdanon.cli.reading import read, read_options
 from pdanon.cli.saying import bar, stage
-from pdanon.errors import ParameterError
+from pdanon.errors import ParameterError, mask_credentials
 from pdanon.evaluation.plotting import tradeoff as draw_tradeoff
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.tradeoff import tradeoff
@@ -82,7 +82,8 @@ def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse
 def _look(frame: pd.DataFrame, arguments: argparse.Namespace, k: int, m: int) -> Profile:
     """A first look that says what to do in words of the command line."""
     look = profile(frame, arguments.column, k=k, m=m)
-    source = " ".join(map(quote, [str(arguments.source), "OUT", *form_said(arguments)]))
+    source = mask_credentials(str(arguments.source))
+    source = " ".join(map(quote, [source, "OUT", *form_said(arguments)]))
     commands = [alert.command.replace("IN OUT", source, 1) for alert in look.alerts]
     alerts = [alert._replace(hint=command) for alert, command in zip(look.alerts, commands, strict=True)]
     return replace(look, alerts=tuple(alerts))

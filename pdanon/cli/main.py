@@ -14,7 +14,6 @@ import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +34,9 @@ from pdanon.cli.least import least_lossy
 from pdanon.cli.looks import run_profile, run_tradeoff
 from pdanon.cli.options import described, in_a_line, of_algorithm, of_guarantee
 from pdanon.cli.policy import Policy
-from pdanon.cli.printing import print_compared, print_result, print_risk
+from pdanon.cli.printing import escaped_output, print_compared, print_result, print_risk
 from pdanon.cli.reading import read, read_options
-from pdanon.cli.saying import bar, say, stage, warned
+from pdanon.cli.saying import bar, print_aside, say, stage, warned
 from pdanon.cli.starting import INTERRUPTED, raise_interrupts
 from pdanon.cli.usage import Command, parser_of
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
@@ -98,8 +97,6 @@ def main(argv: Sequence[str] | None = None) -> int:
             if sys.stdout is None:
                 hint = "redirect it where it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
-            if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
-                sys.stdout.reconfigure(errors="backslashreplace")  # names of files need not be text
             code: int = arguments.run(arguments)
         return code
     except (InfeasibleError, GuaranteeError) as error:
@@ -116,7 +113,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return say("error: not enough memory", 2)
     except Exception:  # a defect, and no verdict: not 1
-        traceback.print_exc()
+        print_aside(traceback.format_exc().rstrip())
         return 2
 
 
@@ -124,7 +121,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _output() -> Iterator[None]:
     """Write what is printed within when the block ends, or fail: an exit code alone would mislead."""
     try:
-        yield
+        with escaped_output():
+            yield
     finally:
         try:
             if sys.stdout is not None:

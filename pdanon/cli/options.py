@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 from pdanon.algorithms.record import OF_LISTS
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, functions, parameters_of
 from pdanon.cli.least import LEAST, check_asked
-from pdanon.errors import ParameterError, did_you_mean
+from pdanon.errors import ParameterError, did_you_mean, escape_controls, mask_credentials
 from pdanon.io.tables import suffix_hint
 from pdanon.itemsets.values import is_uri
 from pdanon.recoding.labels import LABELS
@@ -79,7 +79,8 @@ def is_table(text: str | Path) -> bool:
 def table_file(text: str) -> Path:
     """A table to read or write."""
     if is_uri(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is a URI{_HINT}copy the file to this machine first")
+        shown = mask_credentials(text)
+        raise argparse.ArgumentTypeError(f"{shown!r} is a URI{_HINT}copy the file to this machine first")
     if not is_table(text):
         hint = suffix_hint(text)
         more = f"{_HINT}{hint}" if hint else ""
@@ -104,7 +105,8 @@ def release(text: str) -> Path:
     """A file or, with --stream, a directory to write: whether there is one already is asked later."""
     if is_uri(text):
         hint = "name a file on this machine, and copy it when it is complete"
-        raise argparse.ArgumentTypeError(f"{text!r} is a URI, and nothing is written there{_HINT}{hint}")
+        shown = mask_credentials(text)
+        raise argparse.ArgumentTypeError(f"{shown!r} is a URI, and nothing is written there{_HINT}{hint}")
     path = Path(text)
     if not path.absolute().parent.is_dir():
         hint = f"make {str(path.parent)!r} first"
@@ -340,7 +342,7 @@ class Parser(argparse.ArgumentParser):
         if "arguments are required" in message and (unknown := self._unknown()):
             message = f"unrecognized arguments: {unknown}"
         hint = "" if _HINT in message else f"{_HINT}{self._meant(message) or f'{self.prog} --help'}"
-        self.exit(2, f"pdanon: error: {message}{hint}\n")
+        self.exit(2, escape_controls(mask_credentials(f"pdanon: error: {message}{hint}\n")))
 
     def _unknown(self) -> str | None:
         """An option that nobody knows: what lacks may be a value of it."""

@@ -6,7 +6,7 @@ A policy says in TOML which table is read, what its columns are, how it is anony
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from os import PathLike, path
 from pathlib import Path
@@ -27,7 +27,7 @@ from pdanon.cli.toml import (
     read_toml,
 )
 from pdanon.cli.transactions import check_transaction, table_of, transaction_of
-from pdanon.errors import ColumnError, ParameterError
+from pdanon.errors import ColumnError, ParameterError, mask_credentials
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.report.page import write_page
 from pdanon.evaluation.tasks import list_tasks
@@ -62,7 +62,7 @@ _BY_ROLE = dict.fromkeys(("column", "quasi", "keep"), "columns")
 _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Policy:
     """What is read, how it is anonymized, and what is written. Read one with `from_toml`.
 
@@ -280,6 +280,10 @@ class Policy:
         check_frame(table, "table")
         if "comparison" in self.outputs:
             write_plain(table, self.outputs["comparison"])
+
+    def __repr__(self) -> str:
+        values = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))
+        return mask_credentials(f"Policy({', '.join(values)})")
 
     # --- Checks
 

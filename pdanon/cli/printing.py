@@ -2,18 +2,58 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from io import TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from pdanon.errors import escape_controls
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["print_compared", "print_profile", "print_result", "print_risk", "print_tradeoff"]
+__all__ = [
+    "escaped_output",
+    "print_compared",
+    "print_profile",
+    "print_result",
+    "print_risk",
+    "print_tradeoff",
+]
 
 _MOST = 30  # rows of a table, or lines
 _MOST_NAMED = 6  # in a line
+
+
+class _Escaped:
+    """A stream in which names from a file cannot control the terminal."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(escape_controls(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def escaped_output() -> Iterator[None]:
+    """Escape what is printed within, as far as it would control a terminal or cannot be encoded."""
+    if sys.stdout is None:
+        yield
+        return
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+    escaped: Any = _Escaped(sys.stdout)
+    with redirect_stdout(escaped):
+        yield
 
 
 def print_result(result: Anonymized) -> None:

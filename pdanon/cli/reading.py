@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pdanon.cli.checks import form_of
-from pdanon.cli.saying import stage, warned
+from pdanon.cli.saying import print_aside, stage, warned
 from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.tables import read_weights
 
@@ -21,9 +20,8 @@ def read(path: Path | str, arguments: argparse.Namespace) -> pd.DataFrame:
     """Read the table of a command, with a row a person."""
     with stage(f"reading {path}"), warned():
         table = form_of(arguments).read(path, getattr(arguments, "keep", None) or ())
-    if sys.stderr is not None:
-        for note in table.notes:
-            print(f"{path}: {note}", file=sys.stderr)
+    for note in table.notes:
+        print_aside(f"{path}: {note}")
     return table.frame
 
 

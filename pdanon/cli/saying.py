@@ -10,10 +10,16 @@ from importlib.util import find_spec
 from threading import Timer
 from typing import Any
 
-from pdanon.errors import IdentifierWarning, PersonsWarning, ReleaseWarning
+from pdanon.errors import (
+    IdentifierWarning,
+    PersonsWarning,
+    ReleaseWarning,
+    escape_controls,
+    mask_credentials,
+)
 from pdanon.recoding.useless import REMEDY
 
-__all__ = ["PATIENCE", "bar", "say", "stage", "warned"]
+__all__ = ["PATIENCE", "bar", "print_aside", "say", "stage", "warned"]
 
 PATIENCE = 2.0  # seconds until a stage that is not done is named on stderr
 
@@ -27,9 +33,14 @@ _IF_PARTS = "name that column in --by, or leave it out of the file if a row need
 
 def say(message: str, code: int = 0) -> int:
     """Print a message on stderr, and return the exit code that goes with it."""
-    if sys.stderr is not None:  # else it would be printed as a result
-        print(f"pdanon: {message}", file=sys.stderr)
+    print_aside(f"pdanon: {message}")
     return code
+
+
+def print_aside(text: str) -> None:
+    """Print a line on stderr."""
+    if sys.stderr is not None:  # else it would be printed as a result
+        print(escape_controls(mask_credentials(text)), file=sys.stderr)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.compute as pc
 
-from pdanon.errors import IdentifierWarning
+from pdanon.errors import IdentifierWarning, escape_controls
 from pdanon.evaluation.metrics.risk import of_few_known, risk_of
 from pdanon.evaluation.report import look
 from pdanon.evaluation.report.document import document, write_document
@@ -102,7 +102,7 @@ class Profile:
     def __repr__(self) -> str:
         lines = [self._title(), *(f"  {name:<10} {text}" for name, text in self._facts())]
         lines += [f"  look at    {alert.what}\n             -> {alert.hint}" for alert in self.alerts]
-        return "\n".join(lines)
+        return escape_controls("\n".join(lines))
 
     def _repr_html_(self) -> str:
         alerts = [("look at", f"{alert.what} → {alert.hint}") for alert in self.alerts]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from pdanon.errors import ParameterError
+from pdanon.errors import ParameterError, escape_controls
 from pdanon.itemsets.values import check_frame
 
 if TYPE_CHECKING:
@@ -60,16 +60,23 @@ def styled(table: pd.DataFrame) -> Styler:
         hint = "pip install jinja2"
         raise ParameterError("styled tables need the package jinja2", hint=hint) from None
     numbers = {name for name in table if pd.api.types.is_numeric_dtype(table[name])}
-    formats: dict[Any, Any] = {name: _format(name, table[name]) for name in table if name in numbers}
+    formats: dict[Any, Any] = {
+        name: _format(name, table[name]) if name in numbers else _escape_text for name in table
+    }
     shares: list[Hashable] = [name for name in table if name in _PERCENT and name in numbers]
     texts = [name for name in table if name not in numbers]
     empty = [name for name in table if table[name].isna().all()]
-    style = style.format(formats, na_rep="", escape="html").format_index(escape="html", axis=1)
+    style = style.format(formats, na_rep="", escape="html")
+    style = style.format_index(_escape_text, escape="html", axis=1)
     if texts:
         style = style.set_properties(subset=texts, **{"text-align": "left"})
     if shares:
         style = style.bar(subset=shares, vmin=0, vmax=1, color=_BAR)
     return style.hide(axis="index").hide(subset=empty, axis="columns")
+
+
+def _escape_text(value: Any) -> Any:
+    return escape_controls(value) if isinstance(value, str) else value
 
 
 def _format(name: Any, column: pd.Series[Any]) -> Callable[[Any], str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property
-from html import escape
 from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.values import escape_html
 
 __all__ = ["Audit", "Guarantee", "Recountable", "Yielding", "facts"]
 
@@ -102,8 +102,10 @@ class Yielding(Guarantee, Protocol):
 def facts(title: str, pairs: Iterable[tuple[str, str]]) -> str:
     """A small table of names and texts, which notebooks show in their own style."""
     rows = "".join(
-        f'<tr><th scope="row" style="text-align:left;white-space:nowrap">{escape(name)}</th>'
-        f'<td style="text-align:left">{escape(text)}</td></tr>'
+        f'<tr><th scope="row" style="text-align:left;white-space:nowrap">{escape_html(name)}</th>'
+        f'<td style="text-align:left">{escape_html(text)}</td></tr>'
         for name, text in pairs
     )
-    return f'<table><caption style="text-align:left">{escape(title)}</caption><tbody>{rows}</tbody></table>'
+    return (
+        f'<table><caption style="text-align:left">{escape_html(title)}</caption><tbody>{rows}</tbody></table>'
+    )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from html import escape
 from typing import TypeAlias
 
+from pdanon.errors import escape_controls
 from pdanon.hierarchy.arrays import Nodes
+from pdanon.itemsets.values import escape_html
 
 __all__ = ["Line", "as_html", "as_text", "outline"]
 
@@ -53,14 +54,14 @@ def as_html(lines: Sequence[Line]) -> str:
     for depth, text, is_open in lines:
         parts.append("</details>" * (unclosed - depth))
         tag = "<details open><summary>{}</summary>" if is_open else "<div>{}</div>"
-        parts.append(tag.format(escape(text)))
+        parts.append(tag.format(escape_html(text)))
         unclosed = depth + is_open
     return "".join(parts) + "</details>" * unclosed
 
 
 def _caption(name: str, leaves: int | None) -> str:
     """The name of a node on one line, whatever it holds, and how many leaves a category has."""
-    name = " ".join(name.split())
+    name = escape_controls(" ".join(name.split()))
     if len(name) > _SHOWN_CHARACTERS:
         name = name[: _SHOWN_CHARACTERS - 1] + "…"
     return name if leaves is None else f"{name} ({leaves} {'leaf' if leaves == 1 else 'leaves'})"

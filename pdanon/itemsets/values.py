@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
+from html import escape
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import ParameterError, did_you_mean
+from pdanon.errors import ParameterError, did_you_mean, escape_controls
 from pdanon.itemsets.hints import frame_hint
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "check_known",
     "check_path",
     "check_text",
+    "escape_html",
     "is_integer",
     "is_number",
     "is_uri",
@@ -56,6 +58,11 @@ def quoted(value: Any) -> str:
     if not isinstance(value, str):
         return shown(value)
     return repr(value) if len(value) <= _LONGEST else f"text of {len(value)} characters"
+
+
+def escape_html(text: str) -> str:
+    """Write a text as HTML: it adds no element, and no character reorders what stands beside it."""
+    return escape(escape_controls(text))
 
 
 def is_integer(value: Any) -> bool:

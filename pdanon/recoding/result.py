@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pdanon.errors import escape_controls
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee, facts
@@ -238,7 +239,7 @@ class Anonymized(Labelled):
 
     def __repr__(self) -> str:
         lines = [self._title(), *(f"  {name:<10} {text}" for name, text in headline(self))]
-        return "\n".join(lines)
+        return escape_controls("\n".join(lines))
 
     def _repr_html_(self) -> str:
         return facts(self._title(), headline(self))

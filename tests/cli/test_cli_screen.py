@@ -109,3 +109,19 @@ def test_a_comparison_is_cut_and_there_in_full(run):
     assert out.splitlines()[-1].startswith("28 lines more")
     assert len(run("compare policy.toml --all")[0].splitlines()) == 1 + 58
     assert len(pd.read_csv(Path("compared.csv"))) == 58
+
+
+def test_no_name_controls_the_terminal(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = ["\x1b[2J", "\u202e", "\r", "\x9b"]
+    rows = [set(names), {"tea"}] * 12
+    pdanon.to_parquet(pd.DataFrame({"\x1b]0;items": rows, "\u202eward": range(24)}), "\x1b[1m.parquet")
+    for command in ("profile", "risk -k 3", "anonymize out\u202e.parquet -k 2", "audit -k 30 --column i"):
+        name, *options = command.split()
+        main([name, "\x1b[1m.parquet", *options])
+    with suppress(SystemExit):
+        main(["risk", "in.parquet", "-k", "\x1b[2J"])
+    shown = "".join(capsys.readouterr())
+    assert "written    out\\u202e.parquet" in shown
+    assert "\\u202eward" in shown
+    assert not any(name in shown for name in (*names, "\x1b"))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from conftest import frame_of, rows_of
+from conftest import SECRET, frame_of, rows_of
 
 import pdanon
+import pdanon.stream
+from pdanon.cli.main import main
+from pdanon.errors import mask_credentials
 from pdanon.io.lines import is_lines
 from pdanon.io.listing import located
 
@@ -101,3 +105,70 @@ def test_outputs_of_a_policy_are_on_this_machine(run):
 def test_frames_are_not_written_to_a_uri():
     with pytest.raises(pdanon.ParameterError, match="the path is a URI"):
         pdanon.to_parquet(pd.DataFrame({"items": [["tea"]]}), "s3://bucket/out.parquet")
+
+
+# --- Credentials in a URI are shown nowhere
+
+# Arrow knows no such scheme, and says so of the whole URI.
+URIS = {
+    "user information": f"nowhere://KEY:{SECRET}@bucket/in.parquet?region=eu",
+    "a slash in the secret": f"nowhere://KEY:9/{SECRET}@bucket/in.parquet",
+    "an at sign in the secret": f"ftp://KEY:a@b/{SECRET}@bucket/in.parquet",
+    "a user alone": f"nowhere://{SECRET}@bucket/in.parquet",
+    "query": f"nowhere://bucket/in.parquet?region=eu&secret_key={SECRET}&X-Amz-Signature={SECRET}",
+    "endpoint": f"nowhere://bucket/in.parquet?endpoint_override=http%3A%2F%2FKEY%3A{SECRET}%40host",
+}
+CALLS = {
+    "read_parquet": pdanon.read_parquet,
+    "to_parquet": lambda uri: pdanon.to_parquet(frame_of([["tea"]]), uri),
+    "read_csv": lambda uri: pdanon.read_csv(uri + ".csv", column="items", separator=" "),
+    "to_csv": lambda uri: pdanon.to_csv(frame_of([["tea"]]), uri, separator=" "),
+    "a hierarchy": pdanon.Hierarchy.from_csv,
+    "stream": lambda uri: pdanon.stream.anonymize(uri, "out.parquet", k=2),
+    "stream, target": lambda uri: pdanon.stream.anonymize("in.parquet", uri, k=2),
+    "stream, mapping": lambda uri: pdanon.stream.anonymize("in.parquet", "out.parquet", mapping=uri, k=2),
+    "audit": lambda uri: pdanon.stream.audit(uri, pdanon.KmAnonymity(2, 1)),
+    "a policy": lambda uri: pdanon.Policy(input=uri).read(),
+    "a policy's text": lambda uri: print(pdanon.Policy(input=uri)),
+    "an output": lambda uri: pdanon.Policy(input="in.parquet", outputs={"release": uri}),
+    "risk": lambda uri: main(["risk", uri, "-k", "2"]),
+    "IN": lambda uri: main(["anonymize", uri, "out.parquet", *KM]),
+    "OUT": lambda uri: main(["anonymize", "in.parquet", uri, *KM]),
+    "--mapping": lambda uri: main(["anonymize", "in.parquet", "out.parquet", *KM, "--mapping", uri]),
+    "too many": lambda uri: main(["anonymize", "in.parquet", "out.parquet", *KM, uri]),
+    "--stream": lambda uri: main(["audit", uri, "--stream", *KM]),
+    "run": lambda uri: main(["run", uri]),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_no_credentials_are_shown(call, capsys):
+    uri = f"nowhere://KEY:{SECRET}@bucket/in.parquet?region=eu&secret_key={SECRET}"
+    shown = []
+    try:
+        call(uri)
+    except (pdanon.PdanonError, SystemExit) as error:
+        shown = traceback.format_exception(error)
+    printed = "".join(capsys.readouterr())
+    assert "***" in printed + "".join(shown)
+    assert SECRET not in printed
+    assert not [line for line in shown if SECRET in line]
+
+
+@pytest.mark.parametrize("uri", URIS.values(), ids=URIS)
+def test_credentials_of_a_uri_are_masked(uri):
+    assert SECRET not in mask_credentials(f"where: {uri}, row group 3")
+    assert SECRET not in mask_credentials(str(Path(uri)))
+    assert SECRET not in str(pdanon.ParameterError("no file", got=repr(uri)))
+
+
+def test_what_is_no_secret_of_a_uri_is_shown():
+    for text in (
+        "s3://bucket/month=01/a@b.parquet?region=eu-west-1&scheme=http&endpoint_override=127.0.0.1:9000",
+        "file:///home/me/a.parquet, row group 3",
+        "C:/Users/me@home/a.parquet: ask me@example.org",
+    ):
+        assert mask_credentials(text) == text
+    assert (
+        mask_credentials("where: s3://b/a?token=x, row group 3") == "where: s3://b/a?token=***, row group 3"
+    )

@@ -388,6 +388,29 @@ def test_text_is_never_markup():
     assert evil not in result._repr_html_()
 
 
+def test_text_controls_no_terminal_and_no_order(tmp_path):
+    names = ["\0", "\x1b[2J", "\r", "\x9b", "\u202e", "\u2066"]
+    frame = frame_of([set(names), set(names), {"\u05d0\u200fb", "tab\t"}, {"\u05d0\u200fb", "tab\t"}] * 6)
+    frame = frame.rename(columns={"items": "\x1b]0;items"}).assign(**{"\u202ecolumn": range(24)})
+    with pytest.warns(pdanon.IdentifierWarning) as warned:
+        result = frame.txanon.pcta(k=2, m=2)
+    look = frame.txanon.profile()
+    look.report(tmp_path / "look.html")
+    shown = [
+        *(str(warned[0].message), repr(result), result._repr_html_(), repr(look), look._repr_html_()),
+        *(repr(frame.txanon), frame.txanon._repr_html_(), (tmp_path / "look.html").read_text()),
+        pdanon.evaluation.report.page.render(result, frame),
+        pdanon.plotting.styled(look.frequent.rename(columns={"item": "\x1b"})).to_html(),
+        str(pdanon.Hierarchy.from_dict({"*": names})),
+        str(pdanon.ColumnError("no such column", got="\x1b[2J", hint="\u202e")),
+    ]
+    for text in shown:
+        assert not {*names} & {*text}
+        assert not any(mark in text for mark in "\x1b\u202e\0")
+    assert "\\u202ecolumn" in shown[0]
+    assert "\u05d0\u200fb" in shown[7]  # a text that is written from right to left stays what it is
+
+
 def test_page_needs_nothing_else(frame, result):
     text = pdanon.evaluation.report.page.render(result, original=frame)
     page = Page(text)

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable
-from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +13,7 @@ from string import Template
 
 from pdanon.errors import FormatError, cause_of
 from pdanon.io.files import replacing
+from pdanon.itemsets.values import escape_html
 
 __all__ = ["document", "write_document", "write_draft"]
 
@@ -34,11 +34,11 @@ def document(title: str, sections: Iterable[str], note: str) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return Template(_resource("report.html")).substitute(
         policy=f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'",
-        title=escape(title),
+        title=escape_html(title),
         style=style,
         script=script,
         version=version("pdanon"),
-        note=escape(note),
+        note=escape_html(note),
         content="\n".join(sections),
     )
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
-from html import escape
 from importlib.util import find_spec
 from io import StringIO
 from typing import TYPE_CHECKING
+
+from pdanon.errors import escape_controls
+from pdanon.itemsets.values import escape_html
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +50,7 @@ def svg(draw: Callable[[Axes], object], description: str) -> str:
         draw(ax)
         ax.set_title("")  # the heading above it says the same
         picture.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    return _inlined(text.getvalue(), description)
+    return _inlined(escape_controls(text.getvalue()), description)
 
 
 def _look(salt: str) -> dict[str, object]:
@@ -73,4 +75,4 @@ def _inlined(document: str, description: str) -> str:
     element = re.sub(r' (?:width|height)="[\d.]+pt"', "", element)
     for colour, themed in _COLOURS.items():
         element = element.replace(colour, themed)
-    return element.replace("<svg", f'<svg role="img" aria-label="{escape(description)}"', 1).strip()
+    return element.replace("<svg", f'<svg role="img" aria-label="{escape_html(description)}"', 1).strip()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import NamedTuple
+
+from pdanon.itemsets.values import escape_html
 
 __all__ = ["Cell", "count", "figure", "paragraph", "percent", "section", "steps", "table"]
 
@@ -35,13 +36,13 @@ def table(
     rows = list(rows)
     numeric = [cell.value is not None for cell in rows[0]] if rows else [False] * len(header)
     heads = "".join(
-        f'<th scope="col"{_NUMBER if number else ""}>{escape(name)}</th>'
+        f'<th scope="col"{_NUMBER if number else ""}>{escape_html(name)}</th>'
         for name, number in zip(header, numeric, strict=True)
     )
     body = "\n".join(f"<tr>{_row(cells)}</tr>" for cells in rows)
     return (
-        f'<div class="scroll" role="region" aria-label="{escape(caption)}" tabindex="0">'
-        f'<table class="{"sortable" if sortable else "plain"}"><caption>{escape(caption)}</caption>\n'
+        f'<div class="scroll" role="region" aria-label="{escape_html(caption)}" tabindex="0">'
+        f'<table class="{"sortable" if sortable else "plain"}"><caption>{escape_html(caption)}</caption>\n'
         f"<thead><tr>{heads}</tr></thead>\n<tbody>{body}</tbody></table></div>"
     )
 
@@ -55,7 +56,7 @@ def _row(cells: Sequence[Cell]) -> str:
 
 def _text(cell: Cell) -> str:
     """The text, which may go on in a new line after a comma: the label of a set can be long."""
-    return escape(cell.text).replace(",", ",<wbr>" if cell.value is None else ",")
+    return escape_html(cell.text).replace(",", ",<wbr>" if cell.value is None else ",")
 
 
 def _value(cell: Cell) -> str:
@@ -64,20 +65,23 @@ def _value(cell: Cell) -> str:
 
 def paragraph(text: str, kind: str = "") -> str:
     """A paragraph of text."""
-    return f'<p class="{kind}">{escape(text)}</p>' if kind else f"<p>{escape(text)}</p>"
+    return f'<p class="{kind}">{escape_html(text)}</p>' if kind else f"<p>{escape_html(text)}</p>"
 
 
 def steps(todo: Iterable[tuple[str, str]]) -> str:
     """A numbered list of what was found, and what to do about it."""
-    entries = (f"<li>{escape(found)}<p><strong>Do:</strong> {escape(done)}</p></li>" for found, done in todo)
+    entries = (
+        f"<li>{escape_html(found)}<p><strong>Do:</strong> {escape_html(done)}</p></li>"
+        for found, done in todo
+    )
     return f"<ol>{''.join(entries)}</ol>"
 
 
 def figure(svg: str, caption: str) -> str:
     """A picture, if there is one."""
-    return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>" if svg else ""
+    return f"<figure>{svg}<figcaption>{escape_html(caption)}</figcaption></figure>" if svg else ""
 
 
 def section(title: str, *parts: str) -> str:
     """A section with a heading."""
-    return f"<section>\n<h2>{escape(title)}</h2>\n" + "\n".join(filter(None, parts)) + "\n</section>"
+    return f"<section>\n<h2>{escape_html(title)}</h2>\n" + "\n".join(filter(None, parts)) + "\n</section>"
