@@ -138,10 +138,6 @@ _TO_KEEP = (
     "leave them out of the table, protect them by a policy that names them as quasi, or say --keep and their "
     "names if they may be published as they are"
 )
-_ROLES = (
-    "name them in [columns] as quasi, for an algorithm that protects them, as drop, or, if they may be "
-    "published as they are, as keep"
-)
 
 
 def _anonymize(arguments: argparse.Namespace) -> int:
@@ -269,7 +265,7 @@ def _run(arguments: argparse.Namespace) -> int:
     if "release" not in policy.outputs:
         where = f"{arguments.policy}, [outputs]"
         raise ParameterError("the policy names no release", where=where, hint='release = "released.parquet"')
-    with stage(f"running {arguments.policy}"), warned(_ROLES):
+    with stage(f"running {arguments.policy}"), warned():
         original = policy.read()
         result = policy.run(original)
     with stage("writing"):

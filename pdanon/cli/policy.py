@@ -26,7 +26,7 @@ from pdanon.cli.toml import (
     each_changed,
     read_toml,
 )
-from pdanon.cli.transactions import check_transaction, table_of, transaction_of
+from pdanon.cli.transactions import check_transaction, list_columns_of, table_of, transaction_of
 from pdanon.errors import ColumnError, ParameterError, mask_credentials
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.report.page import write_page
@@ -78,8 +78,8 @@ class Policy:
         `pdanon.anonymize` takes.
     items : str, optional
         The list column. By default the only one.
-    quasi, sensitive, drop : list of str
-        Columns that an attacker may know, that are published as they are, and that are not published.
+    quasi, drop : list of str
+        Columns that an attacker may know, and columns that are not published.
     hierarchies : dict
         By column, the path of a hierarchy, or the fan-out of a balanced one.
     separator : str, optional
@@ -92,7 +92,7 @@ class Policy:
     source : pathlib.Path, optional
         The file of the policy.
     keep : list of str
-        Columns that are published as they are, too, and were judged: no warning is about them.
+        Columns that are published as they are, because they were judged: no warning is about them.
     form : dict
         Of a table without lists: ``by`` and ``item`` of one with a line for each item, ``onehot`` or
         ``prefix``, and ``tick``, of one with a column for each item, ``conflicts`` (``"refuse"`` or
@@ -133,7 +133,6 @@ class Policy:
     parameters: dict[str, Any] = field(default_factory=dict)
     items: str | None = None
     quasi: list[str] = field(default_factory=list)
-    sensitive: list[str] = field(default_factory=list)
     drop: list[str] = field(default_factory=list)
     hierarchies: dict[str, Any] = field(default_factory=dict)
     separator: str | None = None
@@ -237,7 +236,7 @@ class Policy:
         ColumnError
             If a column of the policy is not there, or one that is there has no role.
         """
-        published = [*self.quasi, *self.sensitive, *self.keep]
+        published = [*self.quasi, *self.keep]
         frame = self._form.read(self.input, published).frame
         there = [*frame.columns, *frame.index.names, *(self.drop if self._form.chosen else [])]
         absent = [name for name in self._roles.named if name not in there]
@@ -309,7 +308,7 @@ class Policy:
         for name in ("parameters", "hierarchies", "outputs", "comparison", "form"):
             check_depth(check_kind(getattr(self, name), dict, name, "a dict"), name)
         check_input(self.form, self._place("input"))
-        for name in ("quasi", "sensitive", "keep", "drop"):
+        for name in ("quasi", "keep", "drop"):
             check_kind(getattr(self, name), list, name, "a list of column names")
         for name in ("algorithm", "items", "separator"):
             if getattr(self, name) is not None:
@@ -384,8 +383,7 @@ class Policy:
                 problem = "is a directory" if file.is_dir() else "is in a directory that does not exist"
                 raise ParameterError(f"an output {problem}", where=self._place("outputs"), got=str(file))
         varied = self.comparison.get("vary", {}).values()
-        settings = [self.parameters, *self.comparison.get("algorithms", {}).values()]
-        settings += [values for values in varied if isinstance(values, Mapping)]
+        settings = [*self._settings(), *(values for values in varied if isinstance(values, Mapping))]
         read = [self.input, self.source, *self.hierarchies.values(), self.comparison.get("resume")]
         read += [value for given in settings for value in _leaves(given)]
         inputs = {path.realpath(check_path(file)): file for file in read if isinstance(file, Path)}
@@ -413,7 +411,12 @@ class Policy:
 
     @property
     def _roles(self) -> Roles:
-        return Roles(self.items, self.quasi, self.sensitive, self.keep, self.drop, self.hierarchies)
+        lists = [name for given in self._settings() for name in list_columns_of(given)]
+        return Roles(self.items, self.quasi, self.keep, self.drop, self.hierarchies, lists)
+
+    def _settings(self) -> list[dict[str, Any]]:
+        """The parameters of the release, and of each algorithm to compare."""
+        return [self.parameters, *self.comparison.get("algorithms", {}).values()]
 
     def _of_lists(self) -> bool:
         """Whether what runs works on a list column; a comparison may."""

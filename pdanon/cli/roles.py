@@ -17,7 +17,7 @@ __all__ = ["Roles"]
 
 _MOST_NAMED = 20  # columns in a message
 _HINT = (
-    "name them in [columns] as quasi, as sensitive or keep (published as they are) or as drop; None is an "
+    "name them in [columns] as quasi, as keep (published as they are) or as drop; None is an "
     "index without a name: name it, or reset it before the table is written"
 )
 
@@ -28,16 +28,16 @@ class Roles:
 
     items: str | None
     quasi: list[str]
-    sensitive: list[str]
     keep: list[str]
     drop: list[str]
     hierarchies: dict[str, Any]
+    lists: list[str]  # columns whose role a parameter specifies
 
     @property
     def named(self) -> list[str]:
         """The columns that have a role."""
         items = [] if self.items is None else [self.items]
-        return [*items, *self.quasi, *self.sensitive, *self.keep, *self.drop]
+        return [*items, *self.quasi, *self.keep, *self.drop]
 
     def check(self, columns: str, hierarchies: str) -> None:
         """Check that no column has two roles, and that only those with values to generalize have a hierarchy.
@@ -67,7 +67,7 @@ class Roles:
         if self.items is not None and not of_lists(algorithm(name)):
             hint = "choose an algorithm for lists, or give the column another role"
             raise ParameterError(f"{name} does not protect a list column", where=where, hint=hint)
-        if (self.sensitive or self.keep) and ALGORITHMS[name].recodes == "chunks":
+        if self.keep and ALGORITHMS[name].recodes == "chunks":
             hint = "give the columns the role drop: what is published in parts cannot be linked to them"
             raise ParameterError(f"{name} publishes no other column", where=where, hint=hint)
         if self.quasi and "quasi" not in parameters_of(algorithm(name)):
@@ -120,7 +120,7 @@ class Roles:
         frame = frame.reset_index([name for name in frame.index.names if name in self.drop], drop=True)
         frame = frame.drop(columns=[name for name in frame.columns if name in self.drop])
         columns = [name for i, name in enumerate(frame.columns) if is_list_column(frame.iloc[:, i])]
-        known = self.named
+        known = [*self.named, *self.lists]
         if self.items is None and len(columns) == 1 and lists:
             known += columns
         strange = [name for name in (*frame.columns, *frame.index.names) if name not in known]

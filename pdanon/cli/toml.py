@@ -46,7 +46,7 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
         "delimiter": (str,),
         "encoding": (str,),
     },
-    "columns": {"items": (str,), "quasi": (list,), "sensitive": (list,), "keep": (list,), "drop": (list,)},
+    "columns": {"items": (str,), "quasi": (list,), "keep": (list,), "drop": (list,)},
     "outputs": {
         "release": (str,),
         "classes": (str,),
@@ -67,6 +67,7 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
 NESTED = ("transaction", "options")  # parameters that are tables of parameters
 OUTPUTS = tuple(_KEYS["outputs"])
 _DEEPEST = 100  # tables within each other: a hierarchy that is written out has a few
+_UNPROTECTED = ("sensitive", "private", "secret", "confidential")  # words that a role would not keep
 _TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
 
 
@@ -111,6 +112,7 @@ def _load(source: Path) -> dict[str, Any]:
         where = f"{source}, [input]"
         raise ParameterError("the input needs a file", where=where, hint='file = "invoices.csv"')
     check_input(_input(tables), f"{source}, [input]")
+    _check_roles(tables.get("columns", {}), f"{source}, [columns]")
     for name in ("columns", "outputs", "compare"):
         _check_keys(tables.get(name, {}), name, f"{source}, [{name}]")
     check_comparison(tables.get("compare", {}), f"{source}, [compare]")
@@ -189,6 +191,16 @@ def check_depth(table: Any, where: str, left: int = _DEEPEST) -> None:
 def check_input(table: Mapping[str, Any], where: str) -> None:
     """Check the keys of an input, and of what types they are."""
     _check_keys(table, "input", where)
+
+
+def _check_roles(table: Mapping[str, Any], where: str) -> None:
+    """Refuse a role whose word promises a protection that no column gets."""
+    for key in table.keys() & {*_UNPROTECTED}:
+        hint = (
+            "keep publishes a column as it is, drop removes it, and quasi protects its rows; list items that "
+            "nobody may learn as sensitive = [...] in [parameters]"
+        )
+        raise ParameterError(f"no column can be {key}", where=where, got=repr(key), hint=hint)
 
 
 def _check_keys(table: Mapping[str, Any], name: str, where: str) -> None:

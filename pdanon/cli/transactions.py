@@ -9,7 +9,7 @@ from typing import Any
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.itemsets.values import check_known
 
-__all__ = ["check_transaction", "table_of", "transaction_of"]
+__all__ = ["check_transaction", "list_columns_of", "table_of", "transaction_of"]
 
 
 def transaction_of(said: Any) -> Transaction:
@@ -24,6 +24,13 @@ def check_transaction(given: Mapping[str, Any]) -> None:
     """Check what is done to the items, if that is said, as far as no file needs to be read."""
     if "transaction" in given:
         transaction_of(given["transaction"])
+
+
+def list_columns_of(given: Mapping[str, Any]) -> list[str]:
+    """Return the list columns that parameters name, beside the one that every algorithm takes."""
+    columns = table_of(given.get("transaction")).get("columns")
+    named = [given.get("private"), *(columns if isinstance(columns, list) else [])]
+    return [name for name in named if isinstance(name, str)]
 
 
 def table_of(said: Any) -> Mapping[str, Any]:

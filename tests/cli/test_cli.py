@@ -369,18 +369,6 @@ def test_columns_that_cannot_be_judged_are_refused(run, more, keep, message):
     assert not Path("out.parquet").exists()
 
 
-def test_a_policy_says_which_roles_would_do(run):
-    identifying()
-    Path("policy.toml").write_text(
-        'input = "in.parquet"\nalgorithm = "pcta"\nparameters = {k = 2}\n'
-        'outputs = {release = "out.parquet"}\ncolumns = {sensitive = ["ward", "year"]}\n'
-    )
-    code, _, err = run("run", "policy.toml")
-    assert code == 0
-    assert err.startswith(WARNING)
-    assert "name them in [columns] as quasi" in err
-
-
 def test_risk_counts_quasi_identifiers_too(run):
     identifying()
     code, out, _ = run("risk", "in.parquet", "-k", "2", "-m", "1", "--quasi", "ward", "year")

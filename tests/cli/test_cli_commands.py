@@ -188,7 +188,7 @@ algorithm = "pcta"
 [parameters]
 k = 2
 [columns]
-sensitive = ["store"]
+keep = ["store"]
 [outputs]
 release = "out.parquet"
 mapping = "map.csv"
@@ -232,7 +232,7 @@ def test_policy_that_fails_writes_nothing(run):
     for change, code, message in [
         (("k = 2\n", "k = 100\n"), 1, "k is larger than the number of rows"),
         (("k = 2\n", "kk = 2\n"), 2, "there is no such parameter of pcta"),
-        (('sensitive = ["store"]', ""), 2, "columns have no role"),
+        (('keep = ["store"]', ""), 2, "columns have no role"),
         (('release = "out.parquet"', ""), 2, "the policy names no release"),
         (("in.parquet", "none.parquet"), 2, "the file cannot be read as Parquet"),
         (("[outputs]", "[outputs"), 2, "the file cannot be read as TOML"),

@@ -30,7 +30,7 @@ m = 2
 
 [columns]
 items = "items"
-sensitive = ["store"]
+keep = ["store"]
 drop = ["name"]
 
 [outputs]
@@ -127,12 +127,12 @@ def test_columns_without_a_role_are_refused(here):
     to_parquet(data().set_index("store"), here / "in.parquet")
     assert policy_of(here).run().frame.index.name == "store"
     with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*\['store'\]"):
-        policy_of(here, sensitive=('sensitive = ["store"]', "")).run()
+        policy_of(here, keep=('keep = ["store"]', "")).run()
     to_parquet(data().set_axis([7, 5, 3, 1]), here / "in.parquet")
     with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*\[None\]"):
         policy_of(here).run()
     with pytest.raises(ColumnError, match=r"the table lacks columns \['shop'\]"):
-        policy_of(here, sensitive=('["store"]', '["shop"]')).run()
+        policy_of(here, keep=('["store"]', '["shop"]')).run()
 
 
 def identifying(here):
@@ -143,17 +143,13 @@ def identifying(here):
 
 def test_columns_that_were_judged_are_a_role(here):
     identifying(here)
-    roles = 'sensitive = ["store"]\ndrop = ["name"]'
-    with pytest.warns(pdanon.IdentifierWarning, match="40 of 40 rows .* with their ward and year"):
-        policy_of(here, roles=(roles, 'sensitive = ["ward", "year"]')).run()
-    with pytest.warns(pdanon.IdentifierWarning, match="have the same year, "):
-        policy_of(here, roles=(roles, 'sensitive = ["year"]\nkeep = ["ward"]'), k=("k = 2", "k = 10")).run()
+    roles = 'keep = ["store"]\ndrop = ["name"]'
     result = policy_of(here, roles=(roles, 'keep = ["ward", "year"]')).run()
     assert result.parameters["keep"] == ["ward", "year"]
     assert result.passing.judged == ("ward", "year")
     for text, message in (
         ('keep = ["ward", "year", "items"]', "a column has two roles"),
-        ('sensitive = ["ward", "year"]\nkeep = ["ward"]', "a column has two roles"),
+        ('drop = ["ward", "year"]\nkeep = ["ward"]', "a column has two roles"),
         ('keep = "ward"', "keep must be a list of column names"),
         ('keep = ["wards", "year"]', r"lacks columns \['wards'\]"),
     ):
@@ -161,6 +157,19 @@ def test_columns_that_were_judged_are_a_role(here):
             policy_of(here, roles=(roles, text)).run()
     with pytest.raises(ParameterError, match=r"parameter keep\n  hint:  say it in \[columns\]"):
         policy_of(here, k=("k = 2", 'k = 2\nkeep = ["store"]'))
+
+
+def test_list_columns_that_parameters_name_have_their_role(here):
+    frame = frame_of(ROWS * 5).assign(ill=[["flu"], ["gout"]] * 10)
+    to_parquet(frame, here / "in.parquet")
+    text = """
+    input = "in.parquet"
+    algorithm = "coherence"
+    parameters = { k = 2, p = 1, h = 0.6, private = "ill" }
+    columns = { items = "items" }
+    """
+    expected = pdanon.coherence(frame, "items", k=2, p=1, h=0.6, private="ill")
+    pd.testing.assert_frame_equal(policy_of(here, text).run().frame, expected.frame)
 
 
 def test_a_comparison_shows_nothing_of_what_was_judged(here):
@@ -220,7 +229,7 @@ def test_constraints_weights_and_utility_are_files_or_values(here):
 
 def test_m_may_be_all(here):
     to_parquet(frame_of([{"a", "b", "c"}, {"a", "b"}, {"a", "c"}, {"b", "c"}]), here / "in.parquet")
-    roles = {"s": ('sensitive = ["store"]\ndrop = ["name"]', "")}
+    roles = {"s": ('keep = ["store"]\ndrop = ["name"]', "")}
     released = rows_of(policy_of(here, **roles, m=("m = 2", 'm = "all"')).run().frame)
     assert not naive.km_threats(released, 2, None)
     assert naive.km_threats(rows_of(policy_of(here, **roles).run().frame), 2, None)
@@ -275,7 +284,7 @@ def test_roles_become_parameters(here, stand_in):
     stand_in("both", both)
     changes = {
         "a": ('"pcta"', '"both"'),
-        "c": ('sensitive = ["store"]', 'quasi = ["store"]'),
+        "c": ('keep = ["store"]', 'quasi = ["store"]'),
         "o": ("[outputs]", '[hierarchies]\nitems = 2\nstore = "stores.csv"\n[outputs]'),
     }
     with pytest.raises(ParameterError, match=r"both draws at random(.|\n)*random_state = 1"):
@@ -299,23 +308,28 @@ def test_relational_policy(here):
     parameters = { k = 2, random_state = 1 }
     outputs = { release = "out.parquet" }
     hierarchies = { store = "stores.csv" }
-    columns = { quasi = ["age", "store"], sensitive = ["items"], drop = ["name"] }
+    columns = { quasi = ["age", "store"], keep = ["items"], drop = ["name"] }
     """
     asked = {"quasi": ["age", "store"], "hierarchies": {"store": here / "stores.csv"}}
     expected = pdanon.cluster(frame.drop(columns="name"), k=2, random_state=1, **asked)
     released = policy_of(here, text).run().frame
     pd.testing.assert_frame_equal(released, expected.frame)
     with pytest.raises(ParameterError, match="cluster does not protect a list column"):
-        policy_of(here, text, s=('sensitive = ["items"]', 'items = "items"'))
+        policy_of(here, text, s=('keep = ["items"]', 'items = "items"'))
     with pytest.raises(ColumnError, match=r"columns have no role(.|\n)*\['items'\]"):
-        policy_of(here, text, s=('sensitive = ["items"], ', "")).run()
+        policy_of(here, text, s=('keep = ["items"], ', "")).run()
 
 
 # --- Refused before anything is read
 
 REFUSED = {
     "key": (("input =", "inputs ="), "no such key of a policy(.|\n)*did you mean 'input'"),
-    "role": (("sensitive =", "senstive ="), r"\[columns\](.|\n)*did you mean 'sensitive'"),
+    "role": (("drop =", "dorp ="), r"\[columns\](.|\n)*did you mean 'drop'"),
+    "sensitive column": (
+        ("keep =", "sensitive ="),
+        r"no column can be sensitive(.|\n)*keep publishes a column as it is(.|\n)*\[parameters\]",
+    ),
+    "private column": (("keep =", "private ="), "no column can be private"),
     "output": (("mapping =", "maping ="), r"\[outputs\](.|\n)*did you mean 'mapping'"),
     "parameter": (("m = 2", "n = 2\nweight = 5"), "no such parameter of pcta"),
     "algorithm": (('"pcta"', '"ptca"'), "no such algorithm(.|\n)*did you mean 'pcta'"),
@@ -327,7 +341,7 @@ REFUSED = {
     "two roles": (('drop = ["name"]', 'drop = ["store"]'), r"a column has two roles(.|\n)*\['store'\]"),
     "role as a parameter": (("m = 2", 'hierarchy = "x.csv"'), r"said by the role(.|\n)*\[hierarchies\]"),
     "column as a parameter": (("m = 2", 'column = "items"'), r"said by the role(.|\n)*\[columns\]"),
-    "quasi": (("sensitive =", "quasi ="), "pcta does not protect quasi-identifiers"),
+    "quasi": (("keep =", "quasi ="), "pcta does not protect quasi-identifiers"),
     "role of what is not published": (('"pcta"', '"disassociate"'), "disassociate publishes no other column"),
     "hierarchy of no column": (
         ("[outputs]", "[hierarchies]\nitmes = 5\n[outputs]"),
