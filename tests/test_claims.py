@@ -6,7 +6,9 @@ else is told here which sentence is not true any more.
 
 from __future__ import annotations
 
+import inspect
 import re
+import tracemalloc
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -17,6 +19,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from benchmarks.pages import section
+from contract import run
+from families import ALGORITHMS, RELATIONAL, RT
 
 import pdanon
 
@@ -576,6 +580,65 @@ def test_the_first_release_takes_a_second_or_two():
     start = process_time()
     pdanon.anonymize(baskets, pdanon.KmAnonymity(k=5, m=2))
     assert process_time() - start < 2
+
+
+# --- Claims that are tried here
+
+
+def test_which_releases_have_other_rows_or_columns():
+    """The sentence names all that have, and no others."""
+    text = text_of("docs/guarantees.md")
+    _, _, said = text.partition("**The same rows.**")
+    said = said.partition(" - **")[0]
+    rows = [["a", "b", "c"], ["a", "b"], ["a"], ["b"]] * 3
+    index = pd.Index(range(5, 17), name="number")
+    frame = pd.DataFrame({"year": range(12), "items": rows, "town": list("nnssnnssnnss")}, index=index)
+    frame.attrs["source"] = "survey"
+    asked = {"k": 2, "quasi": ["year"], "delta": 1.0, "parts": 2, "random_state": 0}
+    others = set()
+    for name in [*ALGORITHMS, *RELATIONAL, *RT]:
+        function, stay = {**RELATIONAL, **RT}.get(name), ["town"]
+        if function:
+            taken = asked.keys() & inspect.signature(function).parameters.keys()
+            released = function(frame, **{key: asked[key] for key in taken}).frame
+        else:
+            released, stay = run(name, frame).frame, ["year", "town"]
+        if not (
+            released.index.equals(frame.index)
+            and [*released.columns] == [*frame.columns]
+            and released[stay].equals(frame[stay])
+            and released.attrs == frame.attrs
+        ):
+            others.add(name)
+    assert others == set(re.findall(r"\[`(\w+)`\]", said))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pcta", "coat", "upcta"])
+def test_pairs_of_items_take_half_a_gigabyte_however_many_items_there_are(name):
+    """Of 20,000 items 4 bytes a pair were 1.6 GB."""
+    for page in (f"docs/algorithms/{name}.md", "docs/measured/speed.md", "docs/costs.md"):
+        assert "at most 0.5 GB" in text_of(page)
+    codes = np.random.default_rng(0).permutation(np.repeat(np.arange(20_000), 3)).reshape(-1, 6)
+    frame = pd.DataFrame({"items": pdanon.as_itemsets(pd.Series(codes.tolist()))})
+    blocks = {"utility": [list(range(20_000))]} if name == "upcta" else {}
+    tracemalloc.start()
+    try:
+        getattr(pdanon, name)(frame, k=5, m=2, **blocks)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 0.8e9
+
+
+def test_the_losses_of_the_table_of_algorithms_are_those_that_were_measured():
+    measured = utility("NCP")[1]["k=5"]
+    lines = re.findall(
+        r"^\| `(\w+)` \|.*\| ([\d.]+) %", (ROOT / INDEX).read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert len(lines) == len(measured)
+    for name, shown in lines:
+        assert float(shown) == pytest.approx(measured[name], abs=0.0051), name
 
 
 # --- No others
