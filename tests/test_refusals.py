@@ -156,3 +156,33 @@ def test_a_search_ends_with_the_time_limit():
         assert time.process_time() - started < 2
     finally:
         pdanon.set_threads(None)
+
+
+def stopped_by(alarm, call):
+    """Run a call that an alarm ends, by the exception of whoever has set it."""
+
+    def ring(number, frame):
+        raise alarm
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        call()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+ALARMED = {
+    "pcta": lambda frame: pdanon.pcta(frame, k=5, m=9),
+    "anonymize": lambda frame: pdanon.anonymize(frame, k=5, m=9),
+    "compare": lambda frame: pdanon.compare(frame, {"pcta": {"k": 5, "m": 9}}),
+}
+
+
+@pytest.mark.parametrize("call", ALARMED)
+def test_an_alarm_of_the_caller_ends_a_call_with_the_exception_of_the_caller(call):
+    mine = TimeoutError("mine")
+    with pytest.raises(TimeoutError) as caught:
+        stopped_by(mine, lambda: ALARMED[call](dense()))
+    assert caught.value is mine

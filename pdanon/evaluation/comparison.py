@@ -7,7 +7,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import as_completed
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -219,6 +219,8 @@ class _Comparison:
                 self._fill(row, self.tasks[number])
         except PdanonError as error:
             row["reason"] = one_line(error)
+        except TimeoutError:  # an alarm of the caller, which is to end the whole comparison
+            raise
         except Exception as error:  # its text may show an item
             row["reason"] = type(error).__name__
             return row, False
@@ -230,8 +232,12 @@ class _Comparison:
         if task.algorithm not in _loaded:
             _loaded.add(task.algorithm)
             least = {"k": 2} if "k" in task.parameters else {}
-            with suppress(Exception):  # loads compiled code, which is not to be measured
+            try:  # loads compiled code, which is not to be measured
                 function(self.frame.head(_FEW), **place, **(task.parameters | least))
+            except TimeoutError:
+                raise
+            except Exception:
+                pass  # the whole frame may do, or fails as well
         with _metered(row):
             result = function(self.frame, **place, **task.parameters)
         row.update(result.loss)

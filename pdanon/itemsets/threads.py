@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from itertools import pairwise
 from math import inf
@@ -218,10 +218,10 @@ def _in_pool(
 
 def _awaited(future: Future[_T], *, limited: bool) -> _T:
     left = seconds_left() if limited else inf
-    try:
-        return future.result(None if left == inf else left)
-    except TimeoutError:
-        raise TimeLimitError from None
+    # Not `future.result(left)`: a `TimeoutError` of a signal handler or of the part would look the same.
+    if not wait([future], None if left == inf else left).done:
+        raise TimeLimitError
+    return future.result()
 
 
 def _done(result: _T) -> _T:

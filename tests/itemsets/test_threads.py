@@ -118,6 +118,18 @@ def test_a_time_limit_holds_in_threads():
         threads.share(deadline.check_time, [()] * 2)
 
 
+def test_a_timeout_of_a_part_is_its_own_error():
+    pdanon.set_threads(2)
+    mine = TimeoutError("mine")
+
+    def fail():
+        raise mine
+
+    with deadline.limited(60), pytest.raises(TimeoutError) as caught:
+        threads.search(fail, [()] * 2, 0, limited=True)
+    assert caught.value is mine
+
+
 def test_the_variable_is_refused_where_a_release_is_asked_for(monkeypatch):
     monkeypatch.setenv("PDANON_THREADS", "none")
     with pytest.raises(pdanon.ParameterError, match="PDANON_THREADS must be"):
