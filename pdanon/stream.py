@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
 from pdanon.errors import FormatError, ParameterError, readable
@@ -26,7 +25,7 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import check_name
 from pdanon.io.parquet import list_dtype
 from pdanon.io.targets import appearing, check_mapping_file, check_target, claimed, write_mapping
-from pdanon.io.trees import ArrowReader, ParquetTree, is_text, writing
+from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, is_text, writing
 from pdanon.itemsets.bags import visible_lists
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns, collapse_columns
@@ -318,33 +317,32 @@ def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder:
     position = positions[0]
     published = _publisher(recoder)
     kinds = {each: tree.item_type(each) for each in positions}
+    labels = [tree.schema().names[each] for each in positions]
     if not recoder.keeps_type:
         kinds[position] = pa.string()
     for name in tree.names:
         path = draft if tree.is_file else draft / name
-        with tree.open(name) as file, writing(path, file, kinds) as writer:
-            groups = _recoded(tree, name, file, kinds, published, writer.schema)
-            for table in ahead(groups, len):
+        with tree.open(name, labels) as file, writing(path, file.plain, kinds) as writer:
+            for table in ahead(_recoded(tree, file, kinds, published, writer.schema), len):
                 writer.write_table(table, row_group_size=max(len(table), 1))
 
 
 def _recoded(
     tree: ParquetTree,
-    name: str,
-    file: pq.ParquetFile,
+    file: TreeFile,
     kinds: dict[int, pa.DataType],
     published: _Publisher,
     schema: pa.Schema,
 ) -> Iterator[pa.Table]:
     """The row groups of a file as they are to be written."""
     position, *hidden = kinds
-    for number in range(file.num_row_groups):
-        table = tree.read(file, name, number)
-        recoded = published(tree.itemsets(table.column(position), name, number, Itemsets.as_they_come))
+    for number in range(file.plain.num_row_groups):
+        table = file.read(number)
+        recoded = published(file.itemsets(table, schema.names[position], number, Itemsets.as_they_come))
         if recoded is None:
             raise _changed(tree)
         anew = {position: recoded}
-        anew |= {other: tree.itemsets(table.column(other), name, number) for other in hidden}
+        anew |= {other: file.itemsets(table, schema.names[other], number) for other in hidden}
         for each, column in anew.items():
             lists = column.to_arrow(dictionary=is_text(kinds[each]))
             table = table.set_column(each, schema.field(each), lists)
@@ -357,9 +355,9 @@ def _first_rows(tree: ParquetTree, positions: tuple[int, ...]) -> pd.DataFrame:
     options = {"types_mapper": list_dtype, "ignore_metadata": True}
     for name in tree.names:
         with tree.open(name) as file:
-            for number in range(file.num_row_groups):
-                if file.metadata.row_group(number).num_rows:
-                    table = tree.read(file, name, number, shown).slice(0, SAMPLE)
+            for number in range(file.plain.num_row_groups):
+                if file.plain.metadata.row_group(number).num_rows:
+                    table = file.read(number, shown).slice(0, SAMPLE)
                     where = f"{tree.path(name)}, row group {number}"
                     return readable(partial(table.to_pandas, **options), where, "Parquet")
     return pd.DataFrame()

@@ -220,6 +220,46 @@ def test_items_that_are_only_suppressed_keep_their_type(made, tmp_path):
     pd.testing.assert_series_equal(result.loss, expected.loss)
 
 
+@pytest.mark.parametrize("name", ["pcta", "suppress_control", "suppress_to_k"])
+@pytest.mark.parametrize("kind", [pa.large_list(pa.large_string()), pa.list_(pa.string_view())], ids=str)
+def test_large_text_and_views_are_released_as_in_memory(kind, name, tmp_path):
+    table = pa.table({"items": lists(rows(2), KINDS["text"]).cast(kind)})
+    source = one_file(table, tmp_path)
+    result = stream.anonymize(source, tmp_path / "out.parquet", algorithm=name, **ALGORITHMS[name])
+    expected = getattr(pdanon, name)(pdanon.read_parquet(source), **ALGORITHMS[name])
+    released = pdanon.read_parquet(tmp_path / "out.parquet")
+    pd.testing.assert_frame_equal(released, expected.frame)
+    pd.testing.assert_frame_equal(result.mapping, expected.mapping)
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_encodings_that_have_no_codes_are_read(encoding, tmp_path):
+    table, options = table_of(), {"use_dictionary": False, "row_group_size": 37}
+    for number, encodings in enumerate([{"items.list.element": encoding}, None]):
+        path = tmp_path / "in" / f"{number}.parquet"
+        path.parent.mkdir(exist_ok=True)
+        pq.write_table(table, path, column_encoding=encodings, **options)
+    stream.anonymize(tmp_path / "in", tmp_path / "out", k=3, mapping=tmp_path / "map.csv")
+    expected = pdanon.pcta(frame_in_memory(pa.concat_tables([table, table])), k=3)
+    assert written(tmp_path / "out")["items"].to_pylist() == lists_of(expected.frame)
+
+
+def test_list_columns_that_pass_through_keep_their_type(tmp_path):
+    others = {"notes": pa.list_(pa.string()), "large": pa.large_list(pa.large_string())}
+    others |= {"two": pa.list_(pa.string(), 2), "bytes": pa.list_(pa.binary())}
+    table = pa.table(
+        {
+            "items": [["a"], ["a"]],
+            **{name: pa.array([["x", "y"]] * 2).cast(kind) for name, kind in others.items()},
+        }
+    )
+    pq.write_table(table, tmp_path / "in.parquet")
+    stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", column="items", k=2)
+    released, original = (read(tmp_path / f"{name}.parquet").drop_columns("items") for name in ("out", "in"))
+    assert released.replace_schema_metadata().equals(original.replace_schema_metadata())
+    assert released.schema.types == original.schema.types
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["coherence", "suppress_public"])
 def test_a_private_column_is_released_as_in_memory(name, layout, tmp_path):

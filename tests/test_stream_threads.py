@@ -13,6 +13,7 @@ from test_stream import IN_BLOCKS, partitions, table_of
 import pdanon
 from pdanon import stream
 from pdanon.errors import FormatError, IdentifierWarning
+from pdanon.io.trees import TreeFile
 from pdanon.itemsets import threads
 
 # Columns pass through here that tell rows apart; the tests that are about it ask for the warning.
@@ -56,20 +57,22 @@ def test_every_byte_is_the_same_for_any_number_of_threads(name, asked, tmp_path)
 def test_a_row_group_that_breaks_while_others_are_written_is_named(n, tmp_path, monkeypatch):
     source = partitions(table_of(), tmp_path)
     pdanon.set_threads(n)
-    before, read = {*threading.enumerate()}, stream.ParquetTree.read
+    before, read = {*threading.enumerate()}, TreeFile.read
     seen = []
 
-    def break_later(tree, file, name, number, columns=None):
+    def break_later(file, number, columns=None):
         if columns is None:  # of the second pass
-            seen.append((name, number))
+            seen.append((file.path, number))
             if number == 2:
-                raise FormatError("the file cannot be read as Parquet", where=f"{name}, row group {number}")
-        return read(tree, file, name, number, columns)
+                raise FormatError(
+                    "the file cannot be read as Parquet", where=f"{file.path}, row group {number}"
+                )
+        return read(file, number, columns)
 
-    monkeypatch.setattr(stream.ParquetTree, "read", break_later)
+    monkeypatch.setattr(TreeFile, "read", break_later)
     with pytest.raises(FormatError, match=r"store=b/x\.parquet, row group 2"):
         stream.anonymize(source, tmp_path / "out", k=2)
-    assert seen[-1] == ("store=b/x.parquet", 2)
+    assert seen[-1] == (str(source / "store=b" / "x.parquet"), 2)
     assert list(tmp_path.iterdir()) == [source]
     assert {*threading.enumerate()} <= before
 

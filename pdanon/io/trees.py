@@ -9,9 +9,9 @@ from __future__ import annotations
 import base64
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,8 +27,9 @@ from pdanon.io.rowgroups import leaves_by_column, open_parquet, read_row_group
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import is_list_type
+from pdanon.itemsets.lists import item_type
 
-__all__ = ["ArrowReader", "ParquetTree", "is_text", "writing"]
+__all__ = ["ArrowReader", "ParquetTree", "TreeFile", "is_text", "writing"]
 
 ArrowReader: TypeAlias = Callable[[pa.ChunkedArray], Itemsets]  # encodes a list column
 
@@ -166,38 +167,67 @@ class ParquetTree:
         return Itemsets.from_arrow(self.schema().empty_table().column(position)).vocabulary.type
 
     @contextmanager
-    def open(self, name: str) -> Iterator[pq.ParquetFile]:
-        """Open a file; text in lists is read as codes into a dictionary, for the length of a row group."""
+    def open(self, name: str, labels: Collection[str] = ()) -> Iterator[TreeFile]:
+        """Open a file, to read text in some list columns as codes into a dictionary."""
         path = self.path(name)
-        with open_parquet(path, self.filesystem) as file:
-            texts = _texts_in_lists(file)
-            readable(lambda: _pandas_metadata(file.schema_arrow, {}), path, "Parquet")  # to be written again
-        with open_parquet(path, self.filesystem, texts) as file:
-            yield file
-
-    def read(
-        self, file: pq.ParquetFile, name: str, number: int, columns: list[str] | None = None
-    ) -> pa.Table:
-        """Read a row group of a file that is open."""
-        return read_row_group(file, number, self.path(name), columns)
-
-    def itemsets(
-        self, lists: pa.ChunkedArray, name: str, number: int, read: ArrowReader = Itemsets.from_arrow
-    ) -> Itemsets:
-        """The list column of a row group, encoded."""
-        try:
-            return read(lists)
-        except ItemsetDtypeError as error:
-            problem = str(error)
-        raise ItemsetDtypeError(f"{problem}\n  in:    {self.path(name)}, row group {number}")
+        with open_parquet(path, self.filesystem) as plain:
+            readable(lambda: _pandas_metadata(plain.schema_arrow, {}), path, "Parquet")  # to be written again
+            texts = _texts_in_lists(plain, labels)
+            with open_parquet(path, self.filesystem, texts) if texts else nullcontext() as coded:
+                yield TreeFile(path, plain, coded)
 
     def columns(self, labels: list[str], read: ArrowReader = Itemsets.from_arrow) -> Iterator[list[Itemsets]]:
         """Some list columns, row group by row group."""
         for name in self.names:
-            with self.open(name) as file:
-                for number in range(file.num_row_groups):
-                    table = self.read(file, name, number, labels)
-                    yield [self.itemsets(table.column(label), name, number, read) for label in labels]
+            with self.open(name, labels) as file:
+                for number in range(file.plain.num_row_groups):
+                    table = file.read(number, labels)
+                    yield [file.itemsets(table, label, number, read) for label in labels]
+
+
+@dataclass(eq=False, slots=True)
+class TreeFile:
+    """A file of a tree that is open.
+
+    Parameters
+    ----------
+    path : str
+        Its path.
+    plain : pyarrow.parquet.ParquetFile
+        The file as it is.
+    coded : pyarrow.parquet.ParquetFile or None
+        The same file, whose text in some lists is read as codes. None if there is none, or Arrow cannot: some
+        encodings are read as text alone.
+    """
+
+    path: str
+    plain: pq.ParquetFile
+    coded: pq.ParquetFile | None
+
+    def read(self, number: int, columns: list[str] | None = None) -> pa.Table:
+        """Read a row group."""
+        if self.coded is not None:
+            try:
+                return read_row_group(self.coded, number, self.path, columns)
+            except FormatError:
+                pass  # either the file is damaged, or an encoding has no codes: Arrow says the same of both
+        table = read_row_group(self.plain, number, self.path, columns)
+        self.coded = None
+        return table
+
+    def itemsets(
+        self, table: pa.Table, label: str, number: int, read: ArrowReader = Itemsets.from_arrow
+    ) -> Itemsets:
+        """Encode a list column of a row group, with items of the type that the file has."""
+        try:
+            found = read(table.column(label))
+            kind = item_type(self.plain.schema_arrow.field(label).type.value_type)
+            return replace(
+                found, vocabulary=found.vocabulary.cast(kind)
+            )  # codes are read as those of short text
+        except ItemsetDtypeError as error:
+            problem = str(error)
+        raise ItemsetDtypeError(f"{problem}\n  in:    {self.path}, row group {number}")
 
 
 @contextmanager
@@ -263,10 +293,12 @@ def _read_as(kind: pa.DataType) -> pa.DataType:
     return pa.list_(kind.value_field.with_type(kind.value_type.value_type))
 
 
-def _texts_in_lists(file: pq.ParquetFile) -> list[int]:
-    """The leaves that are text of lists."""
+def _texts_in_lists(file: pq.ParquetFile, labels: Collection[str]) -> list[int]:
+    """The leaves that are text of some list columns."""
     pairs = zip(file.schema_arrow, leaves_by_column(file.schema_arrow), strict=True)
-    leaves = [leaf for field, own in pairs if is_list_type(field.type) for leaf in own]
+    leaves = [
+        leaf for field, own in pairs if field.name in labels and is_list_type(field.type) for leaf in own
+    ]
     return [leaf for leaf in leaves if file.schema.column(leaf).physical_type == "BYTE_ARRAY"]
 
 
