@@ -102,7 +102,7 @@ def anonymize(
         The list column. By default the only one, apart from a private column.
     mapping : path, optional
         Where to write the mapping: a file outside of the source and the target that ends in ``.parquet`` or
-        ``.csv``. If it exists it is replaced.
+        ``.csv``. If it exists it is replaced; a new one can be read by its owner alone.
     **parameters
         Those of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
 
@@ -142,12 +142,12 @@ def anonymize(
     their own type where items are only suppressed; a private column is built anew. Of the metadata, the names
     and types of columns are kept, so that pandas reads the same index and dtypes.
 
-    The files are written to a hidden directory beside the target, which gets the target's name when all of
-    it is safe on the disk. Just before, the mapping appears, whole and safe on the disk: a target that is
-    there has its mapping. A locked hidden file keeps other runs from the target for as long, so that none of
-    them replaces the mapping. When the process is killed before, there is no target, the hidden directory
-    and file stay, the mapping may be there or hidden likewise, and the next run starts anew. After an error,
-    at most the mapping is there.
+    The files are written to a hidden directory beside the target, which only its owner can read. It gets
+    the target's name, and the permissions of the umask, when all of it is safe on the disk. Just before, the
+    mapping appears, whole and safe on the disk: a target that is there has its mapping. A locked hidden file
+    keeps other runs from the target for as long, so that none of them replaces the mapping. When the process
+    is killed before, there is no target, the mapping may be there, and the next run to the same target
+    removes what is hidden. After an error, at most the mapping is there.
 
     Cost: the source is read twice, its first row group once more, and the target once. Memory is bounded by
     what the algorithm takes for the distinct transactions (at least 16 bytes an occurrence and 40 bytes for
@@ -195,7 +195,10 @@ def anonymize(
             passing(first, [], result.guarantee, judged, rows=result.rows)
             warn_if_useless(items_left(result.mapping, result.rows, result.guarantee), result.guarantee)
         mapped = partial(write_mapping, result.mapping, kept)
-        with appearing(released, mapped) as draft, _unchanged(tree, stamps):
+        with (
+            appearing(released, mapped, directory=not tree.is_file) as draft,
+            _unchanged(tree, stamps),
+        ):
             _recode(tree, draft, positions, recoder)
             written = _collapsed(ParquetTree.find(draft), labels, read=visible_lists)
             if written.n_rows != result.rows:

@@ -76,7 +76,7 @@ def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse
     if arguments.report:
         look = _look(frame, arguments, min(arguments.k), max(arguments.m))
         files[arguments.report] = partial(look.report, tradeoff=trials)
-    write_whole(files)
+    write_whole(files, confidential=files)
 
 
 def _look(frame: pd.DataFrame, arguments: argparse.Namespace, k: int, m: int) -> Profile:

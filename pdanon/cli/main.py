@@ -57,7 +57,14 @@ from pdanon.guarantees import (
 from pdanon.guarantees.parameters import Unsaid, check_unsaid, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.tables import read_columns, write_plain, write_table, write_threats, write_whole
+from pdanon.io.tables import (
+    read_columns,
+    write_confidential,
+    write_plain,
+    write_table,
+    write_threats,
+    write_whole,
+)
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
 from pdanon.recoding.counts import what_was_lost
@@ -207,7 +214,8 @@ def _audit(arguments: argparse.Namespace) -> int:
         print(f"  SHA-256    {hashed}")
     if arguments.threats:
         with stage("listing threats"):
-            write_threats(audit.threats, arguments.threats, arguments.separator)
+            write = partial(write_threats, audit.threats, separator=arguments.separator)
+            write_whole({arguments.threats: write}, confidential=[arguments.threats])
         print(f"  threats    {len(audit.threats)}, written to {arguments.threats}")
     return 0 if audit.holds else 1
 
@@ -255,7 +263,7 @@ def _risk(arguments: argparse.Namespace) -> int:
     with stage("counting"):
         table = risk(frame, arguments.column, k=arguments.k, m=arguments.m, quasi=arguments.quasi)
     if arguments.out:
-        write_plain(table, arguments.out)
+        write_confidential(table, arguments.out)
     print_risk(table, whole=arguments.all, path=arguments.out)
     return 0
 
@@ -343,7 +351,7 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
     files[arguments.target] = partial(
         write_table, result.frame, column=arguments.column, separator=arguments.join or arguments.separator
     )
-    write_whole(files)
+    write_whole(files, confidential=[arguments.mapping] if arguments.mapping else [])
 
 
 _COMMANDS: dict[str, Command] = {

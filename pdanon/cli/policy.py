@@ -41,6 +41,7 @@ from pdanon.io.tables import (
     read_columns,
     read_weights,
     suffix_hint,
+    write_confidential,
     write_plain,
     write_table,
     write_whole,
@@ -266,7 +267,8 @@ class Policy:
         }
         if result.classes is not None:
             writers = {"classes": partial(write_plain, result.classes), **writers}
-        write_whole({self.outputs[name]: write for name, write in writers.items() if name in self.outputs})
+        files = {self.outputs[name]: write for name, write in writers.items() if name in self.outputs}
+        write_whole(files, confidential=[file for name, file in self.outputs.items() if name == "mapping"])
 
     def write_comparison(self, table: pd.DataFrame) -> None:
         """Write the table of `compare`, if the policy names a file for it.
@@ -278,7 +280,7 @@ class Policy:
         """
         check_frame(table, "table")
         if "comparison" in self.outputs:
-            write_plain(table, self.outputs["comparison"])
+            write_confidential(table, self.outputs["comparison"])
 
     def __repr__(self) -> str:
         values = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))

@@ -22,6 +22,7 @@ from pdanon.algorithms.workers import processes
 from pdanon.errors import FormatError, ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.fingerprint import content_hash
 from pdanon.evaluation.tasks import Task, list_tasks
+from pdanon.io.files import replacing
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.progress import progress_bar
@@ -333,7 +334,8 @@ def _read_rows(path: str | os.PathLike[str]) -> dict[str, Row]:
 
 def _write_rows(path: str | os.PathLike[str], rows: Mapping[str, Row]) -> None:
     table = pd.DataFrame([{"key": key, "seconds": None, "memory": None, **row} for key, row in rows.items()])
-    to_parquet(table, path)
+    with replacing(path, confidential=True) as draft:
+        to_parquet(table, draft)
 
 
 def _table(

@@ -138,7 +138,7 @@ class Profile:
         Notes
         -----
         The page is about the original, and says so: it is not to be published. It holds counts, the names of
-        columns, and the items of `frequent`.
+        columns, and the items of `frequent`. A new file can be read by its owner alone.
 
         Examples
         --------
@@ -151,7 +151,8 @@ class Profile:
         >>> "do not publish it" in page, "rice" in page, "salt" in page
         (True, True, False)
         """
-        write_document(document("A first look", self._sections(tradeoff), look.NOTE), path)
+        page = document("A first look", self._sections(tradeoff), look.NOTE)
+        write_document(page, path, confidential=True)
 
     def _sections(self, tradeoff: pd.DataFrame | None) -> Iterator[str]:
         yield look.warning()

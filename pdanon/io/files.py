@@ -1,18 +1,49 @@
-"""Files that are written whole or not at all, and errors that hold nothing of what was read."""
+"""Files that are written whole or not at all, and errors that hold nothing of what was read.
+
+A file is a *draft* until it is complete: hidden, beside its target, and readable by its owner alone.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import platform
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
 from pdanon.errors import FormatError, ParameterError, cause_of
 from pdanon.itemsets.values import check_path, is_uri
 
-__all__ = ["WriteError", "check_name", "named_as", "replacing", "replacing_all"]
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked there, and drafts of other processes stay
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "Draft",
+    "WriteError",
+    "check_name",
+    "check_replaceable",
+    "hidden",
+    "is_at",
+    "named_as",
+    "remove_drafts",
+    "replacing",
+    "replacing_all",
+]
+
+_OWNER = 0o600
+_SLOTS = 8  # names of drafts of one target that are looked at
+
+# Drafts of this process, each with its open and locked file; none yet, if it is just being made.
+_OWN: dict[Path, list[int]] = {}
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_OWN.clear)
 
 
 class WriteError(FormatError, OSError):
@@ -23,24 +54,167 @@ class WriteError(FormatError, OSError):
         absent = not os.path.isdir(os.path.dirname(os.path.abspath(where)))
         hint = "make the directory first" if absent else None
         hint = "it is a directory: name a file in it" if os.path.isdir(where) else hint
+        hint = "choose a shorter name" if error.errno == errno.ENAMETOOLONG else hint
         FormatError.__init__(self, "the file cannot be written", where=where, got=cause_of(error), hint=hint)
         self.errno = error.errno
 
 
+class Draft:
+    """A file or directory that is being written, hidden beside its target, until it gets that name.
+
+    Parameters
+    ----------
+    target : pathlib.Path
+        What it is to become, links resolved. A draft of a draft is that draft itself.
+    directory : bool
+        Make a directory. No other process may write to the target meanwhile.
+
+    Notes
+    -----
+    A draft is named after its target and the host. Its process holds a lock on it. A draft of this host that
+    nobody has locked is left over from a process that was killed: it is removed when a draft of the same
+    target is made. Drafts of other hosts stay, since not every file system shows their locks.
+    """
+
+    def __init__(self, target: Path, *, directory: bool = False, confidential: bool = False) -> None:
+        self.target = self.path = target
+        self._mode = _OWNER if confidential else 0o666  # that a new target gets, less the umask
+        if target in _OWN:
+            return
+        names = [hidden(target, f"{number}.tmp{target.suffix}") for number in range(_SLOTS)]
+        for path in names:
+            _remove_abandoned(path)
+        if directory:
+            self._make_directory(hidden(target, "tmp"))
+        else:
+            names.append(hidden(target, f"{uuid4().hex}.tmp{target.suffix}"))  # if all others are taken
+            next(path for path in names if self._make_file(path))
+
+    def appear(self) -> None:
+        """Replace the target in one step, and keep its permissions."""
+        if self.path == self.target:
+            return
+        with suppress(FileNotFoundError):
+            self._mode = stat.S_IMODE(self.target.stat().st_mode)
+        self.path.chmod(self._mode)
+        self.path.replace(self.target)
+
+    def remove(self) -> None:
+        """Remove what has not appeared."""
+        if self.path != self.target:
+            _remove_own(self.path)
+            for number in _OWN.pop(self.path, []):
+                os.close(number)
+
+    def _make_file(self, path: Path) -> bool:
+        """Make a file and lock it, unless its name is taken."""
+        numbers: list[int] = []
+        if _OWN.setdefault(path, numbers) is not numbers:
+            return False  # by another thread
+        try:
+            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, self._mode)
+            numbers.append(number)
+            self._mode = stat.S_IMODE(os.fstat(number).st_mode)
+            path.chmod(_OWNER)
+            if fcntl is None:  # where what is open cannot be renamed
+                os.close(numbers.pop())
+            elif not _lock(number) or not is_at(path, number):
+                raise FileExistsError  # another process has found it before it was locked, and removes it
+        except FileExistsError:
+            for number in _OWN.pop(path):
+                os.close(number)
+            return False
+        except BaseException:
+            self.path = path
+            self.remove()
+            raise
+        self.path = path
+        return True
+
+    def _make_directory(self, path: Path) -> None:
+        _OWN[path] = []
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.mkdir()
+        self.path, self._mode = path, stat.S_IMODE(path.stat().st_mode)
+        path.chmod(0o700)
+
+
+def hidden(target: Path, end: str) -> Path:
+    """Return the path of a hidden file beside a target, by the target's name and the host."""
+    of, host = (sha256(os.fsencode(name)).hexdigest() for name in (target.name, platform.node()))
+    return target.with_name(f".{of[:16]}.{host[:8]}.{end}")
+
+
+def is_at(path: Path, number: int) -> bool:
+    """Tell whether an open file is what a path leads to."""
+    try:
+        return os.path.samestat(os.fstat(number), path.lstat())
+    except FileNotFoundError:
+        return False
+
+
+def remove_drafts() -> None:
+    """Remove all drafts of this process, before it ends at once."""
+    for path in list(_OWN):
+        with suppress(OSError):
+            _remove_own(path)
+
+
+def _remove_own(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    elif fcntl is None or any(is_at(path, number) for number in _OWN.get(path, [])):
+        path.unlink(missing_ok=True)
+    else:  # another process may have taken the name
+        _remove_abandoned(path)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove a draft whose process has ended: its lock can be had."""
+    if fcntl is None:
+        return
+    try:
+        number = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:  # there is none, or it is somebody else's
+        return
+    try:
+        if _lock(number, unknown=False) and is_at(path, number):
+            path.unlink()
+    finally:
+        os.close(number)
+
+
+def _lock(number: int, *, unknown: bool = True) -> bool:
+    """Lock an open file, unless another process has; return ``unknown`` where files cannot be locked."""
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return unknown
+    return True
+
+
+# --- Writing
+
+
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+def replacing(path: str | os.PathLike[str], *, confidential: bool = False) -> Iterator[Path]:
     """Write a file whole or not at all.
 
     Parameters
     ----------
     path : path
         The file to write. If it exists, its permissions are kept.
+    confidential : bool
+        Let only the owner read a new file.
 
     Yields
     ------
     pathlib.Path
-        A new empty file in the same directory, to be written instead. When the block ends it replaces
-        ``path`` in one step; when the block fails, for whatever reason, it is removed.
+        A new empty file in the same directory, which only the owner can read, to be written instead. When
+        the block ends it replaces ``path`` in one step; when the block fails, it is removed.
 
     Examples
     --------
@@ -53,7 +227,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     print(path.read_text(), len(list(path.parent.iterdir())))
     done 1
     """
-    with replacing_all([path]) as (temporary,), named_as(path):
+    with replacing_all([path], [path] if confidential else []) as (temporary,), named_as(path):
         yield temporary
 
 
@@ -67,13 +241,22 @@ def named_as(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path]]:
+def replacing_all(
+    paths: Iterable[str | os.PathLike[str]],
+    confidential: Collection[str | os.PathLike[str]] = (),
+    *,
+    overwrite: bool = True,
+) -> Iterator[list[Path]]:
     """Write several files whole, and all of them or none.
 
     Parameters
     ----------
     paths : iterable of path
         The files to write.
+    confidential : collection of path
+        Those of them that only their owner may read if they are new.
+    overwrite : bool
+        Replace files that exist.
 
     Yields
     ------
@@ -81,21 +264,46 @@ def replacing_all(paths: Iterable[str | os.PathLike[str]]) -> Iterator[list[Path
         A new empty file for each, as by `replacing`. When the block ends and all are safe on the disk, they
         replace the files one after the other, in the order given.
     """
+    paths = list(paths)
     targets = [Path(os.path.realpath(_local(check_path(path)))) for path in paths]
-    drafts = [target.with_name(f".{uuid4().hex}.tmp{target.suffix}") for target in targets]
+    drafts: list[Draft] = []
     try:
-        for draft, target in zip(drafts, targets, strict=True):
-            _create(draft, target)
-        yield drafts
-        for draft, target in zip(drafts, targets, strict=True):
-            with named_as(target), draft.open("rb+") as file:
-                os.fsync(file.fileno())
-        for draft, target in zip(drafts, targets, strict=True):
+        for path, target in zip(paths, targets, strict=True):
+            check_replaceable(target, overwrite=overwrite)
             with named_as(target):
-                draft.replace(target)
+                drafts.append(Draft(target, confidential=path in confidential))
+        yield [draft.path for draft in drafts]
+        for draft in drafts:
+            with named_as(draft.target), draft.path.open("rb+") as file:
+                os.fsync(file.fileno())
+        for target in targets:
+            check_replaceable(target, overwrite=overwrite)
+        for draft in drafts:
+            with named_as(draft.target):
+                draft.appear()
     finally:
         for draft in drafts:
-            draft.unlink(missing_ok=True)
+            draft.remove()
+
+
+def check_replaceable(path: Path, *, overwrite: bool) -> None:
+    """Check that a file can be written to a path: nothing is there, or a file that may be replaced.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Links resolved.
+    overwrite : bool
+        Whether a file may be replaced.
+    """
+    if path in _OWN or not os.path.lexists(path):
+        return
+    if not path.is_file() and not path.is_dir():  # of a directory, the system says it
+        hint = "name a file; a pipe or a device is never replaced"
+        raise FormatError("this is no regular file", where=str(path), hint=hint)
+    if not overwrite:
+        hint = "say --overwrite (overwrite=True) to replace it, or choose another name"
+        raise ParameterError("the file exists", where=str(path), hint=hint)
 
 
 def _local(path: str) -> str:
@@ -104,14 +312,6 @@ def _local(path: str) -> str:
         hint = "write it to this machine and copy it, or use the frame's own to_parquet"
         raise ParameterError("the path is a URI", where="path", got=path, hint=hint)
     return path
-
-
-def _create(draft: Path, target: Path) -> None:
-    """Make the empty file that is to replace another; an error names that other, not a hidden name."""
-    with named_as(target):
-        draft.touch(exist_ok=False)
-    if target.exists():
-        shutil.copymode(target, draft)
 
 
 def check_name(path: str | os.PathLike[str]) -> None:

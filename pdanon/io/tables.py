@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 
@@ -26,6 +27,7 @@ __all__ = [
     "read_columns",
     "read_weights",
     "suffix_hint",
+    "write_confidential",
     "write_plain",
     "write_table",
     "write_threats",
@@ -120,9 +122,29 @@ def write_plain(mapping: pd.DataFrame, path: Path) -> None:
         pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft)
 
 
-def write_whole(writers: Mapping[Path, Callable[[Path], object]]) -> None:
-    """Write files all or none, each by its writer; they appear in the order given."""
-    with replacing_all(writers) as drafts:
+def write_confidential(table: pd.DataFrame, path: Path, *, overwrite: bool = True) -> None:
+    """Write a table without lists that is not to be published: only the owner may read a new file."""
+    write_whole({path: partial(write_plain, table)}, [path], overwrite=overwrite)
+
+
+def write_whole(
+    writers: Mapping[Path, Callable[[Path], object]],
+    confidential: Collection[Path] = (),
+    *,
+    overwrite: bool = True,
+) -> None:
+    """Write files all or none, each by its writer; they appear in the order given.
+
+    Parameters
+    ----------
+    writers : mapping
+        By path, what writes a file.
+    confidential : collection of pathlib.Path
+        Those of them that only their owner may read if they are new.
+    overwrite : bool
+        Replace files that exist.
+    """
+    with replacing_all(writers, confidential, overwrite=overwrite) as drafts:
         for draft, (path, write) in zip(drafts, writers.items(), strict=True):
             with named_as(path):
                 write(draft)

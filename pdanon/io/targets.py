@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from uuid import NAMESPACE_URL, uuid4, uuid5
+from uuid import NAMESPACE_URL, uuid5
 
 import pandas as pd
 
 from pdanon.errors import FormatError, ParameterError, cause_of
-from pdanon.io.tables import write_plain
+from pdanon.io.files import Draft, is_at
+from pdanon.io.tables import write_confidential
 from pdanon.io.trees import ParquetTree
 
 __all__ = ["appearing", "check_mapping_file", "check_target", "claimed", "write_mapping"]
@@ -78,7 +78,7 @@ def _locked(path: Path) -> int:
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if _is_at(path, number):
+            if is_at(path, number):
                 return number
         except BaseException:
             os.close(number)
@@ -86,35 +86,27 @@ def _locked(path: Path) -> int:
         os.close(number)  # removed in the meantime, by the run that had locked it
 
 
-def _is_at(path: Path, number: int) -> bool:
-    """Tell whether an open file is what a path leads to."""
-    try:
-        return os.path.samestat(os.fstat(number), path.stat())
-    except FileNotFoundError:
-        return False
-
-
 @contextmanager
-def appearing(target: Path, before: Callable[[], object]) -> Iterator[Path]:
-    """A path beside the target, for a file or directory that gets its name when the block ends well.
+def appearing(target: Path, before: Callable[[], object], *, directory: bool) -> Iterator[Path]:
+    """Make a draft, a file or a directory, which becomes the target when the block ends well.
 
-    What is to be done before is done when all is ready but for the name.
+    ``before`` is called when all is ready but for the name.
     """
-    draft = target.with_name(f".{uuid4().hex}.tmp")
+    draft = None
     try:
-        yield draft
+        draft = Draft(target, directory=directory)
+        yield draft.path
         if os.path.lexists(target):
             raise ParameterError("the target has appeared in the meantime", where="target", got=str(target))
-        for directory in (path for path in (draft, *draft.rglob("*")) if path.is_dir()):
-            _sync(directory)
+        for each in (path for path in (draft.path, *draft.path.rglob("*")) if path.is_dir()):
+            _sync(each)
         before()
-        draft.rename(target)
+        draft.appear()
     except OSError as error:  # of writing: whatever cannot be read is a FormatError already
         raise _unwritten("release", target, error) from error
     finally:
-        if draft.is_dir():
-            shutil.rmtree(draft)
-        draft.unlink(missing_ok=True)
+        if draft is not None:
+            draft.remove()
     _sync(target.absolute().parent)
 
 
@@ -123,7 +115,7 @@ def write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
     if path is None:
         return
     try:
-        write_plain(mapping, path)
+        write_confidential(mapping, path)
         _sync(Path(os.path.realpath(path)).parent)
     except OSError as error:
         raise _unwritten("mapping", path, error) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -168,6 +169,55 @@ def test_existing_release_is_replaced_and_keeps_its_permissions(run):
     assert run("anonymize", "in.parquet", "out.parquet", *KM)[0] == 0
     assert rows_of(read_parquet("out.parquet"))[3] == {TEA}
     assert Path("out.parquet").stat().st_mode & 0o777 == 0o600
+
+
+POLICY = """
+input = "in.parquet"
+algorithm = "pcta"
+parameters = { k = 2, labels = "short" }
+columns = { keep = ["store"] }
+[outputs]
+release = "out.parquet"
+mapping = "confidential.csv"
+legend = "legend.csv"
+loss = "loss.csv"
+report = "report.html"
+comparison = "confidential.parquet"
+[compare]
+resume = "confidential_rows.parquet"
+[compare.algorithms.pcta]
+k = 2
+"""
+WRITING = {
+    "anonymize": ("anonymize", "in.parquet", "out.parquet", *KM, "--mapping", "confidential.csv"),
+    "stream": ("anonymize", "--stream", "in.parquet", "out.parquet", *KM, "--mapping", "confidential.csv"),
+    "audit": ("audit", "in.parquet", "-k", "3", "--threats", "confidential.parquet"),
+    "risk": ("risk", "in.parquet", "-k", "2", "--out", "confidential.csv"),
+    "profile": ("profile", "in.parquet", "--report", "confidential.html"),
+    "tradeoff": (
+        *("tradeoff", "in.parquet", "-k", "2", "-m", "1", "--algorithm", "pcta", "--out", "confidential.csv"),
+        *("--picture", "confidential.svg", "--report", "confidential.html"),
+    ),
+    "run": ("run", "policy.toml"),
+    "compare": ("compare", "policy.toml"),
+}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+@pytest.mark.parametrize("name", WRITING)
+def test_what_is_not_to_be_published_is_for_its_owner_alone(run, name):
+    Path("policy.toml").write_text(POLICY)
+    before, umask = set(Path().iterdir()), os.umask(0o022)
+    try:
+        code, _, err = run(*WRITING[name])
+    finally:
+        os.umask(umask)
+    assert code == (name == "audit"), err
+    written = set(Path().iterdir()) - before
+    modes = {path.name: path.stat().st_mode & 0o777 for path in written}
+    assert modes == {name: 0o600 if name.startswith("confidential") else 0o644 for name in modes}
+    asked = POLICY if name in ("run", "compare") else " ".join(WRITING[name])
+    assert modes.keys() <= set(asked.replace('"', " ").split())
 
 
 # --- What is said meanwhile

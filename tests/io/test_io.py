@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import errno
+import os
+import stat
 import traceback
 
 import numpy as np
@@ -20,6 +23,8 @@ from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.files import replacing
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
+
+fcntl = pytest.importorskip("fcntl") if os.name == "posix" else None
 
 TEXT_LISTS = pd.ArrowDtype(pa.list_(pa.string()))
 
@@ -285,6 +290,112 @@ def test_replaced_file_keeps_its_permissions_and_its_link(tmp_path):
     assert link.is_symlink()
     assert private.stat().st_mode & 0o777 == 0o600
     pd.testing.assert_frame_equal(read_parquet(private), baskets())
+
+
+# --- Drafts
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions and locks are those of POSIX")
+
+
+def modes(directory):
+    return {path.name: path.stat().st_mode & 0o777 for path in directory.iterdir()}
+
+
+@POSIX
+@pytest.mark.parametrize(("umask", "usual"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+def test_only_the_owner_can_read_drafts_and_confidential_files(tmp_path, umask, usual):
+    before = os.umask(umask)
+    try:
+        for name, confidential, mode in (("release", False, usual), ("mapping", True, 0o600)):
+            with replacing(tmp_path / name, confidential=confidential) as draft:
+                draft.write_text("half")
+                assert modes(tmp_path)[draft.name] == 0o600
+            assert modes(tmp_path)[name] == mode
+        (tmp_path / "mapping").chmod(0o640)  # a group that may read it
+        with replacing(tmp_path / "mapping", confidential=True) as draft:
+            draft.write_text("new")
+        assert modes(tmp_path) == {"release": usual, "mapping": 0o640}
+    finally:
+        os.umask(before)
+
+
+@pytest.fixture
+def abandoned(tmp_path):
+    """What a process leaves that is killed while it writes a file."""
+    with replacing(tmp_path / "a.txt") as draft:
+        pass
+    (tmp_path / "a.txt").unlink()
+    draft.write_text("half")
+    return draft
+
+
+@POSIX
+def test_drafts_of_processes_that_have_ended_are_removed(tmp_path, abandoned):
+    with replacing(tmp_path / "b.txt") as draft:  # of another target
+        assert abandoned.exists()
+        draft.write_text("b")
+    with replacing(tmp_path / "a.txt") as draft:
+        assert [path.read_text() for path in tmp_path.iterdir() if path.name[0] == "."] == [""]
+        draft.write_text("whole")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "whole", "b.txt": "b"}
+
+
+@POSIX
+def test_drafts_that_are_still_written_stay(tmp_path, abandoned):
+    target = tmp_path / "a.txt"
+    with abandoned.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with replacing(target) as draft, replacing(target) as second:
+            assert len({draft, second, abandoned}) == 3
+            draft.write_text("ours")
+            second.write_text("first")
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == {target: "ours", abandoned: "half"}
+
+
+@POSIX
+def test_drafts_stay_where_locks_say_nothing(tmp_path, abandoned, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    target = tmp_path / "a.txt"
+    with monkeypatch.context() as patch:
+        patch.setattr("platform.node", lambda: "another host")
+        with replacing(target) as draft:
+            draft.write_text("of another host")
+    monkeypatch.setattr("fcntl.flock", fail)
+    with replacing(target) as draft:
+        draft.write_text("without locks")
+    assert {path: path.read_text() for path in tmp_path.iterdir()} == {
+        target: "without locks",
+        abandoned: "half",
+    }
+
+
+def test_a_draft_that_is_written_by_a_writer_of_files_is_that_file(tmp_path):
+    with replacing(tmp_path / "a.parquet", confidential=True) as draft:
+        to_parquet(baskets(), draft)
+        assert list(tmp_path.iterdir()) == [draft]
+    assert list(tmp_path.iterdir()) == [tmp_path / "a.parquet"]
+    pd.testing.assert_frame_equal(read_parquet(tmp_path / "a.parquet"), baskets())
+
+
+@POSIX
+@pytest.mark.parametrize("link", [False, True])
+def test_what_is_no_file_is_never_replaced(tmp_path, link):
+    os.mkfifo(tmp_path / "pipe.parquet")
+    path = tmp_path / "pipe.parquet"
+    if link:
+        path = tmp_path / "link.parquet"
+        path.symlink_to("pipe.parquet")
+    with pytest.raises(FormatError, match="no regular file"):
+        to_parquet(baskets(), path)
+    assert stat.S_ISFIFO((tmp_path / "pipe.parquet").stat().st_mode)
+
+
+def test_a_name_that_is_too_long_is_an_error_of_the_file(tmp_path):
+    with pytest.raises(FormatError, match=r"cannot be written(.|\n)*choose a shorter name"):
+        to_parquet(baskets(), tmp_path / f"{'a' * 300}.parquet")
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- CSV

@@ -23,6 +23,7 @@ from pdanon.evaluation.metrics.estimates import Mode
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import HierarchyLike
+from pdanon.io.files import replacing
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_quasi
@@ -329,9 +330,11 @@ class Workload:
         Parameters
         ----------
         path : path
-            The file, which appears whole or not at all.
+            The file, which appears whole or not at all. The queries are itemsets of the original: a new
+            file can be read by its owner alone.
         """
-        to_parquet(self.queries, path)
+        with replacing(path, confidential=True) as draft:
+            to_parquet(self.queries, draft)
 
     def are(
         self,

@@ -47,10 +47,10 @@ def _resource(name: str) -> str:
     return files("pdanon.evaluation.report").joinpath(name).read_text(encoding="utf-8")
 
 
-def write_document(page: str, path: str | os.PathLike[str]) -> None:
-    """Write a page, whole or not at all."""
+def write_document(page: str, path: str | os.PathLike[str], *, confidential: bool = False) -> None:
+    """Write a page, whole or not at all; a new one that is confidential can be read by its owner alone."""
     try:
-        with replacing(path) as draft:
+        with replacing(path, confidential=confidential) as draft:
             write_draft(page, draft)
     except OSError as error:
         problem = cause_of(error)
