@@ -86,10 +86,10 @@ RECOUNTS = {
     TransactionalK: lambda guarantee, bags: sum(bags.count(bag) < guarantee.k for bag in bags),
     Coherence: lambda guarantee, bags: naive_coherence.moles(
         [row for row in as_sets(bags) if row is not None],
-        *(guarantee.h, guarantee.k, guarantee.p, guarantee.private.to_pylist()),
+        *(guarantee.h, guarantee.k, guarantee.p, [*guarantee.private]),
     ),
     PublicK: lambda guarantee, bags: (
-        not naive_coherence.parts_are_shared(as_sets(bags), guarantee.k, guarantee.public.to_pylist())
+        not naive_coherence.parts_are_shared(as_sets(bags), guarantee.k, [*guarantee.public])
     ),
     LmDiversity: lambda guarantee, bags: naive.lm_threats(
         [row or frozenset() for row in as_sets(bags)],
@@ -108,7 +108,7 @@ RECOUNTS = {
     PSRules: lambda guarantee, bags: rules_at_risk(
         [row or frozenset() for row in as_sets(bags)],
         guarantee,
-        {*map(text, guarantee.sensitive.to_pylist())},
+        {*map(text, guarantee.sensitive)},
     ),
 }
 GUARANTEES = {"coherence": Coherence, "suppress_public": Coherence, "suppress_to_k": PublicK}

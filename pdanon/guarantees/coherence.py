@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.guarantees.breaches import rows_at_risk, threats
-from pdanon.guarantees.named import Told, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.named import NamedItems, Told, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_share, shown_share
 from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.guarantees.verdict import Audit
@@ -95,7 +95,7 @@ class Coherence:
         object.__setattr__(self, "k", check_k(self.k))
         object.__setattr__(self, "p", check_count(self.p, "p", least=1))
         object.__setattr__(self, "private", private_items(self.private))
-        named = self.private if isinstance(self.private, pa.Array) else []
+        named = self.private if isinstance(self.private, NamedItems) else NamedItems.of([], "private")
         object.__setattr__(self, "mapping", Told.of(self.mapping, named, "private"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
@@ -132,7 +132,7 @@ class Coherence:
         parts = PublicAndPrivate.of(columns, self.private)
         if self.mapping is None:  # it has one label for an item
             refuse_overlaps(parts.itemsets)
-        if isinstance(self.private, pa.Array):
+        if isinstance(self.private, NamedItems):
             refuse_within_labels(parts.itemsets, self.private, "private", self.mapping)
         for rows in (parts, parts.present()):
             n_rows, most = rows.n_rows, int(rows.supports[rows.is_private].max(initial=0))
@@ -165,5 +165,5 @@ class Coherence:
         return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
-        private = f"{len(self.private)} items" if isinstance(self.private, pa.Array) else "a column"
+        private = f"{len(self.private)} items" if isinstance(self.private, NamedItems) else "a column"
         return f"Coherence(h={shown_share(self.h)}, k={self.k}, p={self.p}, private={private})"

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.lm import sensitive_texts
-from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.relational import equal_rows
 from pdanon.guarantees.verdict import Audit
@@ -200,7 +199,7 @@ class KLm:
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))
         object.__setattr__(self, "m", check_m(self.m))
         object.__setattr__(self, "quasi", quasi_labels(self.quasi))
-        object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
+        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:

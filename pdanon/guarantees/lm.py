@@ -6,7 +6,7 @@ Journal 20(1), 2011.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -15,20 +15,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import divided, rows_at_risk, threats
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible
-from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.table import empty_itemset
-from pdanon.itemsets.values import check_count, listed
+from pdanon.itemsets.values import check_count
 
-__all__ = ["LmDiversity", "sensitive_texts"]
+__all__ = ["LmDiversity"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,12 +98,12 @@ class LmDiversity:
     def __post_init__(self) -> None:
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))
         object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
+        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "k", None if self.k is None else check_k(self.k))
         object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Which items of a column are sensitive, by their text.
+        """Which items of a column are sensitive.
 
         Raises
         ------
@@ -172,15 +171,3 @@ class LmDiversity:
     def __repr__(self) -> str:
         k = "" if self.k is None else f", k={self.k}"
         return f"LmDiversity(l={self.l}, m={self.m}, sensitive={len(self.sensitive)} items{k})"
-
-
-def sensitive_texts(sensitive: Any) -> tuple[str, ...]:
-    """The distinct sensitive items as published, in order."""
-    hint = "give a list of items, even for one: sensitive=[...]"
-    if isinstance(sensitive, (str, Mapping)) or not isinstance(sensitive, Iterable):
-        got = type(sensitive).__name__
-        raise ParameterError("sensitive must be a list of items", where="sensitive", got=got, hint=hint)
-    texts = tuple(Itemsets.from_series(as_itemsets([listed(sensitive, "sensitive", hint)])).texts())
-    if not texts:
-        raise ParameterError("there is no sensitive item", where="sensitive", got="0 items", hint=hint)
-    return texts

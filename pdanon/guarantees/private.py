@@ -5,91 +5,26 @@ Private items are some of the list column's own, or all items of a second list c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.bags import first_copies
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets
+from pdanon.guarantees.named import NamedItems, named_items
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.columns import names_column
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.values import listed
 
-__all__ = ["PublicAndPrivate", "known_items", "listed_items", "private_items"]
-
-
-def listed_items(items: Any, name: str) -> pa.Array:
-    """Read a list of items, or a Series of booleans by item, as the distinct items that are meant.
-
-    Parameters
-    ----------
-    items : iterable or Series of bool
-        The items; or whether an item is meant, by item.
-    name : str
-        The parameter, for messages.
-
-    Returns
-    -------
-    pyarrow.Array
-
-    Raises
-    ------
-    ParameterError
-        If it is neither, or a Series of booleans says both of an item.
-    ItemsetDtypeError
-        If the items are of several types, or one is missing.
-    """
-    if isinstance(items, (str, Mapping, pd.DataFrame)) or not isinstance(items, Iterable):
-        hint = f"give a list of items, even for one: {name}=[...]; or a Series of booleans by item"
-        raise ParameterError(f"{name} must be items", where=name, got=type(items).__name__, hint=hint)
-    if not (isinstance(items, pd.Series) and pd.api.types.is_bool_dtype(items.dtype)):
-        return _distinct(items)
-    if items.isna().any():
-        raise ParameterError(f"{name} is missing for an item", where=name, got=f"{items.isna().sum()} items")
-    mask = items.to_numpy(dtype=np.bool_)
-    meant, others = _distinct(items.index[mask]), _distinct(items.index[~mask])
-    both = int(np.sum(pa.compute.is_in(others, value_set=meant).to_numpy(zero_copy_only=False)))
-    if both:
-        hint = "each item has one place: say it once"
-        got = f"{both} items that are {name} and not {name}"
-        raise ParameterError("an item is both public and private", where=name, got=got, hint=hint)
-    return meant
+__all__ = ["PublicAndPrivate", "private_items"]
 
 
 def private_items(private: Any) -> Any:
-    """Read ``private=``, in whatever form, once: a column's name is kept, items become an Arrow array."""
-    return private if names_column(private) else listed_items(private, "private")
-
-
-def known_items(items: pa.Array, itemsets: Itemsets, name: str) -> NDArray[np.bool_]:
-    """Which items of a column are listed; refuse listed items that do not occur."""
-    codes = itemsets.lookup(items)
-    unknown = int((codes < 0).sum())
-    if unknown:
-        raise ParameterError(
-            f"{name} lists items that do not occur in the data",
-            where=name,
-            got=f"{unknown} of {len(items)} items",
-            hint="check spelling and type of the items",
-        )
-    known = np.zeros(itemsets.n_items, np.bool_)
-    known[codes] = True
-    return known[first_copies(itemsets.vocabulary)]
-
-
-def _distinct(items: Iterable[Any]) -> pa.Array:
-    if isinstance(items, (pa.Array, pa.ChunkedArray)):
-        flat = pa.chunked_array(items).combine_chunks()
-        return Itemsets.from_arrow(pa.LargeListArray.from_arrays([0, len(flat)], flat)).vocabulary
-    return Itemsets.from_series(as_itemsets([listed(items, "the items")])).vocabulary
+    """Read ``private=``, in whatever form, once: a column's name is kept, items become `NamedItems`."""
+    return private if names_column(private) else NamedItems.of(private, "private")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -120,7 +55,7 @@ class PublicAndPrivate:
         ----------
         columns : ListColumns
             The list column, and the private column if one is named.
-        private : pyarrow.Array or label
+        private : NamedItems or label
             What `private_items` returned.
 
         Raises
@@ -130,8 +65,8 @@ class PublicAndPrivate:
             there.
         """
         itemsets, hidden = columns.itemsets, columns.private
-        if isinstance(private, pa.Array):
-            return cls.within(columns, known_items(private, itemsets, "private"))
+        if isinstance(private, NamedItems):
+            return cls.within(columns, named_items(itemsets, private, "private"))
         if hidden is None:
             hint = "collapse both columns together"
             raise ParameterError("the private column was not collapsed", where="private", hint=hint)

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.images import UNKNOWN, became, images, united
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_open_share, shown_share
 from pdanon.guarantees.rules import AllRules, Rules, read_rules
 from pdanon.guarantees.verdict import Audit
@@ -28,7 +27,6 @@ from pdanon.itemsets.bags import first_copies, visible
 from pdanon.itemsets.codes import Itemsets, canonical_rows
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.mapping import mapping_values
 from pdanon.itemsets.parallel import first_alike
 from pdanon.itemsets.support import SupportIndex
@@ -116,7 +114,7 @@ class PSRules:
         Told.of(self.mapping, self.sensitive, "sensitive")  # refuses what disguises them
 
     @property
-    def sensitive(self) -> pa.Array:
+    def sensitive(self) -> NamedItems:
         """The sensitive items of the rules."""
         return self.rules.sensitive_items
 
@@ -207,7 +205,7 @@ class PSRules:
         """Which labels public items have become, and whether some are suppressed."""
         if rules.public is None and self.mapping is None:
             return ~is_sensitive, False
-        public = _others(self.mapping, self.sensitive) if rules.public is None else rules.public
+        public = _others(self.mapping, self.sensitive) if rules.public is None else rules.public.values
         codes = became(public, published, self.mapping)
         if (unknown := int((codes == UNKNOWN).sum())) > 0:
             raise ParameterError(
@@ -294,11 +292,11 @@ class _Broken:
         return table
 
 
-def _others(mapping: pd.DataFrame | None, sensitive: pa.Array) -> pa.Array:
+def _others(mapping: pd.DataFrame | None, sensitive: NamedItems) -> pa.Array:
     """The items of a mapping that are not sensitive."""
     assert mapping is not None
     items = mapping_values(mapping, "item")
-    return items.filter(pc.invert(pc.is_in(items.cast(pa.large_string()), sensitive.cast(pa.large_string()))))
+    return items.filter(pa.array(sensitive.find(items) < 0))
 
 
 def _with_a_label_of_no_row(published: Itemsets) -> SupportIndex:
@@ -308,8 +306,8 @@ def _with_a_label_of_no_row(published: Itemsets) -> SupportIndex:
 
 def _inferred(sensitive: Itemsets, published: Itemsets) -> ItemsetTable:
     """The sensitive items of each rule in published codes: they are published as themselves or not at all."""
-    texts = (each.vocabulary.cast(pa.large_string()) for each in (sensitive, published))
-    codes = to_numpy(pc.index_in(*texts).fill_null(published.n_items)).astype(np.int32)
+    codes = published.lookup(sensitive.vocabulary)
+    codes[codes < 0] = published.n_items
     rows = canonical_rows(codes[sensitive.codes], sensitive.offsets, published.n_items + 1)
     return ItemsetTable(*rows, np.zeros(sensitive.n_rows, np.int64))
 

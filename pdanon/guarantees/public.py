@@ -13,11 +13,10 @@ import numpy as np
 import pandas as pd
 
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import Told, refuse_within_labels
+from pdanon.guarantees.named import NamedItems, Told, refuse_within_labels
 from pdanon.guarantees.parameters import check_k
-from pdanon.guarantees.private import listed_items
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.bags import first_copies, visible
+from pdanon.itemsets.bags import visible
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
@@ -73,7 +72,7 @@ class PublicK:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
-        object.__setattr__(self, "public", listed_items(self.public, "public"))
+        object.__setattr__(self, "public", NamedItems.of(self.public, "public"))
         object.__setattr__(self, "mapping", Told.of(self.mapping, self.public, "public"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
@@ -103,10 +102,7 @@ class PublicK:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
         itemsets = columns.itemsets
         refuse_within_labels(itemsets, self.public, "public", self.mapping)
-        codes = itemsets.lookup(self.public)
-        public = np.zeros(itemsets.n_items, np.bool_)
-        public[codes[codes >= 0]] = True
-        public = public[first_copies(itemsets.vocabulary)]
+        public = self.public.find(itemsets.vocabulary) >= 0
         present = itemsets.take(np.flatnonzero(~itemsets.nulls))
         classes = SupportIndex.of(present).holding_only(public).distinct()
         small = ItemsetTable(classes.codes, classes.offsets, classes.weights).take(classes.weights < self.k)

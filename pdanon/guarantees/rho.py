@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.guarantees.inferences import Owners
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.lm import sensitive_texts
-from pdanon.guarantees.named import Told, named_items, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_m, check_open_share, shown_share
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible
@@ -97,12 +96,12 @@ class RhoUncertainty:
     def __post_init__(self) -> None:
         hint = "1 would allow certainty, and with 0 no sensitive item could be in a row: rho=0.5"
         object.__setattr__(self, "rho", check_open_share(self.rho, "rho", hint))
-        object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
+        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "m", check_m(self.m))
         object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Which items of a column are sensitive, by their text.
+        """Which items of a column are sensitive.
 
         Raises
         ------

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
+from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_m, check_size
-from pdanon.guarantees.private import known_items, listed_items
 from pdanon.io.csv import read_joined
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets import parallel
@@ -47,6 +47,8 @@ class Rules:
         The known items of each rule.
     sensitive : Itemsets
         Its sensitive items.
+    known_items, sensitive_items : NamedItems
+        The items of either side, each with the first rule that names it.
     n_given : int
         How many rules there were before those that others imply were left out.
 
@@ -59,20 +61,12 @@ class Rules:
 
     known: Itemsets
     sensitive: Itemsets
+    known_items: NamedItems
+    sensitive_items: NamedItems
     n_given: int
 
     def __len__(self) -> int:
         return self.known.n_rows
-
-    @property
-    def known_items(self) -> pa.Array:
-        """The items that are known by some rule."""
-        return self.known.vocabulary
-
-    @property
-    def sensitive_items(self) -> pa.Array:
-        """The items that some rule is to hide."""
-        return self.sensitive.vocabulary
 
     def antecedents(self) -> tuple[Itemsets, NDArray[np.int64]]:
         """The distinct sets of known items, in order, and for each rule the number of its own."""
@@ -127,9 +121,9 @@ class AllRules:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "sensitive", _items(self.sensitive, "sensitive"))
+        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         if self.public is not None:
-            object.__setattr__(self, "public", _items(self.public, "public"))
+            object.__setattr__(self, "public", NamedItems.some(self.public, "public"))
             refuse_both(self.public, self.sensitive)
 
     def __len__(self) -> int:
@@ -145,12 +139,12 @@ class AllRules:
         return count
 
     @property
-    def known_items(self) -> pa.Array:
+    def known_items(self) -> NamedItems:
         """The items that are named as public: none, if all others are."""
-        return self.sensitive[:0] if self.public is None else self.public
+        return NamedItems.of([], "public") if self.public is None else self.public
 
     @property
-    def sensitive_items(self) -> pa.Array:
+    def sensitive_items(self) -> NamedItems:
         """The items that all rules are to hide."""
         return self.sensitive
 
@@ -170,8 +164,10 @@ class AllRules:
         known = known.take(np.repeat(np.arange(len(known)), len(self.sensitive)))
         nulls = np.zeros(count, np.bool_)
         return Rules(
-            Itemsets(known.codes, known.offsets, self.public, nulls),
-            Itemsets(each, np.arange(count + 1), self.sensitive, nulls.copy()),
+            Itemsets(known.codes, known.offsets, self.public.values, nulls),
+            Itemsets(each, np.arange(count + 1), self.sensitive.values, nulls.copy()),
+            self.public,
+            self.sensitive,
             count,
         )
 
@@ -231,9 +227,10 @@ def ps_rules(
     (AllRules(m=2, public=3 items, sensitive=1 items), 6)
     """
     itemsets = Itemsets.from_series(list_column(frame, column))
-    is_sensitive = known_items(_items(sensitive, "sensitive"), itemsets, "sensitive")
-    others = ~is_sensitive
-    is_public = others if public is None else known_items(_items(public, "public"), itemsets, "public")
+    is_sensitive = named_items(itemsets, NamedItems.some(sensitive, "sensitive"), "sensitive")
+    is_public = ~is_sensitive
+    if public is not None:
+        is_public = named_items(itemsets, NamedItems.some(public, "public"), "public")
     return AllRules(m, *(itemsets.vocabulary.filter(pa.array(mask)) for mask in (is_sensitive, is_public)))
 
 
@@ -290,12 +287,18 @@ def read_rules(rules: Any) -> Rules | AllRules:
             hint="an item is either what may be known or what must not be inferred, in all rules",
         )
     kept = _needed(known, sensitive)
-    return Rules(known.take(kept), sensitive.take(kept), known.n_rows)
+    return Rules(known.take(kept), sensitive.take(kept), _named(known), _named(sensitive), known.n_rows)
 
 
-def refuse_both(public: pa.Array, sensitive: pa.Array) -> None:
+def _named(side: Itemsets) -> NamedItems:
+    """The items of one side of the rules, each with the first rule that names it."""
+    first = np.unique(side.codes, return_index=True)[1]
+    return NamedItems(side.vocabulary, side.rows[first], "rule")
+
+
+def refuse_both(public: NamedItems, sensitive: NamedItems) -> None:
     """Refuse items that are public and sensitive."""
-    both = int((Itemsets.from_arrow(_row(public)).lookup(sensitive) >= 0).sum())
+    both = int((public.find(sensitive.values) >= 0).sum())
     if both:
         raise ParameterError(
             "an item is both public and sensitive",
@@ -303,18 +306,6 @@ def refuse_both(public: pa.Array, sensitive: pa.Array) -> None:
             got=f"{both} items",
             hint="an item is either what may be known or what must not be inferred",
         )
-
-
-def _items(items: Any, name: str) -> pa.Array:
-    found = listed_items(items, name)
-    if not len(found):
-        hint = "name what may be known, and other items that must not be inferred from it"
-        raise ParameterError(f"there is no {name} item", where=name, got="0 items", hint=hint)
-    return found
-
-
-def _row(items: pa.Array) -> pa.Array:
-    return pa.LargeListArray.from_arrays([0, len(items)], items)
 
 
 def _read(path: str) -> pd.DataFrame | dict[str, Any]:

@@ -14,19 +14,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.lm import sensitive_texts
-from pdanon.guarantees.named import Told, named_items, refuse_within_labels
+from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_within_labels
 from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import added_label, find_column, label_position
 from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.matching import item_texts
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.table import empty_itemset
 from pdanon.itemsets.values import check_count, shown
@@ -184,7 +183,7 @@ class SensitiveGroups:
     def __post_init__(self) -> None:
         hint = "of a group, a sensitive item is in at most 1/p of the rows, such as p=4"
         object.__setattr__(self, "p", check_count(self.p, "p", least=2, hint=hint))
-        object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
+        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "classes", GroupCounts.of(self.classes))
         object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
         if self.k is not None:
@@ -195,7 +194,7 @@ class SensitiveGroups:
             raise ParameterError("m is given without k", where="m", got=f"m={shown(self.m)}", hint=hint)
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Which items of an original column are sensitive, by their text.
+        """Which items of an original column are sensitive.
 
         Raises
         ------
@@ -253,8 +252,7 @@ class SensitiveGroups:
 
     def _shown(self, itemsets: Itemsets) -> NDArray[np.bool_]:
         """Which labels of a column are sensitive items."""
-        texts = itemsets.vocabulary.cast(pa.large_string())
-        return to_numpy(pc.is_in(texts, value_set=pa.array(self.sensitive, pa.large_string())))
+        return self.sensitive.find(itemsets.vocabulary) >= 0
 
     def _match_few(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which rows are found among fewer than k by who knows m of their public items."""
@@ -267,7 +265,7 @@ class SensitiveGroups:
     def _rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
         """The public items by which they are found, as text."""
         assert self.k is not None
-        itemsets = replace(itemsets, vocabulary=itemsets.vocabulary.cast(pa.string()))
+        itemsets = replace(itemsets, vocabulary=item_texts(itemsets.vocabulary).cast(pa.string()))
         if 0 < (few := itemsets.n_present) < self.k:
             return threat_table(itemsets, empty_itemset(few), "rare")
         public = SupportIndex.of(itemsets).holding_only(~shown)
@@ -275,22 +273,20 @@ class SensitiveGroups:
 
     def _refuse_unknown(self, itemsets: Itemsets) -> None:
         """Refuse sensitive items that are neither counted nor shown."""
-        what, table = "a sensitive item does not occur in the data", f"or, of a release, {_HINT}"
-        unknown = {*self.sensitive} - {*itemsets.texts()}
+        found = {*self.sensitive.find(itemsets.vocabulary).tolist()}
+        what, table = "does not occur in the data", f"of a release, {_HINT}"
         if self.classes is not None:
-            what, table = "a sensitive item is in no group", "and that the table is the one of this release"
-            unknown -= {*self.classes.items.filter(pa.array(self.classes.counts > 0)).to_pylist()}
-        if unknown:
-            got = f"{len(unknown)} of {len(self.sensitive)} items"
-            hint = f"check spelling and type of the items, {table}"
-            raise ParameterError(what, where="sensitive", got=got, hint=hint)
+            what, table = "is in no group", "check that the table is the one of this release"
+            counted = self.classes.items.filter(pa.array(self.classes.counts > 0))
+            found |= {*self.sensitive.find(counted).tolist()}
+        self.sensitive.refuse_unknown(found, "sensitive", what, table)
 
     def _threats(
         self, itemsets: Itemsets, shown: NDArray[np.bool_], frequent: NDArray[np.bool_] | None = None
     ) -> pd.DataFrame:
         """What breaks the guarantee: items that rows show, items too frequent in a group, rare itemsets."""
         codes, counts = np.flatnonzero(shown), self.classes
-        texts = itemsets.vocabulary.take(pa.array(codes)).cast(pa.large_string()).to_pylist()
+        texts = item_texts(itemsets.vocabulary.take(pa.array(codes))).to_pylist()
         support = np.bincount(itemsets.codes, minlength=itemsets.n_items)[codes].tolist()
         groups, sizes = ([pd.NA] * len(codes) for _ in range(2))
         if frequent is not None:
@@ -359,7 +355,7 @@ def _texts(column: pd.Series[Any]) -> pa.Array:
     try:
         values = arrow_values(column)
         values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
-        return values.cast(pa.large_string())
+        return item_texts(values)
     except (pa.ArrowException, TypeError, ValueError):
         pass
     # Raised outside the handler: Arrow's own message would carry an item along as the context.

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.errors import ParameterError
+from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import parallel
 from pdanon.itemsets.dtype import ListArray
 from pdanon.itemsets.lists import (
@@ -32,7 +32,7 @@ from pdanon.itemsets.lists import (
     plain,
     to_numpy,
 )
-from pdanon.itemsets.matching import places
+from pdanon.itemsets.matching import item_texts, places
 from pdanon.itemsets.values import listed
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "beside",
     "canonical_rows",
     "compact",
+    "item_array",
     "relabelled_rows",
 ]
 
@@ -158,8 +159,8 @@ class Itemsets:
         return None if self.weights is None else np.repeat(self.weights, self.lengths)
 
     def texts(self) -> list[str]:
-        """Text of each item, by code."""
-        texts: list[str] = self.vocabulary.cast(pa.large_string()).to_pylist()
+        """Text that each item is published as, by code."""
+        texts: list[str] = item_texts(self.vocabulary).to_pylist()
         return texts
 
     def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -191,7 +192,7 @@ class Itemsets:
             wanted = items.combine_chunks()
         else:
             wanted = items if isinstance(items, pa.Array) else object_items(list(items))
-        return places(plain(wanted, item_type(wanted.type)), self.vocabulary)
+        return places(wanted, self.vocabulary)
 
     def missing_as_empty(self) -> Itemsets:
         """The same rows, but missing ones empty: who looks for an emptied row cannot leave them out."""
@@ -294,6 +295,34 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
         got = f"{type(index).__name__} for {itemsets.n_rows} rows"
         raise ParameterError("index must be a pandas Index with a label for each row", where="index", got=got)
     return pd.Series(itemsets.to_pandas(), index=index, name=name)
+
+
+def item_array(items: Any, name: str) -> pa.Array:
+    """Read the items that a parameter names.
+
+    Parameters
+    ----------
+    items : iterable or pyarrow.Array
+        Items of one type, none of which is missing.
+    name : str
+        The parameter, for messages.
+
+    Raises
+    ------
+    ParameterError, ItemsetDtypeError
+        If it is no list of items, they are of several types, or one is missing.
+    """
+    hint = f"give a list of items, even for one: {name}=[...]"
+    if isinstance(items, pa.ChunkedArray):
+        items = items.combine_chunks()
+    elif not isinstance(items, pa.Array):
+        items = object_items(listed(items, name, hint, "a list of items"))
+    items = plain(items, item_type(items.type))
+    missing = pc.is_null(items, nan_is_null=True)
+    if pc.any(missing).as_py():
+        where = f"{name}, position {pc.index(missing, True).as_py()}"
+        raise ItemsetDtypeError("an item is missing (null or NaN)", where=where, hint="leave it out")
+    return items
 
 
 def beside(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.matching import item_texts
 
 __all__ = ["label_members", "set_labels"]
 
@@ -32,13 +33,13 @@ def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.in
     Parameters
     ----------
     texts : pyarrow.Array, length (items,)
-        The text of each item, null for a missing one.
+        The items, null for a missing one.
     members : ndarray of int64
         Item codes, set after set.
     sizes : ndarray of int64, shape (sets,)
         How many members each set has, at least 1.
     """
-    texts = texts.cast(pa.large_string())
+    texts = item_texts(texts)
     opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
     offsets = offsets_of(sizes)
     lists = pa.LargeListArray.from_arrays(offsets, _escaped(texts).take(pa.array(members)))

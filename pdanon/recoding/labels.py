@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import distinct, to_numpy
+from pdanon.itemsets.matching import item_texts
 from pdanon.itemsets.values import can_be_written, check_known
 from pdanon.recoding.recoding import Recoding
 
@@ -57,7 +58,7 @@ def relabelled_sets(
     """
     if labels == "set" or recoding.hierarchical or not (recoding.covered > 1).any():
         return recoding
-    texts = [each.cast(pa.large_string()) for each in (itemsets.vocabulary, *others)]
+    texts = [item_texts(each) for each in (itemsets.vocabulary, *others)]
     sets = _Sets.of(recoding, itemsets, pa.concat_arrays(texts))
     makers = {"short": sets.short, "first": sets.first}
     called = makers[labels]() if isinstance(labels, str) else sets.called(labels)

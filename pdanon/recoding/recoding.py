@@ -18,6 +18,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.bags import Bags
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.lists import distinct
+from pdanon.itemsets.matching import item_texts
 from pdanon.itemsets.notation import set_labels
 from pdanon.itemsets.support import SupportIndex
 
@@ -200,7 +201,7 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | Non
         ``support``, the rows of the group in which the item became that; by group, then by item.
     """
     changes = recoding.changes(itemsets) if changes is None else changes
-    labels = recoding.labels.cast(pa.string())
+    labels = item_texts(recoding.labels).cast(pa.string())
     labels = labels.take(pa.array(changes.targets, mask=changes.targets < 0))
     return pd.DataFrame(
         {

@@ -11,12 +11,12 @@ from math import isqrt
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.lists import distinct, offsets_of, to_numpy
+from pdanon.itemsets.matching import item_texts
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import even_parts, share
 from pdanon.recoding.recoding import Changes, Recoding
@@ -71,9 +71,7 @@ class Remaining:
     @property
     def is_kept(self) -> NDArray[np.bool_]:
         """Which of the changes are none: items that are published as they are."""
-        labels, items = (
-            texts.cast(pa.large_string()) for texts in (self.recoding.labels, self.itemsets.vocabulary)
-        )
+        labels, items = (item_texts(each) for each in (self.recoding.labels, self.itemsets.vocabulary))
         own = to_numpy(pc.index_in(labels, value_set=items).fill_null(-2))  # the item that a label names
         return np.append(own, -2)[self.changes.targets] == self.changes.items
 

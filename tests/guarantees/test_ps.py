@@ -409,10 +409,10 @@ def test_k_is_a_number_of_rows(k):
         (["a", SECRET], [SECRET], "both public and sensitive"),
         ([], [SECRET], "no public item"),
         (["a"], [], "no sensitive item"),
-        (["nowhere"], [SECRET], "public lists items that do not occur"),
-        (["a"], ["nowhere"], "sensitive lists items that do not occur"),
+        (["nowhere"], [SECRET], "a public item does not occur"),
+        (["a"], ["nowhere"], "a sensitive item does not occur"),
         (None, ["a", "b", SECRET], "no public item"),
-        ("a", [SECRET], "public must be items"),
+        ("a", [SECRET], "public must be a list of items"),
     ],
 )
 def test_what_is_neither_public_nor_sensitive(public, sensitive, said):

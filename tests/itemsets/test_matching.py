@@ -83,7 +83,7 @@ def test_times_are_the_same_if_they_are_as_long_after_the_same_moment(wanted, un
         ([DAY], [18262], [-1]),
         ([pd.Timedelta("1h")], [3_600_000_000_000], [-1]),
         (["0 days 01:00:00"], [pd.Timedelta("1h")], [0]),
-        (["1.50", "1.5"], [Decimal("1.50")], [0, -1]),
+        (["1.50", "1.5", "1.500"], [Decimal("1.50")], [0, 0, -1]),
         ([dt.time(5)], ["05:00:00", "5:00"], [0]),
         ([NOON.replace(tzinfo=dt.UTC)], [NOON], [-1]),
         (["a", "a\0", "a\0\0"], ["a\0"], [-1, 0, -1]),

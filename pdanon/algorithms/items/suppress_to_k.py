@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from pdanon.algorithms.items._suppression import decide_suppressed
 from pdanon.algorithms.record import Algorithm, Way
 from pdanon.guarantees import PublicK
-from pdanon.guarantees.private import PublicAndPrivate, known_items
+from pdanon.guarantees.named import named_items
+from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.progress import Report
@@ -102,7 +103,7 @@ def suppress_to_k(
 def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Decided:
     """Which items are suppressed."""
     guarantee = PublicK(k, public)
-    is_public = known_items(guarantee.public, columns.itemsets, "public")
+    is_public = named_items(columns.itemsets, guarantee.public, "public")
     parts = PublicAndPrivate.within(columns, ~is_public)
     check_rows(parts.n_rows, guarantee.k)
     return decide_suppressed(parts, _suppressed(parts, guarantee.k, report), guarantee)

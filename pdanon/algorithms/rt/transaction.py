@@ -11,7 +11,7 @@ from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.errors import ParameterError
-from pdanon.guarantees.lm import sensitive_texts
+from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import check_seconds, check_share, lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import quasi_labels
@@ -65,8 +65,7 @@ class Transaction:
 
     Notes
     -----
-    Columns and sensitive items are kept as tuples, these as they are published. It can be hashed if all its
-    parts can.
+    Columns are kept as a tuple, and sensitive items once each. It can be hashed if all its parts can.
 
     Examples
     --------
@@ -131,7 +130,7 @@ class Transaction:
             )
             problem = "only apriori and what publishes sets hide sensitive items"
             raise ParameterError(problem, where="transaction", got=self.algorithm, hint=hint)
-        object.__setattr__(self, "sensitive", sensitive_texts(self.sensitive))
+        object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))
 
 

@@ -18,7 +18,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.breaches import breaches, rows_at_risk
 from pdanon.guarantees.images import images, united
-from pdanon.guarantees.private import known_items
+from pdanon.guarantees.named import named_items
 from pdanon.guarantees.rules import AllRules
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Codes, Itemsets
@@ -302,9 +302,9 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
         If an item of a rule does not occur, or all items are sensitive.
     """
     index, rules = SupportIndex.of(itemsets).distinct(), guarantee.rules
-    sensitive = known_items(guarantee.sensitive, itemsets, "rules")
     if isinstance(rules, AllRules):
-        known = ~sensitive if rules.public is None else known_items(rules.public, itemsets, "public")
+        sensitive = named_items(itemsets, rules.sensitive, "sensitive")
+        known = ~sensitive if rules.public is None else named_items(itemsets, rules.public, "public")
         if not known.any():
             hint = "an item that may be known is not sensitive"
             raise ParameterError("all items are sensitive", where="rules", got="no public item", hint=hint)
@@ -316,7 +316,7 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
     whole = united(antecedents.take(of_rule[order]), inferred, itemsets.n_items)
     return ListedRules(
         index,
-        sensitive,
+        named_items(itemsets, guarantee.sensitive, "sensitive"),
         SupportIndex(antecedents.codes, antecedents.offsets, itemsets.n_items),
         SupportIndex(whole.codes, whole.offsets, itemsets.n_items),
         of_rule[order].astype(np.int32),

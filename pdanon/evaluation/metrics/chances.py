@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.evaluation.metrics.conditions import Factors
@@ -47,8 +45,7 @@ class Chances:
         from scipy.sparse import coo_array
 
         counted = guarantee.classes
-        texts = pa.array(items.texts(), pa.large_string())
-        item_of = pc.index_in(counted.items, value_set=texts).fill_null(-1).to_numpy(zero_copy_only=False)
+        item_of = items.lookup(counted.items)
         there = item_of >= 0
         shares = counted.counts / counted.sizes[counted.group]
         cells = item_of[there], counted.group[there]

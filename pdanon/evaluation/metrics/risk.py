@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.guarantees.kkm import KLm, QuasiClasses
 from pdanon.guarantees.lm import LmDiversity
+from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.itemsets.bags import visible
@@ -263,17 +264,17 @@ def exposure(
     return {name: table.reindex(known, method="ffill").reset_index() for name, table in tables.items()}
 
 
-def sensitive_of(result: Anonymized) -> tuple[str, ...]:
-    """The texts of the items that an attacker knows none of, by the guarantee of a release."""
+def sensitive_of(result: Anonymized) -> NamedItems | None:
+    """Return the items that an attacker knows none of, by the guarantee of a release."""
     guarantee = result.guarantee
-    return guarantee.sensitive if isinstance(guarantee, KLm | LmDiversity | SensitiveGroups) else ()
+    return guarantee.sensitive if isinstance(guarantee, KLm | LmDiversity | SensitiveGroups) else None
 
 
-def _without(frame: pd.DataFrame, column: Hashable | None, items: Sequence[str]) -> pd.DataFrame:
+def _without(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
     """The frame without these items in a list column; who has no other has an empty list."""
     place = find_column(frame, column)
     itemsets = visible(frame.iloc[:, place])
-    known = [-1 if text in items else code for code, text in enumerate(itemsets.texts())]
+    known = np.where(items.find(itemsets.vocabulary) >= 0, -1, np.arange(itemsets.n_items))
     frame = frame.copy(deep=False)
-    frame.isetitem(place, itemsets.recode(np.array(known), itemsets.vocabulary).to_pandas())
+    frame.isetitem(place, itemsets.recode(known, itemsets.vocabulary).to_pandas())
     return frame

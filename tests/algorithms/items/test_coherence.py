@@ -347,8 +347,11 @@ WRONG = {
     "loss not finite": ({"loss": dict.fromkeys("abcdfgxyz", float("nan"))}, "a loss must be a number from 0"),
     "loss of some items": ({"loss": {"a": 1}}, r"loss lacks public items(.|\n)*8 items"),
     "loss of unknown items": ({"loss": {"unknown": 1}}, "1 of 1 losses name items that do not occur"),
-    "unknown private items": ({"private": ["HIV", "u", "v"]}, r"do not occur in the data(.|\n)*2 of 3 items"),
-    "private of another type": ({"private": [1, 2]}, "do not occur in the data"),
+    "unknown private items": (
+        {"private": ["HIV", "u", "v"]},
+        r"does not occur in the data(.|\n)*position 1, 2(.|\n)*2 of 3 items",
+    ),
+    "private of another type": ({"private": [1, 2]}, "does not occur in the data"),
     "private and public": (
         {"private": pd.Series([True, False, False], index=["HIV", "HIV", "a"])},
         r"both public and private(.|\n)*1 items",
@@ -357,7 +360,7 @@ WRONG = {
         {"private": pd.Series([True, None], index=["HIV", "a"], dtype="boolean")},
         "is missing",
     ),
-    "private as a dict": ({"private": {"HIV": True}}, "private must be items"),
+    "private as a dict": ({"private": {"HIV": True}}, "private must be a list of items"),
     "private as text": ({"private": SECRET}, "names a column that does not exist"),
 }
 
@@ -394,7 +397,7 @@ def test_more_than_all_rows():
 @pytest.mark.parametrize(
     ("public", "message"),
     [
-        ("a", "public must be items"),
+        ("a", "public must be a list of items"),
         (["a", "u"], "1 of 2 items"),
         (pd.Series([True, False], ["a", "a"]), "both"),
     ],
