@@ -19,7 +19,7 @@ from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.record import Algorithm
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import watch
-from pdanon.errors import ColumnError, ParameterError, PdanonError, did_you_mean
+from pdanon.errors import ColumnError, ParameterError, did_you_mean
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.risk import risk
@@ -31,6 +31,7 @@ from pdanon.guarantees.verdict import Audit, facts
 from pdanon.io.long import to_long
 from pdanon.io.onehot import to_onehot
 from pdanon.io.text import to_text
+from pdanon.itemsets.calling import MethodError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column, may_hold_lists
 from pdanon.itemsets.hints import column_hint
@@ -39,10 +40,6 @@ from pdanon.itemsets.support import supports
 from pdanon.itemsets.values import can_be_written, listed
 
 __all__ = ["ItemsetAccessor", "TxanonAccessor"]
-
-
-class MethodError(PdanonError, AttributeError):
-    """The accessor has no method of that name."""
 
 
 @pd.api.extensions.register_dataframe_accessor("txanon")

@@ -3,12 +3,12 @@
 Workers count: each partition becomes its distinct transactions, and these are merged group by group. The
 client decides on what is left. Workers recode, when the rows are asked for.
 
-Importing it registers ``ddf.txanon`` and ``series.itemset``, with the methods of pandas' that this allows.
+Importing it registers ``ddf.txanon`` and ``series.itemset``, with a part of the methods that pandas has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.errors import ColumnError, ParameterError, needed
+from pdanon.errors import ColumnError, ParameterError, did_you_mean, needed
 
 with needed("dask"):
     import dask
@@ -32,12 +32,14 @@ from pdanon.guarantees import KmAnonymity, check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.itemsets import partitions
 from pdanon.itemsets.bags import visible
+from pdanon.itemsets.calling import MethodError, called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns, is_list_column
 from pdanon.itemsets.dtype import ListDtype
 from pdanon.itemsets.list_columns import ListColumns, Reader
 from pdanon.itemsets.mapping import apply_mapping as applied_mapping
+from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import supports
 from pdanon.recoding.passing import judged_columns, passing, recorded
 from pdanon.recoding.proven import warn_if_short
@@ -210,7 +212,10 @@ def apply_mapping(
     return frame.map_partitions(applied_mapping, once, label, unseen=unseen, meta=meta)
 
 
-def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = None) -> Audit:
+@called_by_name
+def audit(
+    frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = None, *, progress: bool = False
+) -> Audit:
     """Recount from scratch whether a Dask DataFrame has a guarantee.
 
     Parameters
@@ -222,6 +227,8 @@ def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
         `Coherence` or `PublicK`.
     column : hashable, optional
         The list column. By default the only one.
+    progress : bool
+        Show the parts of the count on the client that are done.
 
     Returns
     -------
@@ -234,10 +241,21 @@ def audit(frame: dd.DataFrame, guarantee: Guarantee, column: Hashable | None = N
     """
     counted = check_recountable(guarantee)
     private = getattr(guarantee, "private", None)
-    return counted.recount(_counted(frame, _list_columns(frame, column, private), read=visible))
+    rows = _counted(frame, _list_columns(frame, column, private), read=visible)
+    with watching(progress, "audit"):
+        return counted.recount(rows)
 
 
-def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int = 2) -> pd.DataFrame:
+@called_by_name
+def risk(
+    frame: dd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    k: int,
+    m: int = 2,
+    quasi: Sequence[Hashable] | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
     """Measure what an attacker who knows a few items of a row can do; as `pdanon.risk` without ``quasi``.
 
     Parameters
@@ -248,6 +266,10 @@ def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
         The list column. By default the only one.
     k, m : int
         As those of `pdanon.risk`.
+    quasi : sequence of hashable, optional
+        Refused: workers collapse rows to their items, so that no other column can be known as well.
+    progress : bool
+        Show the parts of the count on the client that are done.
 
     Returns
     -------
@@ -258,21 +280,33 @@ def risk(frame: dd.DataFrame, column: Hashable | None = None, *, k: int, m: int 
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is not what it should be.
     """
+    labels = _list_columns(frame, column)
     refuse_chunks(frame._meta)
-    return risk_of(_counted(frame, _list_columns(frame, column)).itemsets, k=k, m=m)
+    if quasi is not None:
+        hint = "compute the columns that are needed: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
+        raise ParameterError("Dask counts items alone", where="quasi", got="columns", hint=hint)
+    rows = _counted(frame, labels).itemsets
+    with watching(progress, "risk"):
+        return risk_of(rows, k=k, m=m)
 
 
 @extensions.register_dataframe_accessor("txanon")
 class TxanonAccessor:
     """Anonymization of the list column of a Dask DataFrame.
 
-    The methods are those of the pandas accessor, with the same parameters. An algorithm returns a
-    `LazyRelease`; one that does not recode the whole table alike is refused.
+    The methods are `audit`, `risk`, `apply_mapping` and all algorithms, with the parameters that they have in
+    pandas. An algorithm returns a `LazyRelease`; one that does not recode the whole table alike is refused.
     """
 
     def __init__(self, frame: dd.DataFrame) -> None:
         _check_lists(frame._meta)
         self._obj = frame
+
+    def __getattr__(self, name: str) -> Any:
+        """Name the methods that there are."""
+        methods = [each for each in vars(TxanonAccessor) if not each.startswith("_")]
+        hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
+        raise MethodError("there is no such method for Dask", where="ddf.txanon", got=repr(name), hint=hint)
 
 
 def _anonymizing(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:

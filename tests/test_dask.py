@@ -31,6 +31,7 @@ from pdanon.errors import (
     InfeasibleError,
     ItemsetDtypeError,
     ParameterError,
+    PdanonError,
 )
 
 distributed = pytest.importorskip("distributed")
@@ -397,6 +398,25 @@ def test_what_needs_all_rows_at_once_is_refused():
             ddf.txanon.audit(guarantee)
     with pytest.raises(TypeError, match="'k'"):
         ddf.txanon.pcta()
+
+
+def test_what_only_pandas_has_is_refused_in_words(capsys):
+    frame = frame_of([["a"], ["a"], ["b"]]).assign(sex=list("mff"))
+    ddf = evenly(frame, 2)
+    with pytest.raises(ParameterError, match="Dask counts items alone"):
+        ddf.txanon.risk(k=2, quasi=["sex"])
+    with pytest.raises(ParameterError, match="has no parameter 'qasi'"):
+        ddf.txanon.risk(k=2, qasi=["sex"])
+    with pytest.raises(PdanonError, match="no such method for Dask") as caught:
+        ddf.txanon.anonymize(k=2)
+    assert isinstance(caught.value, AttributeError)  # what hasattr and completion go by
+    assert not hasattr(ddf.txanon, "profile")
+    guarantee = pdanon.KmAnonymity(k=2, m=2)
+    assert ddf.txanon.audit(guarantee, progress=True).rows_at_risk == 1
+    assert ddf.txanon.risk(k=2, progress=True).equals(ddf.txanon.risk(k=2))
+    shown = capsys.readouterr().err
+    assert "audit" in shown
+    assert "risk" in shown
 
 
 def test_constraints_are_audited_with_the_mapping():

@@ -1,6 +1,7 @@
 """Documentation: the commands it shows print what is shown, and nothing public is left out of it."""
 
 import doctest
+import inspect
 import re
 import runpy
 import shlex
@@ -11,6 +12,7 @@ import pytest
 from families import ALGORITHMS, RT
 
 import pdanon
+from pdanon.algorithms import registry
 from pdanon.cli.main import main
 
 ROOT = Path(__file__).parents[1]
@@ -104,6 +106,26 @@ def test_the_first_release_prints_what_the_readme_shows(tmp_path, monkeypatch, c
 def test_the_reference_has_every_public_name():
     reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^::: pdanon\.(\w+)$", reference, re.MULTILINE)) == set(pdanon.__all__)
+
+
+def test_the_reference_says_which_functions_are_methods_of_which_accessor():
+    """Its table, of every function, beside the accessors themselves."""
+    dask = pytest.importorskip("pdanon.dask")
+    reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\| (.+?) \| (yes|no)\b.* \| (yes|no)\b.* \|$", reference, re.MULTILINE)
+    assert len(lines) == 5
+    said = {}
+    for names, pandas, on_dask in lines:
+        listed = (
+            registry.ALGORITHMS if names.startswith("all [algorithms]") else re.findall(r"`(\w+)`", names)
+        )
+        said |= dict.fromkeys(listed, (pandas == "yes", on_dask == "yes"))
+    functions = [name for name in pdanon.__all__ if inspect.isfunction(getattr(pdanon, name))]
+    accessors = (pdanon.accessors.TxanonAccessor, dask.TxanonAccessor)
+    assert said == {name: tuple(name in vars(each) for each in accessors) for name in functions}
+    for accessor, column in zip(accessors, (0, 1), strict=True):
+        methods = {name for name in vars(accessor) if not name.startswith("_")}
+        assert methods == {name for name, has in said.items() if has[column]}
 
 
 TOGETHER = {"suppress_control": "rho", "td_control": "rho"}  # algorithms that share a page

@@ -1,4 +1,4 @@
-"""Calls: what is said of one with a parameter too many, misspelt or lacking, in place of what Python says."""
+"""Errors for unexpected or missing arguments, and for unknown methods, in place of what Python says."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from pdanon.errors import ParameterError, did_you_mean
+from pdanon.errors import ParameterError, PdanonError, did_you_mean
 from pdanon.itemsets.values import quoted
 
-__all__ = ["CallError", "called_by_name"]
+__all__ = ["CallError", "MethodError", "called_by_name"]
 
 _Asked = ParamSpec("_Asked")
 _Result = TypeVar("_Result")
@@ -46,6 +46,10 @@ _OF_ITEMS = ("columns", "labels", "options", "sensitive", "l")  # what a Transac
 
 class CallError(ParameterError, TypeError):
     """A function is called without what it needs, or with what it does not know."""
+
+
+class MethodError(PdanonError, AttributeError):
+    """The accessor has no method of that name."""
 
 
 def called_by_name(function: Callable[_Asked, _Result]) -> Callable[_Asked, _Result]:
