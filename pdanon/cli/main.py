@@ -20,8 +20,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon import stream
-from pdanon.algorithms.record import OF_LISTS
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, functions, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.cli.checks import (
     check_audited,
     check_classes,
@@ -32,7 +31,7 @@ from pdanon.cli.checks import (
 )
 from pdanon.cli.least import least_lossy
 from pdanon.cli.looks import run_profile, run_tradeoff
-from pdanon.cli.options import described, in_a_line, of_algorithm, of_guarantee
+from pdanon.cli.options import described, in_a_line, is_run_by_command, of_algorithm, of_guarantee
 from pdanon.cli.policy import Policy
 from pdanon.cli.printing import escaped_output, print_compared, print_result, print_risk
 from pdanon.cli.reading import read, read_options
@@ -298,8 +297,13 @@ def _algorithms(arguments: argparse.Namespace) -> int:
     if arguments.name is not None:
         print(described(arguments.name, algorithm(arguments.name)))
         return 0
-    print("\n".join(in_a_line(name, each) for name, each in functions(*OF_LISTS).items()))
-    print("\npdanon algorithms NAME tells its guarantee and its options")
+    here = [name for name in ALGORITHMS if is_run_by_command(name)]
+    for title, names in (
+        ("By 'pdanon anonymize --algorithm NAME', a policy or Python:", here),
+        ("By a policy ('pdanon run') or Python:", [name for name in ALGORITHMS if name not in here]),
+    ):
+        print(title, *(in_a_line(name, ALGORITHMS[name].function) for name in names), "", sep="\n")
+    print("pdanon algorithms NAME tells its guarantee and its options")
     return 0
 
 

@@ -36,6 +36,7 @@ __all__ = [
     "described",
     "flag",
     "in_a_line",
+    "is_run_by_command",
     "is_table",
     "new",
     "new_page",
@@ -49,6 +50,7 @@ __all__ = [
 
 
 _HINT = "\n  hint:  "
+_OF_COMMAND = ("keep", "progress")  # parameters that are the command's own
 
 # What is asked for under a name that is another's, or in another way.
 _ELSEWHERE = {
@@ -282,7 +284,7 @@ def of_algorithm(arguments: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError(f"{name} does not take {flag(option)}", hint=_having(option))
     if required - PARAMETERS.keys():
         only = ", ".join(sorted(required - PARAMETERS.keys()))
-        hint = f"call pdanon.{name} from Python"
+        hint = f"write a policy, or call pdanon.{name} from Python"
         raise ParameterError(f"{name} needs {only}, which is no option of the command line", hint=hint)
     if required - given.keys():
         flags = ", ".join(flag(option) for option in PARAMETERS if option in required - given.keys())
@@ -308,16 +310,27 @@ def described(name: str, function: Callable[..., Anonymized]) -> str:
     """An algorithm in a few lines: what it does, its guarantee (as its docstring has it) and its options."""
     text = inspect.getdoc(function) or ""
     guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
-    required = _required(function)
-    options = " ".join(
-        flag(option) if option in required else f"[{flag(option)}]"
-        for option in parameters_of(function)
-        if option in DEMANDS | WAYS
-    )
-    if required - PARAMETERS.keys():
-        options = f"none: it needs {', '.join(sorted(required - PARAMETERS.keys()))}, from Python"
+    accepted, required = parameters_of(function), _required(function)
+    options = [option for option in accepted if option in DEMANDS | WAYS and is_run_by_command(name)]
+    others = [option for option in accepted if option not in (*options, *_OF_COMMAND)]
+    shown = [flag(option) if option in required else f"[{flag(option)}]" for option in options]
     does, _, _ = text.partition("\n")
-    return "\n".join([name, f"  does       {does}", f"  guarantee  {guarantee}", f"  options    {options}"])
+    lines = [
+        name,
+        f"  does       {does}",
+        f"  guarantee  {guarantee}",
+        f"  options    {' '.join(shown) or 'none'}",
+    ]
+    if others:
+        named = ", ".join(each if each in required else f"[{each}]" for each in others)
+        lines.append(f"  elsewhere  {named}: in a policy or Python")
+    return "\n".join(lines)
+
+
+def is_run_by_command(name: str) -> bool:
+    """Tell whether an algorithm can be called by options alone; a policy, and Python, can call any."""
+    record = ALGORITHMS[name]
+    return record.recodes in OF_LISTS and _required(record.function) <= PARAMETERS.keys()
 
 
 def in_a_line(name: str, function: Callable[..., Anonymized]) -> str:

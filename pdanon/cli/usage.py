@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pdanon.algorithms.record import OF_LISTS
-from pdanon.algorithms.registry import functions
+from pdanon.algorithms.registry import ALGORITHMS, functions
 from pdanon.cli.completion import SHELLS, PrintCompletion
 from pdanon.cli.options import (
     CONSTRAINTS_HELP,
@@ -237,7 +237,7 @@ def _fill_algorithms(command: argparse.ArgumentParser) -> None:
         "name",
         metavar="NAME",
         nargs="?",
-        choices=list(functions(*OF_LISTS)),
+        choices=list(ALGORITHMS),
         help="which (default: a line of each)",
     )
 

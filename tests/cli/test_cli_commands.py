@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from commands import CSV, MERGED, RICE, ROWS, SALT, TEA, contents, here  # noqa: F401 (`here` acts on every test)
 from conftest import frame_of, rows_of
-from families import ALGORITHMS
+from families import ALGORITHMS, RELATIONAL, RT
 from naive import itemsets as naive
 from naive import rules as naive_rules
 
@@ -314,16 +314,30 @@ def listed(out):
 def test_every_algorithm_is_listed(run):
     code, out, err = run("algorithms")
     assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()[:-2]] == list(ALGORITHMS)
+    by_command, elsewhere, _ = out.split("\n\n")
+    runs, others = ([line.split()[0] for line in part.splitlines()[1:]] for part in (by_command, elsewhere))
+    every = {**ALGORITHMS, **RELATIONAL, **RT}
+    assert {*runs, *others} == {*every}
+    assert {*others} == {name for name in every if refuses(run, name)}
     algorithms = {}
-    for name, algorithm in ALGORITHMS.items():
+    for name, algorithm in every.items():
         algorithms |= listed(run("algorithms", name)[1])
         assert algorithm.__doc__.splitlines()[0] in out
         assert hasattr(pdanon, algorithms[name]["guarantee"].partition("(")[0])
         assert algorithms[name]["does"] == algorithm.__doc__.splitlines()[0]
     assert algorithms["apriori"]["options"] == "-k [-m] --hierarchy [--sensitive] [-l]"
     assert algorithms["pcta"]["options"] == "-k [-m] [--constraints] [--weights] [--refine] [--labels]"
-    assert algorithms["suppress_to_k"]["options"] == "none: it needs public, from Python"
+    assert algorithms["suppress_to_k"]["options"] == "none"
+    assert algorithms["suppress_to_k"]["elsewhere"] == "k, public: in a policy or Python"
+    assert algorithms["coat"]["elsewhere"] == "[utility], [max_suppressed]: in a policy or Python"
+    assert algorithms["mondrian"]["elsewhere"].startswith("k, quasi, ")
+
+
+def refuses(run, name):
+    """Whether the command says that an algorithm needs what is no option, or is none of its own."""
+    code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", name)
+    assert code == 2
+    return "no option of the command line" in err or "a policy names it" in err
 
 
 def test_new_algorithm_needs_no_change_here(run, stand_in):
@@ -364,4 +378,4 @@ def test_algorithm_with_parameters_that_only_python_can_give(run, stand_in):
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "special", "-k", "2")
     assert code == 2
     assert "special needs grades, threshold, which is no option of the command line" in err
-    assert "call pdanon.special from Python" in err
+    assert "write a policy, or call pdanon.special from Python" in err

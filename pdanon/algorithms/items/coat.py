@@ -38,7 +38,7 @@ def coat(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Merge items within given blocks, and suppress few; always the rarest item of an itemset first.
+    """Merge items within given blocks, the rarest first; suppress them only if that is allowed.
 
     Parameters
     ----------
