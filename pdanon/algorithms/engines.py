@@ -13,7 +13,6 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pdanon.algorithms.items.lra import Parts
 from pdanon.algorithms.record import Recodes
@@ -24,7 +23,6 @@ from pdanon.guarantees.verdict import Guarantee, Recountable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.itemsets.versions import arrow_values
 from pdanon.recoding.decided import Decided
 from pdanon.recoding.release import demand
 
@@ -118,10 +116,10 @@ class Recoder:
         parts = None if groups is None else Parts(itemsets, groups)
         return cls(decided.mapping, keeps_type, not itemsets.nulls.any(), parts)
 
-    def labels(self) -> tuple[Itemsets, pa.Array]:
+    def labels(self) -> tuple[Itemsets, pa.DictionaryArray]:
         """The items and what each becomes, as `pdanon.itemsets.mapping.relabelled` takes them."""
         items, labels = global_mapping(self.mapping)
-        if self.keeps_type:
-            originals = arrow_values(self.mapping["item"]).combine_chunks()
-            labels = pc.if_else(labels.is_valid(), originals, pa.scalar(None, originals.type))
+        if self.keeps_type:  # also that of large texts
+            values = labels.dictionary.cast(items.vocabulary.type)
+            labels = pa.DictionaryArray.from_arrays(labels.indices, values)
         return items, labels

@@ -13,6 +13,7 @@ from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.versions import numbers_of
 
 __all__ = ["SUPPRESSED", "UNKNOWN", "became", "images", "united"]
 
@@ -46,7 +47,7 @@ def became(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | None) -
         found = published.lookup(items)
         return np.where(found < 0, UNKNOWN, found).astype(np.int32)
     mapped, labels = global_mapping(mapping)
-    codes = published.lookup(labels)
+    codes = np.append(published.lookup(labels.dictionary), -1)[numbers_of(labels)]
     if len(np.unique(codes[codes >= 0])) < pc.count_distinct(published.vocabulary).as_py():
         hint = "give the mapping that belongs to this release"
         raise ParameterError("the frame holds labels that the mapping lacks", where="mapping", hint=hint)

@@ -21,9 +21,10 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.bags import first_copies
 from pdanon.itemsets.codes import Itemsets, item_array
 from pdanon.itemsets.lists import distinct, to_numpy
-from pdanon.itemsets.mapping import check_mapping, mapping_values
+from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
 from pdanon.itemsets.matching import item_texts, places
 from pdanon.itemsets.notation import label_members
+from pdanon.itemsets.versions import numbers_of
 
 __all__ = ["NamedItems", "Told", "named_items", "refuse_overlaps", "refuse_within_labels"]
 
@@ -177,14 +178,16 @@ class Told:
         if mapping is None or isinstance(mapping, cls):
             return mapping
         check_mapping(mapping)
-        labels = mapping_values(mapping, "generalized")
-        item, label = named.find(mapping_values(mapping, "item")), named.find(labels)
-        published = to_numpy(labels.is_valid())
+        items = mapping_values(mapping, "item")
+        labels = mapping_labels(mapping, items.type)
+        label_of = numbers_of(labels)
+        item, label = named.find(items), np.append(named.find(labels.dictionary), -1)[label_of]
+        published = label_of >= 0
         changed = published & (item != label)
         _refuse_changes(changed & (item >= 0), f"a {where} item has become something else")
         _refuse_changes(changed & (label >= 0), f"an item has become a {where} one")
         left_out = {*item[~published].tolist()} - {*item[published].tolist()}
-        return cls(frozenset(left_out), frozenset(_sets_with(labels.unique(), named)))
+        return cls(frozenset(left_out), frozenset(_sets_with(labels.dictionary, named)))
 
 
 def _refuse_changes(changed: NDArray[np.bool_], problem: str) -> None:

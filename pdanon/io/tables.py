@@ -118,8 +118,11 @@ def write_plain(mapping: pd.DataFrame, path: Path) -> None:
     if not is_csv(path):
         return to_parquet(mapping, path)
     check_name(path)
+    options = pa_csv.WriteOptions(
+        batch_size=64
+    )  # as many lines in memory, all of which may have a long label
     with replacing(path) as draft:  # Arrow's writer tells a missing label from one without a character
-        pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft)
+        pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft, options)
 
 
 def write_confidential(table: pd.DataFrame, path: Path, *, overwrite: bool = True) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets import parallel
-from pdanon.itemsets.dtype import ListArray
+from pdanon.itemsets.dtype import ListArray, is_text_type
 from pdanon.itemsets.lists import (
     Codes,
     Offsets,
@@ -236,7 +236,11 @@ class Itemsets:
             One list a row with items in vocabulary order. No byte of it comes from the array that was
             encoded except the vocabulary's own entries.
         """
-        if dictionary or _is_too_long(self.vocabulary, self.codes):
+        # Building a string array takes twice its size, and beyond this limit it cannot be built.
+        too_long = pa.types.is_string(self.vocabulary.type) and text_exceeds(
+            self.vocabulary, self.codes, _OFFSET_LIMIT // 2
+        )
+        if dictionary or too_long:
             items = pa.DictionaryArray.from_arrays(pa.array(self.codes), self.vocabulary)
         else:
             items = self.vocabulary.take(pa.array(self.codes))
@@ -356,12 +360,14 @@ def beside(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
     return itemsets, np.repeat(np.arange(len(columns), dtype=np.int32), counts)
 
 
-def _is_too_long(vocabulary: pa.Array, codes: Codes) -> bool:
-    # Labels of generalized items are long: their text, row after row, may exceed a string array.
-    if not pa.types.is_string(vocabulary.type):
+def text_exceeds(vocabulary: pa.Array, codes: Codes, most: int) -> bool:
+    """Tell whether texts, repeated as often as codes refer to them, exceed a number of bytes.
+
+    Labels of sets are long, and a set of n items may be in n rows or lines.
+    """
+    if not is_text_type(vocabulary.type):
         return False
     lengths = to_numpy(pc.binary_length(vocabulary)).astype(np.int64)
-    most = _OFFSET_LIMIT // 2  # building a string array takes twice its size
     if len(codes) * int(lengths.max(initial=0)) <= most:
         return False
     return bool(np.bincount(codes, minlength=len(vocabulary)) @ lengths > most)

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-__all__ = ["ListArray", "ListDtype", "is_list_type"]
+__all__ = ["ListArray", "ListDtype", "is_list_type", "is_text_type"]
 
 
 def is_list_type(kind: pa.DataType) -> bool:
@@ -25,6 +25,11 @@ def is_list_type(kind: pa.DataType) -> bool:
         or pa.types.is_list_view(kind)
         or pa.types.is_large_list_view(kind)
     )
+
+
+def is_text_type(kind: pa.DataType) -> bool:
+    """Tell whether an Arrow type is text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 class ListDtype(pd.ArrowDtype):

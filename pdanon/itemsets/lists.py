@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError
 from pdanon.itemsets.columns import ROW_TYPES, is_missing, may_hold_lists
-from pdanon.itemsets.dtype import is_list_type
+from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.hints import column_hint, row_hint
 from pdanon.itemsets.versions import arrow_values
 
@@ -133,8 +133,7 @@ def item_type(kind: pa.DataType) -> pa.DataType:
         return pa.float32()
     if pa.types.is_decimal(kind):
         return kind if kind.bit_width >= 128 else pa.decimal128(kind.precision, kind.scale)
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    if text or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind)):
+    if is_text_type(kind) or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind)):
         return kind
     raise ItemsetDtypeError(
         "the items have no order or no text", got=f"items of type {_kind(kind)}", hint=_ITEM_HINT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,9 @@ import pyarrow as pa
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_column, with_column
+from pdanon.itemsets.dtype import is_text_type
+from pdanon.itemsets.lists import item_type
+from pdanon.itemsets.matching import item_texts
 from pdanon.itemsets.values import check_known
 from pdanon.itemsets.versions import arrow_values
 
@@ -18,6 +22,7 @@ __all__ = [
     "apply_mapping",
     "check_mapping",
     "global_mapping",
+    "mapping_labels",
     "mapping_values",
     "relabelled",
     "relabelled_by_groups",
@@ -56,8 +61,8 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
     -------
     items : Itemsets
         One row a row of the table, with its item.
-    labels : pyarrow.StringArray
-        What each became; null where suppressed.
+    labels : pyarrow.DictionaryArray
+        What each became, as `mapping_labels` returns it.
 
     Raises
     ------
@@ -76,21 +81,51 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
         raise ParameterError(
             "an item is mapped more than once", where="mapping", got=f"{doubles} repeated items"
         )
-    return itemsets, mapping_values(mapping, "generalized", pa.string())
+    return itemsets, mapping_labels(mapping, itemsets.vocabulary.type)
 
 
-def mapping_values(mapping: pd.DataFrame, name: str, kind: pa.DataType | None = None) -> pa.Array:
+def mapping_labels(mapping: pd.DataFrame, kind: pa.DataType) -> pa.DictionaryArray:
+    """Read what each line of a mapping table became, as codes into the distinct labels.
+
+    Parameters
+    ----------
+    mapping : pandas.DataFrame
+        The mapping table.
+    kind : pyarrow.DataType
+        The type of its items, of which labels are where items are only suppressed; others are text.
+
+    Returns
+    -------
+    pyarrow.DictionaryArray
+        Null where suppressed. A long label is stored once, however many lines have it.
+    """
+    encoded = mapping_values(mapping, "generalized")
+    if not pa.types.is_dictionary(encoded.type):
+        encoded = encoded.dictionary_encode()
+    return pa.DictionaryArray.from_arrays(encoded.indices, _labels(encoded.dictionary, item_type(kind)))
+
+
+def mapping_values(mapping: pd.DataFrame, name: str) -> pa.Array:
     """A column of a mapping table as one Arrow array."""
-    values = None
-    try:
-        values = arrow_values(mapping[name]).combine_chunks()
-        return values if kind is None else values.cast(kind)
-    except (pa.ArrowException, ArithmeticError, TypeError, ValueError):
-        pass
+    with suppress(pa.ArrowException, ArithmeticError, TypeError, ValueError):
+        return arrow_values(mapping[name]).combine_chunks()
     # Raised outside the handler: Arrow's own message would carry a value along as the context.
-    got = "several types" if values is None else f"type {str(values.type).split('<')[0]}"
-    what = "an item has a type" if kind is None else "a label is text"
-    raise ItemsetDtypeError(f"{what}, and all have the same", where=f"mapping, column {name}", got=got)
+    raise _wrong_type(name, "several types")
+
+
+def _labels(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Labels of the type of the items, if they are, or as text."""
+    # pandas reads the integers of a CSV file as fractions if some are missing.
+    whole = pa.types.is_integer(kind) and pa.types.is_floating(values.type)
+    own = values.type == kind or pa.types.is_null(values.type) or whole
+    with suppress(pa.ArrowException):
+        return values.cast(kind) if own and not is_text_type(kind) else item_texts(values).cast(pa.string())
+    raise _wrong_type("generalized", f"type {str(values.type).split('<')[0]}")
+
+
+def _wrong_type(name: str, got: str) -> ItemsetDtypeError:
+    what = "an item has a type" if name == "item" else "a label is text, or of the type of the items"
+    return ItemsetDtypeError(f"{what}, and all have the same", where=f"mapping, column {name}", got=got)
 
 
 def apply_mapping(
@@ -155,7 +190,9 @@ def apply_mapping(
     )
 
 
-def relabelled(itemsets: Itemsets, items: Itemsets, labels: pa.Array, *, missing_as_empty: bool) -> Itemsets:
+def relabelled(
+    itemsets: Itemsets, items: Itemsets, labels: pa.DictionaryArray, *, missing_as_empty: bool
+) -> Itemsets:
     """Recode a column with what `global_mapping` read; items that the mapping lacks are suppressed.
 
     Whether missing rows become empty is not for these rows alone to say: others may have lost items.
@@ -165,10 +202,9 @@ def relabelled(itemsets: Itemsets, items: Itemsets, labels: pa.Array, *, missing
     known = items.lookup(itemsets.vocabulary)
     label_of = np.empty(items.n_items + 1, np.int64)  # -1, of unknown items, finds the last, which is masked
     label_of[items.codes] = np.arange(items.n_items)
-    became = labels.take(pa.array(label_of[known], mask=known < 0))
-    encoded = became.dictionary_encode()
-    targets = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
-    return itemsets.recode(targets, encoded.dictionary)
+    became = labels.indices.take(pa.array(label_of[known], mask=known < 0))
+    targets = became.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
+    return itemsets.recode(targets, labels.dictionary)
 
 
 def relabelled_by_groups(
@@ -192,7 +228,7 @@ def relabelled_by_groups(
     Itemsets or None
         None if an item is not mapped in its group.
     """
-    labels = arrow_values(mapping["generalized"]).combine_chunks().dictionary_encode()
+    labels = mapping_labels(mapping, items.vocabulary.type)
     cells = mapping["group"].to_numpy() * items.n_items + items.lookup(arrow_values(mapping["item"]))
     known = items.lookup(itemsets.vocabulary)
     wanted = groups[itemsets.rows].astype(np.int64) * items.n_items + known[itemsets.codes]

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import item_type, plain
 from pdanon.itemsets.versions import as_pandas_writes
 
@@ -90,7 +91,7 @@ def places(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
 def _kind(kind: pa.DataType) -> str:
     """What values of a type are: only within a kind may two be the same."""
     types = pa.types
-    if types.is_string(kind) or types.is_large_string(kind):
+    if is_text_type(kind):
         return "text"
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
         return "number"

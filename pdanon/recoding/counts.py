@@ -9,6 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.itemsets.mapping import mapping_labels, mapping_values
+from pdanon.itemsets.matching import item_texts, places
+from pdanon.itemsets.versions import numbers_of
+
 __all__ = [
     "FEW",
     "changes",
@@ -71,8 +75,10 @@ def losses(loss: pd.Series[float]) -> str:
 
 def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:
     """Which entries of a mapping are items that are published as they are."""
-    labels = mapping["generalized"]
-    return (labels == mapping["item"].astype(labels.dtype)).fillna(False).astype(bool)
+    items = mapping_values(mapping, "item")
+    labels = mapping_labels(mapping, items.type)
+    numbers = numbers_of(labels)
+    return pd.Series((places(items, labels.dictionary) == numbers) & (numbers >= 0), index=mapping.index)
 
 
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
@@ -92,10 +98,13 @@ def changes(mapping: pd.DataFrame) -> pd.DataFrame:
 
 
 def label_sizes(mapping: pd.DataFrame) -> pd.Series[int]:
-    """How many items each published label stands for: the largest first, then by label."""
-    published = mapping[mapping["generalized"].notna()]
-    items = published.groupby(published["generalized"].astype(object))["item"].nunique().astype("int64")
-    return items.sort_values(ascending=False, kind="stable")
+    """How many items each published label stands for, by its text: the largest first, then by label."""
+    labels = mapping_labels(mapping, mapping_values(mapping, "item").type)
+    numbers = numbers_of(labels)
+    items = mapping["item"].groupby(np.where(numbers < 0, np.nan, numbers)).nunique().astype("int64")
+    texts = np.array(item_texts(labels.dictionary).to_pylist(), object)[items.index.astype(int)]
+    items.index = pd.Index(texts, dtype=object, name="generalized")
+    return items.sort_index().sort_values(ascending=False, kind="stable")
 
 
 def class_sizes(classes: pd.DataFrame | None) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,10 +16,11 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.mapping import mapping_labels
+from pdanon.itemsets.versions import numbers_of
 from pdanon.recoding.labels import Labels, relabelled_sets
 from pdanon.recoding.loss import information_loss, with_measure
-from pdanon.recoding.recoding import Recoding, mapping_table
+from pdanon.recoding.recoding import Recoding, label_column, mapping_table
 
 __all__ = ["Decided"]
 
@@ -92,9 +94,10 @@ class Decided:
         recoding = relabelled_sets(self.recoding, self.columns.itemsets, labels)
         if recoding is self.recoding:
             return self
-        before = arrow_values(self.mapping["generalized"]).combine_chunks()
-        names = recoding.labels.take(pc.index_in(before, value_set=self.recoding.labels))
-        mapping = self.mapping.assign(generalized=pd.array(names, dtype=pd.ArrowDtype(pa.string())))
+        before = mapping_labels(self.mapping, pa.string())
+        target = pc.index_in(before.dictionary, value_set=self.recoding.labels).to_numpy()
+        targets = np.append(target, -1)[numbers_of(before)].astype(np.int32)
+        mapping = self.mapping.assign(generalized=label_column(recoding.labels, targets))
         known = self.guarantee.with_mapping(mapping)
         return replace(self, recoding=recoding, guarantee=known, mapping=mapping)
 

@@ -37,7 +37,7 @@ def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
     return columns[0]
 
 
-def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.StringArray:
+def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.DictionaryArray:
     """What each item of the original became, by its code; null where it was suppressed.
 
     Raises
@@ -46,7 +46,7 @@ def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.StringArray:
         If the mapping of the result is of other items, or has them in another number of rows; or is not
         that of a global recoding.
     """
-    items, texts = global_mapping(result.mapping)
+    items, labels = global_mapping(result.mapping)
     supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
     if items.n_items != itemsets.n_items:
         raise other_frame(f"{itemsets.n_items} items, the result has {items.n_items}")
@@ -56,7 +56,7 @@ def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.StringArray:
     counted = result.mapping["support"].to_numpy()[places]
     if (counted != supports).any():
         raise other_frame(f"{int((counted != supports).sum())} items with other supports")
-    return texts.take(pa.array(places))
+    return labels.take(pa.array(places))
 
 
 def other_frame(got: str) -> ParameterError:

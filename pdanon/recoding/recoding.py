@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.bags import Bags
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, compact, text_exceeds
 from pdanon.itemsets.lists import distinct
-from pdanon.itemsets.matching import item_texts
 from pdanon.itemsets.notation import set_labels
 from pdanon.itemsets.support import SupportIndex
 
-__all__ = ["Changes", "Recoding", "mapping_table"]
+__all__ = ["Changes", "Recoding", "label_column", "mapping_table"]
+
+_MOST_TEXT = 2**28  # bytes of the labels of a mapping table, line after line
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -197,20 +198,44 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | Non
     Returns
     -------
     pandas.DataFrame
-        Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` (NA where suppressed) and
-        ``support``, the rows of the group in which the item became that; by group, then by item.
+        Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` (missing where suppressed; else
+        of the type of what is released) and ``support``, the rows of the group in which the item became
+        that; by group, then by item.
     """
     changes = recoding.changes(itemsets) if changes is None else changes
-    labels = item_texts(recoding.labels).cast(pa.string())
-    labels = labels.take(pa.array(changes.targets, mask=changes.targets < 0))
     return pd.DataFrame(
         {
             "group": changes.groups,
             "item": _arrow_column(itemsets.vocabulary.take(pa.array(changes.items))),
-            "generalized": _arrow_column(labels),
+            "generalized": label_column(recoding.labels, changes.targets),
             "support": changes.supports,
         }
     )
+
+
+def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.ExtensionArray:
+    """Build the column ``generalized`` of a mapping table.
+
+    Parameters
+    ----------
+    labels : pyarrow.Array
+        The labels, of text or of the type of the items.
+    targets : ndarray of int32
+        The label of each line; -1 where the item is suppressed.
+
+    Returns
+    -------
+    ExtensionArray
+        Arrow values of the type of the labels. Texts that would take more than 256 MiB line after line are a
+        ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
+    """
+    if not text_exceeds(labels, targets[targets >= 0], _MOST_TEXT):
+        return _arrow_column(labels.take(pa.array(targets, mask=targets < 0)))
+    codes, used = compact(targets[targets >= 0], labels)
+    lines = np.full(len(targets), -1, np.int32)
+    lines[targets >= 0] = codes
+    # Objects: taking Arrow texts would copy each line.
+    return pd.Categorical.from_codes(lines, pd.Index(used.to_pylist(), dtype=object))
 
 
 def _arrow_column(values: pa.Array) -> pd.api.extensions.ExtensionArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import io
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ import pdanon
 from examples import examples
 from pdanon import KmAnonymity, ParameterError, PrivacyConstraints, apply_mapping
 from pdanon.hierarchy import Hierarchy
+from pdanon.io.tables import write_plain
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.mapping import global_mapping, relabelled
 from pdanon.recoding.recoding import Recoding, mapping_table
@@ -260,6 +262,84 @@ def test_mapping_survives_a_text_file(items):
     released, mapping = frame.txanon.pcta(k=3, m=1)
     again = pd.read_csv(io.StringIO(mapping.to_csv(index=False)))
     pd.testing.assert_frame_equal(apply_mapping(frame, again), released)
+
+
+VALUES = {
+    "text": ["1", "2", "3"],
+    "integers": [1, 2, 3],
+    "fractions": [0.25, 0.5, 1.5],
+    "decimals": [Decimal("0.25"), Decimal("0.50"), Decimal("1.50")],
+    "dates": [dt.date(2020, 1, day) for day in (1, 2, 3)],
+    "times": [dt.datetime(2020, 1, day, 12) for day in (1, 2, 3)],
+}
+SUPPRESSING = {
+    "suppress_control": lambda frame, last: frame.txanon.suppress_control(rho=0.5, sensitive=[last], m=1),
+    "suppress_public": lambda frame, last: frame.txanon.suppress_public(h=0.8, k=2, p=1, private=[last]),
+    "coherence": lambda frame, last: frame.txanon.coherence(h=0.8, k=2, p=1, private=[last]),
+    "cahd": lambda frame, last: frame.txanon.cahd(p=2, sensitive=[last]),
+}
+
+
+@pytest.mark.parametrize("algorithm", SUPPRESSING)
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_mapping_joins_the_items_that_are_released_in_their_type(kind, algorithm):
+    first, second, last = VALUES[kind]
+    rows = [[first, second], [first, second], [first, last], [second], [first, second, last], [first]]
+    frame = pd.DataFrame({"items": [*rows, [second]]})
+    result = SUPPRESSING[algorithm](frame, last)
+    mapping = result.mapping
+    items = pa.array(result.frame["items"]).flatten().unique()
+    released = pd.Series(items, dtype=pd.ArrowDtype(items.type), name="generalized")
+    joined = mapping.merge(released.to_frame(), on="generalized")
+    assert len(released) > 0
+    assert joined["item"].tolist() == joined["generalized"].tolist() == sorted(released)
+    pd.testing.assert_frame_equal(apply_mapping(frame, mapping), result.frame[["items"]])
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_mapping_of_numbers_is_read_back_as_numbers(suffix, tmp_path):
+    frame = pd.DataFrame({"items": [[1, 2], [1, 2], [1, 3], [2], [1, 2, 3], [1], [2]]})
+    result = frame.txanon.cahd(p=2, sensitive=[3])
+    path = tmp_path / f"mapping{suffix}"
+    write_plain(result.mapping, path)
+    again = pd.read_parquet(path) if suffix == ".parquet" else pd.read_csv(path)
+    assert again["generalized"].tolist()[:2] == [1, 2]
+    assert again["generalized"].isna().tolist() == [False, False, True]
+    pd.testing.assert_frame_equal(apply_mapping(frame, again), result.frame[["items"]])
+
+
+def test_long_labels_are_stored_once_and_mean_the_same(monkeypatch, tmp_path):
+    items = [f"item {number:03d}" for number in range(300)]
+    frame = frame_of([{*items}, {items[0]}, {items[1]}, {items[0]}, {items[1]}])
+    plain = frame.txanon.pcta(k=3, m=2)
+    assert plain.mapping["generalized"].dtype == pd.ArrowDtype(pa.string())
+    monkeypatch.setattr("pdanon.recoding.recoding._MOST_TEXT", 10_000)
+    result = frame.txanon.pcta(k=3, m=2)
+    mapping = result.mapping
+    assert mapping["generalized"].dtype == "category"
+    assert mapping["generalized"].tolist() == plain.mapping["generalized"].tolist()
+    assert result.legend.astype(object).equals(plain.legend.astype(object))
+    assert repr(result) == repr(plain)
+    assert len(repr(mapping)) < 1000
+    pd.testing.assert_frame_equal(result.frame, plain.frame)
+    pd.testing.assert_frame_equal(apply_mapping(frame, mapping), result.frame)
+    assert result.guarantee.with_mapping(mapping).audit(result.frame).holds
+    pd.testing.assert_frame_equal(pdanon.refine(frame, result).frame, pdanon.refine(frame, plain).frame)
+    for made, path in ((plain, tmp_path / "plain.csv"), (result, tmp_path / "coded.csv")):
+        write_plain(made.mapping, path)
+    assert (tmp_path / "plain.csv").read_bytes() == (tmp_path / "coded.csv").read_bytes()
+    write_plain(mapping, tmp_path / "coded.parquet")
+    again = pd.read_parquet(tmp_path / "coded.parquet")
+    assert again["generalized"].tolist() == mapping["generalized"].tolist()
+    pd.testing.assert_frame_equal(apply_mapping(frame, again), result.frame)
+
+
+@pytest.mark.slow
+def test_a_row_of_very_many_items_takes_no_quadratic_text():
+    items = [f"item {number:05d}" for number in range(10_000)]  # of which one set has 110,000 characters
+    result = frame_of([{*items}, {items[0]}, {items[1]}, {items[0]}, {items[1]}]).txanon.pcta(k=3, m=2)
+    assert result.mapping["generalized"].nunique() == 1
+    assert result.mapping.memory_usage(deep=True).sum() < 10_000_000
 
 
 def test_apply_mapping_keeps_everything_else():

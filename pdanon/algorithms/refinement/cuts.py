@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.task import Task
@@ -20,9 +21,12 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.lists import to_numpy
+from pdanon.itemsets.mapping import mapping_labels, mapping_values
+from pdanon.itemsets.matching import item_texts
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.values import check_known
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.versions import arrow_values, numbers_of
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.original import other_frame
 from pdanon.recoding.recoding import Recoding, mapping_table
@@ -152,11 +156,15 @@ def equal_mappings(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     """Whether two mapping tables say the same, whatever types of text they are of."""
     if len(one) != len(other):
         return False
-    text = pa.large_string()
-    columns = [(table[name] for table in (one, other)) for name in ("item", "generalized")]
-    texts = ([arrow_values(column).cast(text) for column in pair] for pair in columns)
-    same = all(first.equals(second) for first, second in texts)
-    return same and all(np.array_equal(one[name], other[name]) for name in ("group", "support"))
+    items, others = (item_texts(mapping_values(table, "item")) for table in (one, other))
+    labels, published = (mapping_labels(table, pa.string()) for table in (one, other))
+    number = pc.index_in(published.dictionary, value_set=labels.dictionary).fill_null(len(labels.dictionary))
+    same = np.append(to_numpy(number), -1)[numbers_of(published)]
+    return (
+        items.equals(others)
+        and np.array_equal(numbers_of(labels), same)
+        and all(np.array_equal(one[name], other[name]) for name in ("group", "support"))
+    )
 
 
 def _other_recoding() -> ParameterError:

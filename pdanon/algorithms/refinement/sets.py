@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.task import Task
@@ -23,6 +23,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.utility import check_release, item_blocks
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.values import check_known
 from pdanon.itemsets.versions import numbers_of
 from pdanon.recoding.labels import relabelled_sets
@@ -69,7 +70,7 @@ def _clusters_of(task: Task, itemsets: Itemsets) -> NDArray[np.int64]:
     labels = numbers_of(texts)
     sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
     sets = relabelled_sets(sets, itemsets, task.labels)
-    became = sets.labels.take(pa.array(sets.targets, mask=sets.targets < 0))
-    if not became.equals(texts.cast(became.type)):
+    target = pc.index_in(texts.dictionary.cast(sets.labels.type), value_set=sets.labels).fill_null(-2)
+    if not np.array_equal(np.append(to_numpy(target), -1)[labels], sets.targets):
         raise ParameterError("the release is not one of sets", where="result", hint=KINDS)
     return labels

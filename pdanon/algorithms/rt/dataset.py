@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from pdanon.algorithms.items.apriori import covering
 from pdanon.algorithms.relational.attributes import Numbers
@@ -243,6 +244,10 @@ def _one_mapping(mappings: Sequence[pd.DataFrame], labels: Sequence[Hashable]) -
     for mapping, label in zip(mappings, labels, strict=True):
         part = mapping.assign(column=pd.Series([label] * len(mapping), dtype=object))
         if len(kinds) > 1:
-            part["item"] = part["item"].astype(mapping["generalized"].dtype)
+            part["item"] = part["item"].astype(pd.ArrowDtype(pa.string()))
         parts.append(part)
-    return pd.concat(parts, ignore_index=True)
+    joint = pd.concat(parts, ignore_index=True)
+    if any(part["generalized"].dtype == "category" for part in parts):  # joint ones are objects
+        texts: pd.Index[Any] = pd.Index(sorted(joint["generalized"].dropna().unique())).astype(object)
+        joint["generalized"] = pd.Categorical(joint["generalized"], texts)
+    return joint

@@ -19,8 +19,9 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.mapping import check_mapping, mapping_values
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
+from pdanon.itemsets.matching import item_texts
+from pdanon.itemsets.versions import arrow_values, numbers_of
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Cover", "Release", "codes_of", "encode_release", "read_mapping"]
@@ -264,10 +265,9 @@ def read_mapping(
             got=f"{lacking} items are not in it, {int((items < 0).sum())} of its rows are about others",
             hint=_MISMATCH,
         )
-    became = mapping_values(mapping, "generalized", pa.large_string())
-    encoded = became.dictionary_encode()
-    labels = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return items.astype(np.int64), labels.astype(np.int64), encoded.dictionary.to_pylist()
+    became = mapping_labels(mapping, original.vocabulary.type)
+    texts: list[str] = item_texts(became.dictionary).to_pylist()
+    return items.astype(np.int64), numbers_of(became), texts
 
 
 def codes_of(texts: Sequence[str], among: Sequence[str]) -> NDArray[np.int64]:
