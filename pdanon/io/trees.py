@@ -222,9 +222,7 @@ class TreeFile:
         try:
             found = read(table.column(label))
             kind = item_type(self.plain.schema_arrow.field(label).type.value_type)
-            return replace(
-                found, vocabulary=found.vocabulary.cast(kind)
-            )  # codes are read as those of short text
+            return replace(found, vocabulary=found.vocabulary.cast(kind))  # Arrow has no codes of large text
         except ItemsetDtypeError as error:
             problem = str(error)
         raise ItemsetDtypeError(f"{problem}\n  in:    {self.path}, row group {number}")
