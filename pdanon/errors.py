@@ -58,6 +58,7 @@ __all__ = [
     "needed",
     "one_line",
     "readable",
+    "remedy_of",
     "warn",
 ]
 
@@ -237,14 +238,54 @@ def warn(warning: ReleaseWarning) -> None:
     warnings.warn(warning, stacklevel=levels)
 
 
+_OUT_OF_MEMORY = "there is not enough memory"
+_CUT_OFF = "it is cut off: its end is missing"
+_UNREACHABLE = "it cannot be reached"
+
 # Why a file failed, by the class of the error: its own message may show a line of the file.
 _CAUSES = {
+    "MemoryError": _OUT_OF_MEMORY,
+    "EOFError": _CUT_OFF,
+    "BadGzipFile": "it is not compressed by gzip, as its name says",
+    "error": "its compressed content is damaged",  # of zlib
     "EmptyDataError": "it is empty",
     "ParserWarning": "a line has more fields than the header",
     "ParserError": "a line has more fields than the header, or a quote has no end",
     "UnicodeDecodeError": "it is not UTF-8 text",
     "TOMLDecodeError": "its syntax is wrong",
     "NotImplementedError": "it uses what is not supported",
+}
+
+# The same by what Arrow writes, where the class says nothing. What is matched holds no data.
+_PHRASES = {
+    "Truncated compressed stream": _CUT_OFF,
+    "incorrect header check": "it is not compressed by gzip, as its name says",
+    "zlib inflate failed": "its compressed content is damaged",
+    "Unrecognized filesystem type in URI": "there is no storage of such a kind",
+    "Cannot parse URI": "the URI is not well-formed",
+    "Empty path component": "a part of the path is empty",
+    "NETWORK_CONNECTION": _UNREACHABLE,
+    "curlCode": _UNREACHABLE,
+    "UNAVAILABLE": _UNREACHABLE,
+    "ACCESS_DENIED": "access is denied",
+    "INVALID_ACCESS_KEY_ID": "access is denied",
+    "SIGNATURE_DOES_NOT_MATCH": "access is denied",
+    "PERMISSION_DENIED": "access is denied",
+    "UNAUTHENTICATED": "access is denied",
+    "NO_SUCH_BUCKET": "there is no such bucket",
+    "Unable to load lib": "the library of this kind of storage is not installed",
+}
+_DAMAGED = "it is damaged, or of another format"
+
+_REMEDIES = {
+    _OUT_OF_MEMORY: "read fewer columns; pdanon.stream (--stream) holds one row group of Parquet at a time",
+    _CUT_OFF: "copy or download it again",
+    "its compressed content is damaged": "copy or download it again",
+    "it is not compressed by gzip, as its name says": "rename it without .gz",
+    "the URI is not well-formed": "in user information '/' is written %2F, '@' %40 and ':' %3A",
+    "a part of the path is empty": "Arrow reads no key with '//': copy the file to another key, or here",
+    _UNREACHABLE: "are the address and its endpoint right, and is there a network?",
+    "access is denied": "are the credentials right, and may they read it?",
 }
 
 
@@ -262,11 +303,15 @@ def cause_of(error: Exception) -> str:
     if number:
         return os.strerror(number)
     known = (_CAUSES[each.__name__] for each in type(error).__mro__ if each.__name__ in _CAUSES)
-    return next(known, "it is damaged, or of another format")
+    message = str(error) if isinstance(error, (OSError, ValueError)) else ""  # of Arrow
+    written = (cause for phrase, cause in _PHRASES.items() if phrase in message)
+    return next(known, next(written, _DAMAGED))
 
 
-def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: str) -> _Content:
-    """What a function reads from a file, or an error that names the file and holds nothing of it."""
+def readable(
+    read: Callable[[], _Content], path: str | os.PathLike[str], kind: str, part: str = ""
+) -> _Content:
+    """What a function reads from a file, or a part of it; or an error that holds nothing of the file."""
     try:
         return read()
     except PdanonError:
@@ -274,13 +319,35 @@ def readable(read: Callable[[], _Content], path: str | os.PathLike[str], kind: s
     except Exception as error:  # a parser may raise anything on a damaged file
         problem = cause_of(error)
     # Raised outside the handler: the parser's own message may show a line of the file.
-    where, hint = os.fspath(path), file_hint(path, kind)
-    raise FormatError(f"the file cannot be read as {kind}", where=where, got=problem, hint=hint)
+    if problem == _DAMAGED and kind == "Parquet" and _is_cut_off(path):
+        problem = _CUT_OFF
+    hint = remedy_of(problem) if part else file_hint(path, kind, problem)
+    raise FormatError(
+        f"the file cannot be read as {kind}", where=f"{os.fspath(path)}{part}", got=problem, hint=hint
+    )
 
 
-def file_hint(path: str | os.PathLike[str], kind: str) -> str | None:
-    """What to do about a file that cannot be read, as far as its name and the directory tell."""
+def _is_cut_off(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file of this machine begins as Parquet and does not end so."""
+    try:
+        with open(path, "rb") as file:
+            begin = file.read(4)
+            file.seek(-4, os.SEEK_END)
+            return begin == b"PAR1" != file.read()
+    except (OSError, ValueError):
+        return False
+
+
+def remedy_of(cause: str | None) -> str | None:
+    """What to do about a cause, whatever file it is."""
+    return None if cause is None else _REMEDIES.get(cause)
+
+
+def file_hint(path: str | os.PathLike[str], kind: str, cause: str | None = None) -> str | None:
+    """What to do about a file that cannot be read, as far as the cause, its name and the directory tell."""
     text = os.fspath(path)
+    if remedy := remedy_of(cause):
+        return remedy
     if re.match(_SCHEME, text):
         if kind == "Parquet":
             return "are the address, its endpoint and the credentials right?"
@@ -310,6 +377,7 @@ def _nearest_file(path: str) -> str | None:
         beside = sorted(os.listdir(directory or "."))
     except (OSError, ValueError):
         return f"there is no directory {directory!r} here"
+    beside = [each for each in beside if each != name]  # it may be there by now
     alike = get_close_matches(_stem(name), map(_stem, beside), len(beside) or 1)  # whatever they end in
     nearest = get_close_matches(name, [each for each in beside if _stem(each) in alike], 1, 0)
     if nearest:

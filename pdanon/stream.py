@@ -361,8 +361,8 @@ def _first_rows(tree: ParquetTree, positions: tuple[int, ...]) -> pd.DataFrame:
             for number in range(file.plain.num_row_groups):
                 if file.plain.metadata.row_group(number).num_rows:
                     table = file.read(number, shown).slice(0, SAMPLE)
-                    where = f"{tree.path(name)}, row group {number}"
-                    return readable(partial(table.to_pandas, **options), where, "Parquet")
+                    part = f", row group {number}"
+                    return readable(partial(table.to_pandas, **options), file.path, "Parquet", part)
     return pd.DataFrame()
 
 

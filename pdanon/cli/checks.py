@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from pdanon.cli.options import flag, is_table
-from pdanon.errors import ParameterError
+from pdanon.errors import ParameterError, readable
 from pdanon.guarantees.parameters import Unsaid
 from pdanon.io.forms import Form
-from pdanon.io.lines import is_lines, is_text
+from pdanon.io.lines import is_lines, is_parquet, is_text
 from pdanon.io.listing import located
 from pdanon.io.tables import check_distinct, is_csv, suffix_hint
 from pdanon.itemsets.values import is_uri
@@ -72,6 +73,9 @@ def check_table(arguments: argparse.Namespace) -> None:
     if not is_lines(path):
         hint = suffix_hint(path) or _STREAMS
         raise ParameterError(f"'{path}' must end in .parquet, .csv, .tsv or .jsonl", where="IN", hint=hint)
+    if not is_uri(path):  # whether it is there comes before what is said of its form
+        kind = "CSV" if is_text(path) else "Parquet" if is_parquet(path) else "JSON lines"
+        readable(lambda: os.stat(path), path, kind)
     target = getattr(arguments, "target", None)
     if target is not None and target.is_dir():
         hint = "name a file in it; with --stream, a name that nothing has yet"

@@ -264,7 +264,8 @@ def _read(path: Path, sep: str) -> list[tuple[int, list[str]]]:
             rows = csv.reader(file, delimiter=sep, strict=True)
             return [(rows.line_num, row) for row in rows if row and not (len(row) == 1 and row[0].isspace())]
     except OSError as error:
-        problem, hint = f"the hierarchy cannot be read: {cause_of(error)}", file_hint(path, "CSV")
+        cause = cause_of(error)
+        problem, hint = f"the hierarchy cannot be read: {cause}", file_hint(path, "CSV", cause)
     except UnicodeDecodeError:
         problem, hint = "the file is not UTF-8", file_hint(path, "CSV")
     except csv.Error:

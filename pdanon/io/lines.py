@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
-from pdanon.errors import FormatError, cause_of, file_hint
+from pdanon.errors import FormatError, cause_of, file_hint, readable, remedy_of
 from pdanon.io.encodings import check_encoding, line_not_in
 from pdanon.io.files import check_name
 from pdanon.io.parquet import read_parquet
@@ -84,10 +82,10 @@ def read_lines(
         return _read_text(path, text, delimiter, check_encoding(encoding))
     try:
         return Lines(pa_json.read_json(path).to_pandas())
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, MemoryError, pa.ArrowException) as error:
         problem = cause_of(error)
     # Raised outside the handler: Arrow's own message may show a line of the file.
-    hint = file_hint(path, "JSON lines") or "each line is an object, and a field of one type: {...}"
+    hint = file_hint(path, "JSON lines", problem) or "each line is an object, and a field of one type: {...}"
     raise FormatError("the file cannot be read as JSON lines", where=str(path), got=problem, hint=hint)
 
 
@@ -98,7 +96,7 @@ def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding:
         header, problem = table.column_names, None
         if any(map(pa.types.is_binary, table.schema.types)):  # what Arrow makes of bytes that are no text
             table = None
-    except (OSError, UnicodeError, pa.ArrowException) as error:
+    except (OSError, UnicodeError, MemoryError, pa.ArrowException) as error:
         table, problem = None, cause_of(error)
     if table is None:
         raise unreadable_text(path, encoding, problem)
@@ -110,9 +108,8 @@ def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str,
     """What stands between two fields of a CSV file, and what is to be said of it if that was guessed."""
     if delimiter is not None:
         return check_delimiter(delimiter, "delimiter"), ""
-    if not path.is_file():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))  # Arrow names no file
-    mark = "\t" if ".tsv" in path.name.lower() else _most_often(path, encoding)
+    is_tabbed = ".tsv" in path.name.lower()
+    mark = "\t" if is_tabbed else readable(lambda: _most_often(path, encoding), path, "CSV")
     return mark, f"{_NAMES[mark]} stands between two fields" if mark in _NAMES else ""
 
 
@@ -134,8 +131,12 @@ def _name(delimiter: str) -> str:
 
 def unreadable_text(path: Path, encoding: str, problem: str | None) -> FormatError:
     """What is wrong with a CSV file that cannot be read, with no more of it than a number of a line."""
-    what, where, hint = "the file cannot be read as CSV", str(path), file_hint(path, "CSV")
-    if path.is_file() and path.suffix.lower() not in (".parquet", ".xlsx", ".toml"):
+    what, where, hint = "the file cannot be read as CSV", str(path), file_hint(path, "CSV", problem)
+    if (
+        path.is_file()
+        and not remedy_of(problem)
+        and path.suffix.lower() not in (".parquet", ".xlsx", ".toml")
+    ):
         hint = "quotes stand around a field in which there is the delimiter, a quote or an end of line"
         line = line_not_in(path, encoding)
         if line is not None:

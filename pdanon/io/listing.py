@@ -10,19 +10,20 @@ import errno
 import os
 import stat
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+import pyarrow as pa
 from pyarrow import fs
 
-from pdanon.errors import FormatError
-from pdanon.io.parquet import readable
+from pdanon.errors import FormatError, readable
+from pdanon.io.rowgroups import shown_path
 from pdanon.itemsets.values import is_uri
 
-__all__ = ["Entry", "Listing", "entry_of", "is_local", "levels", "located", "resolve"]
+__all__ = ["Entry", "Listing", "check_current", "entry_of", "is_local", "levels", "located", "resolve"]
 
 _SUFFIX = ".parquet"
 _MAGIC = "*?["
@@ -30,7 +31,10 @@ _LOST = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # the ways in which a link l
 _TWICE = "files or directories that another path leads to"
 _EMPTY = f"directories that end in {_SUFFIX} and hold no such file"
 _VERSIONS = "logs of a table with versions"
-_LOGS = ("_delta_log", ".hoodie")  # beside files that are no part of the table any more
+# Beside files that are no part of the table any more: logs of Delta, Hudi and Iceberg.
+_LOGS = ("_delta_log", ".hoodie", "metadata")
+_REPLACED = "files that were replaced would be read, too"
+_REPLACED_HINT = "read the table with what wrote it, and write its rows to files of their own"
 _NAME = "names that are not UTF-8"
 _UNREAD = {
     fs.FileType.File: f"files that do not end in {_SUFFIX}",
@@ -108,7 +112,17 @@ class Listing:
         for name in looked_into:
             if _is_parquet(name) and name not in within and not self.patterns:
                 self._refused[_EMPTY].append(name)
+        self._refused[_VERSIONS] = sorted({*self._refused[_VERSIONS], *self._logs_above()})
         self._check()
+
+    def _logs_above(self) -> list[str]:
+        """Logs above the root, and above what links lead to."""
+        paths = [f"{self.root}/"]
+        if is_local(self.filesystem):
+            files = [f"{self.root}/{name}" for name in self.names]
+            paths += [f"{directory}/" for directory in self.directories]
+            paths += [os.path.realpath(file) for file in files if os.path.islink(file)]
+        return _logs_above(self.filesystem, paths)
 
     def _look_into(self, below: str) -> Iterator[str]:
         """Take the files of a directory; what comes are the directories to look into next."""
@@ -120,11 +134,12 @@ class Listing:
 
         def is_meant(name: str) -> bool:
             matches = not self.patterns or fnmatchcase(name, self.patterns[depth])
-            if name in _LOGS and not self.patterns:
-                self._refused[_VERSIONS].append(f"{below}/{name}".lstrip("/"))
+            if name in _LOGS and _is_log(self.filesystem, f"{directory}/{name}"):
+                self._refused[_VERSIONS].append(f"{directory}/{name}")
             return matches and not name.startswith((".", "_"))
 
-        for found in readable(lambda: self._entries(directory, is_meant), directory, "Parquet"):
+        where = shown_path(directory, self.filesystem)
+        for found in readable(lambda: self._entries(directory, is_meant), where, "Parquet"):
             name = f"{below}/{found.name}".lstrip("/")
             deeper = found.kind == fs.FileType.Directory and not (self.patterns and last)
             if not last and found.kind in (fs.FileType.File, fs.FileType.Unknown):
@@ -157,13 +172,13 @@ class Listing:
 
     def _check(self) -> None:
         """Refuse what would be counted twice or left out."""
-        counts = [f"{len(names)} {kind}, such as {min(names)}" for kind, names in self._refused.items()]
-        if _TWICE in self._refused:
+        refused = {kind: names for kind, names in self._refused.items() if names}
+        counts = [f"{len(names)} {kind}, such as {min(names)}" for kind, names in refused.items()]
+        if _TWICE in refused:
             problem = "the same rows would be read twice"
             hint = "remove links, so that one path leads to each file"
-        elif _VERSIONS in self._refused:
-            problem = "files that were replaced would be read, too"
-            hint = "read the table with what wrote it, and write its rows to files of their own"
+        elif _VERSIONS in refused:
+            problem, hint = _REPLACED, _REPLACED_HINT
         elif not self.names:
             problem = "there is no Parquet file"
             hint = f"files end in {_SUFFIX}; those that begin with '.' or '_' are left out"
@@ -171,7 +186,7 @@ class Listing:
             problem = "not everything in the source can be read"
             hint = f"name the files by a pattern that fits nothing else, such as 'baskets/*{_SUFFIX}'"
         if counts or not self.names:
-            where = "/".join((self.root, *self.patterns))
+            where = shown_path("/".join((self.root, *self.patterns)), self.filesystem)
             raise FormatError(problem, where=where, got="; ".join(counts) or "no files", hint=hint)
 
 
@@ -183,6 +198,41 @@ def is_local(filesystem: fs.FileSystem) -> bool:
 def entry_of(filesystem: fs.FileSystem, path: str) -> Entry:
     """What a path leads to."""
     return _local_entry(path) if is_local(filesystem) else _remote_entry(filesystem.get_file_info(path))
+
+
+def check_current(filesystem: fs.FileSystem, path: str) -> None:
+    """Check that a file is no part of a table with versions, in which it may have been replaced.
+
+    Raises
+    ------
+    FormatError
+        If a directory above it, links followed, holds the log of Delta, Hudi or Iceberg, as far as it can be
+        listed.
+    """
+    links = [os.path.abspath(path), os.path.realpath(path)]
+    logs = _logs_above(filesystem, links if is_local(filesystem) else [path])
+    if logs:
+        got = f"{len(logs)} {_VERSIONS}, such as {min(logs)}"
+        raise FormatError(_REPLACED, where=shown_path(path, filesystem), got=got, hint=_REPLACED_HINT)
+
+
+def _logs_above(filesystem: fs.FileSystem, paths: Iterable[str]) -> list[str]:
+    """Logs of tables with versions in the directories above some paths."""
+    above = {path[:place] for path in paths for place, mark in enumerate(path) if mark == "/"}
+    logs = (f"{directory}/{name}" for directory in sorted(above) for name in _LOGS)
+    return [log for log in logs if _is_log(filesystem, log)]
+
+
+def _is_log(filesystem: fs.FileSystem, path: str) -> bool:
+    """Tell whether there is the log of a table with versions, as far as it can be listed."""
+    path = path if is_local(filesystem) else path.lstrip("/")
+    try:
+        if not path.endswith("/metadata"):
+            return entry_of(filesystem, path).kind != fs.FileType.NotFound
+        found = filesystem.get_file_info(fs.FileSelector(path, allow_not_found=True))
+    except (OSError, pa.ArrowException):
+        return False
+    return any(info.base_name.endswith(".metadata.json") for info in found)
 
 
 def _local_entry(path: str) -> Entry:

@@ -15,14 +15,16 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, did_you_mean, readable
 from pdanon.io.files import check_name, replacing
-from pdanon.io.rowgroups import open_parquet, read_row_group
+from pdanon.io.listing import check_current, resolve
+from pdanon.io.rowgroups import open_parquet, read_row_group, shown_path
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import ListDtype, is_list_type
-from pdanon.itemsets.values import check_frame, check_path, check_text, listed
+from pdanon.itemsets.values import check_frame, check_path, check_text, is_uri, listed
 
 __all__ = ["list_dtype", "read_parquet", "readable", "to_parquet"]
 
@@ -49,9 +51,10 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     Raises
     ------
     FormatError
-        If the file is missing, cannot be read or is not a Parquet file, or a row group, which the message
-        names, is damaged: it has fewer rows or values than the footer says, text that is not UTF-8, or a page
-        with another checksum. Without checksums it is not noticed if a value has become another one.
+        If the file is missing, cannot be read, is not a Parquet file, or belongs to a table of Delta, Hudi or
+        Iceberg, in which it may have been replaced. Or if a row group, which the message names, is damaged:
+        it has fewer rows or values than the footer says, text that is not UTF-8, or a page with another
+        checksum. Without checksums it is not noticed if a value has become another one.
     ColumnError
         If the file lacks one of the columns.
 
@@ -70,22 +73,25 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     list<element: string>[pyarrow]
     """
     path = check_path(path)
+    filesystem, place = resolve(path) if is_uri(path) else (fs.LocalFileSystem(), path)
+    where = shown_path(place, filesystem)
     wanted = None if columns is None else [check_text(name, "columns") for name in listed(columns, "columns")]
 
     def read() -> pd.DataFrame:
-        with open_parquet(path) as file:
+        with open_parquet(place, filesystem) as file:
+            check_current(filesystem, place)  # of what can be reached
             schema = file.schema_arrow
             absent = set(wanted or ()) - set(schema.names)
             if absent:
                 raise ColumnError(
-                    f"the file {os.fspath(path)!r} lacks columns {sorted(absent)}",
+                    f"the file {where!r} lacks columns {sorted(absent)}",
                     got=f"columns {schema.names}",
                     hint=did_you_mean(min(absent), schema.names),
                 )
             chosen = None if wanted is None else [*wanted, *_index_columns(schema, wanted)]
             groups = range(file.num_row_groups)
             # One after the other: Arrow cannot put codes into several dictionaries together within lists.
-            tables = [read_row_group(file, number, os.fspath(path), chosen) for number in groups]
+            tables = [read_row_group(file, number, where, chosen) for number in groups]
             empty = schema.empty_table() if chosen is None else schema.empty_table().select(chosen)
         table = pa.concat_tables(tables or [empty])
         frame: pd.DataFrame = table.to_pandas(types_mapper=list_dtype)
@@ -93,7 +99,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
             frame.attrs = json.loads(table.schema.metadata[_ATTRS])
         return frame
 
-    return readable(read, path, "Parquet")
+    return readable(read, where, "Parquet")
 
 
 def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:

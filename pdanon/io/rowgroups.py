@@ -19,7 +19,7 @@ from pyarrow import fs
 from pdanon.errors import FormatError, readable
 from pdanon.itemsets.dtype import is_list_type
 
-__all__ = ["leaves_by_column", "open_parquet", "read_row_group"]
+__all__ = ["leaves_by_column", "open_parquet", "read_row_group", "shown_path"]
 
 
 def open_parquet(
@@ -41,7 +41,7 @@ def open_parquet(
     FormatError
         If it cannot be opened, or the row groups do not have as many rows as the file.
     """
-    where = os.fspath(path)
+    where = shown_path(path, filesystem)
 
     def opened() -> pq.ParquetFile:
         file = pq.ParquetFile(
@@ -54,7 +54,7 @@ def open_parquet(
             raise _damaged("two different schemas", where)
         return file
 
-    return readable(opened, path, "Parquet")
+    return readable(opened, where, "Parquet")
 
 
 def read_row_group(
@@ -69,7 +69,7 @@ def read_row_group(
     number : int
         Which row group.
     path : str
-        The path of the file, for messages.
+        The path of the file, as messages show it.
     columns : sequence of str, optional
         The columns to read, and no others. By default all.
 
@@ -79,7 +79,8 @@ def read_row_group(
         If it cannot be read, has not the rows and values that the footer says, or holds codes that are not in
         their dictionary or text that is not UTF-8.
     """
-    where = f"{path}, row group {number}"
+    part = f", row group {number}"
+    where = f"{path}{part}"
 
     def read() -> pa.Table:
         table = file.read_row_group(number, columns=columns)
@@ -95,7 +96,14 @@ def read_row_group(
         _check_values(table, leaves, file.metadata.row_group(number), where)
         return table
 
-    return readable(read, where, "Parquet")
+    return readable(read, path, "Parquet", part)
+
+
+def shown_path(path: str | os.PathLike[str], filesystem: fs.FileSystem | None) -> str:
+    """A path as messages show it: that of another machine as a URI, without credentials or options."""
+    if filesystem is None or isinstance(filesystem, fs.LocalFileSystem):
+        return os.fspath(path)
+    return f"{filesystem.type_name}://{os.fspath(path)}"
 
 
 def leaves_by_column(schema: pa.Schema) -> list[range]:

@@ -88,7 +88,7 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
     check_name(path)
     try:
         table = parsed(path, ["item", "generalized"])
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, MemoryError, pa.ArrowException) as error:
         table, problem = None, cause_of(error)
     if table is None:  # raised outside the handler: Arrow's own message may show a line of the file
         raise FormatError("the file cannot be read as CSV", where=str(path), got=problem)

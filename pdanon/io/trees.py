@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, readable
-from pdanon.io.listing import Listing, entry_of, is_local, levels, resolve
+from pdanon.io.listing import Listing, check_current, entry_of, is_local, levels, resolve
 from pdanon.io.parquet import list_dtype
-from pdanon.io.rowgroups import leaves_by_column, open_parquet, read_row_group
+from pdanon.io.rowgroups import leaves_by_column, open_parquet, read_row_group, shown_path
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import is_list_type
@@ -80,6 +80,7 @@ class ParquetTree:
         filesystem, path = resolve(source)
         kind = readable(lambda: entry_of(filesystem, path).kind, source, "Parquet")
         if kind == fs.FileType.File:
+            check_current(filesystem, path)
             root, _, name = path.rpartition("/")
             return cls(filesystem, root, [name], path)
         if kind == fs.FileType.Unknown:
@@ -97,6 +98,10 @@ class ParquetTree:
     def path(self, name: str) -> str:
         """The path of a file."""
         return f"{self.root}/{name}"
+
+    def shown(self, name: str) -> str:
+        """The path of a file, as messages show it."""
+        return shown_path(self.path(name), self.filesystem)
 
     def holds(self, target: Path) -> bool:
         """Tell whether a release that is written to a path would be part of the tree."""
@@ -117,7 +122,8 @@ class ParquetTree:
     def stamps(self) -> list[object]:
         """When each file was changed, and its size; equal as long as the files are what they were."""
         paths = [self.path(name) for name in self.names]
-        infos = readable(lambda: self.filesystem.get_file_info(paths), self.root, "Parquet")
+        root = shown_path(self.root, self.filesystem)
+        infos = readable(lambda: self.filesystem.get_file_info(paths), root, "Parquet")
         return [(info.type, info.size, info.mtime_ns) for info in infos]
 
     def rows(self) -> int:
@@ -144,9 +150,9 @@ class ParquetTree:
             if difference := _difference(first, schema):
                 raise FormatError(
                     "the files have different columns",
-                    where=self.path(name),
+                    where=self.shown(name),
                     got=difference,
-                    hint=f"compared with {self.path(self.names[0])}",
+                    hint=f"compared with {self.shown(self.names[0])}",
                 )
         assert first is not None
         return first
@@ -154,7 +160,7 @@ class ParquetTree:
     def find_columns(self, column: str | None, private: str | None = None) -> tuple[int, ...]:
         """The position of the list column, which all files have, and of a private column if one is named."""
         schema, options = self.schema(), {"types_mapper": list_dtype, "ignore_metadata": True}
-        path = self.path(self.names[0])
+        path = self.shown(self.names[0])
         if not any(is_list_type(kind) for kind in schema.types):
             raise ColumnError(
                 "the files have no column of lists", where=path, got=schema.names, hint=_LISTS_HINT
@@ -169,12 +175,14 @@ class ParquetTree:
     @contextmanager
     def open(self, name: str, labels: Collection[str] = ()) -> Iterator[TreeFile]:
         """Open a file, to read text in some list columns as codes into a dictionary."""
-        path = self.path(name)
+        path, shown = self.path(name), self.shown(name)
         with open_parquet(path, self.filesystem) as plain:
-            readable(lambda: _pandas_metadata(plain.schema_arrow, {}), path, "Parquet")  # to be written again
+            readable(
+                lambda: _pandas_metadata(plain.schema_arrow, {}), shown, "Parquet"
+            )  # to be written again
             texts = _texts_in_lists(plain, labels)
             with open_parquet(path, self.filesystem, texts) if texts else nullcontext() as coded:
-                yield TreeFile(path, plain, coded)
+                yield TreeFile(shown, plain, coded)
 
     def columns(self, labels: list[str], read: ArrowReader = Itemsets.from_arrow) -> Iterator[list[Itemsets]]:
         """Some list columns, row group by row group."""
@@ -192,7 +200,7 @@ class TreeFile:
     Parameters
     ----------
     path : str
-        Its path.
+        Its path, as messages show it.
     plain : pyarrow.parquet.ParquetFile
         The file as it is.
     coded : pyarrow.parquet.ParquetFile or None

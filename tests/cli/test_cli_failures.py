@@ -67,6 +67,11 @@ UNUSABLE = {
     "weight in words": (2, (*PCTA, "--weights", "words.csv"), "weights must be numbers in [0, 1]"),
     "two weights": (2, (*PCTA, "--weights", "twice.csv"), "an item has more than one weight"),
     "unknown constraint": (2, (*PCTA, "--constraints", "unknown.parquet"), "an item that does not occur"),
+    "no file of text": (
+        2,
+        ("anonymize", "none.csv", "out.csv", "-k", "2"),
+        "the file cannot be read as CSV\n  where: none.csv\n  got:   No such file or directory",
+    ),
     "no hierarchy": (2, (*HIER, "none.csv"), "No such file or directory\n  where: none.csv"),
     "no tree": (2, (*HIER, "torn.csv"), "a leaf has two different parents"),
     "hierarchy of other items": (2, (*HIER, "other.csv"), "the hierarchy does not cover the items"),

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from damaged import KINDS, failures, lists_of
+from pyarrow import fs
 
 import pdanon
 from examples import examples
 from pdanon import stream
-from pdanon.errors import FormatError, ItemsetDtypeError
+from pdanon.errors import FormatError, ItemsetDtypeError, file_hint, readable
+from pdanon.io.lines import read_lines
 from pdanon.io.rowgroups import open_parquet, read_row_group
 from pdanon.io.trees import ParquetTree
 
@@ -235,3 +240,114 @@ def test_a_column_that_is_not_asked_for_may_be_damaged(tmp_path):
     assert listed(pdanon.read_parquet(path, columns=["items"])) == [["a"]]
     with pytest.raises(FormatError, match="row group 0"):
         pdanon.read_parquet(path)
+
+
+# --- What a file is not read for is said as what it is
+
+ARROW = {
+    "When reading information for key 'd/x' in bucket 'b': AWS Error NETWORK_CONNECTION during HeadObject "
+    "operation: curlCode: 7, Could not connect to server": "it cannot be reached",
+    "When listing objects under key 'd/' in bucket 'b': AWS Error ACCESS_DENIED during ListObjectsV2 "
+    "operation: no": "access is denied",
+    "google::cloud::Status(PERMISSION_DENIED: no)": "access is denied",
+    "Cannot parse URI: 's3://K:S/2@b/x' due to syntax error at character '/'": "the URI is not well-formed",
+    "Empty path component in path b//x.parquet": "a part of the path is empty",
+}
+
+
+@pytest.mark.parametrize(("message", "cause"), ARROW.items(), ids=range(len(ARROW)))
+def test_what_is_elsewhere_and_cannot_be_read_is_not_called_damaged(message, cause, monkeypatch):
+    def fail(uri):
+        raise OSError(message)
+
+    monkeypatch.setattr("pdanon.io.parquet.resolve", lambda uri: readable(partial(fail, uri), uri, "Parquet"))
+    with pytest.raises(FormatError) as caught:
+        pdanon.read_parquet("s3://b/d/x.parquet")
+    assert f"got:   {cause}\n  hint: " in str(caught.value)
+    assert "damaged" not in str(caught.value)
+
+
+def test_an_address_with_an_empty_part_is_refused_in_words():
+    for uri in ("s3://bucket//x/y.parquet?region=eu-west-1", "s3://bucket/x//y.parquet?region=eu-west-1"):
+        with pytest.raises(FormatError, match=r"a part of the path is empty\n  hint:  .*another key"):
+            ParquetTree.find(uri)
+        with pytest.raises(FormatError, match=r"a part of the path is empty\n  hint:  .*another key"):
+            pdanon.read_parquet(uri)
+
+
+@pytest.mark.parametrize("error", [MemoryError, pa.ArrowMemoryError])
+def test_no_memory_is_not_called_damage(error, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise error("malloc of size 4096 failed")
+
+    pq.write_table(pa.table({"items": [["a"]] * 2}), tmp_path / "in.parquet")
+    (tmp_path / "in.csv").write_text("items,n\na|b,1\n")
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", fail)
+    monkeypatch.setattr(pd, "read_csv", fail)
+    monkeypatch.setattr("pdanon.io.lines.parsed", fail)
+    for read in (
+        lambda: pdanon.read_parquet(tmp_path / "in.parquet"),
+        lambda: stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2),
+        lambda: pdanon.read_csv(tmp_path / "in.csv", column="items", separator="|"),
+        lambda: read_lines(tmp_path / "in.csv"),
+    ):
+        with pytest.raises(
+            FormatError, match="there is not enough memory\n  hint:  read fewer columns"
+        ) as caught:
+            read()
+        assert "UTF-8" not in str(caught.value)
+
+
+def test_a_row_group_that_cannot_be_read_has_no_hint_about_the_name_of_its_file(tmp_path, monkeypatch):
+    pq.write_table(pa.table({"items": [["a"]] * 4}), tmp_path / "in.parquet", row_group_size=2)
+    data = bytearray((tmp_path / "in.parquet").read_bytes())
+    start = pq.ParquetFile(tmp_path / "in.parquet").metadata.row_group(1).column(0).dictionary_page_offset
+    data[start : start + 20] = b"\xff" * 20
+    (tmp_path / "in.parquet").write_bytes(data)
+    remote = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
+    monkeypatch.setattr("pdanon.io.parquet.resolve", lambda uri: (remote, "in.parquet"))
+    for source, where in ((tmp_path / "in.parquet",) * 2, ("x://in.parquet", "subtree://in.parquet")):
+        with pytest.raises(FormatError) as caught:
+            pdanon.read_parquet(source)
+        assert str(caught.value).endswith(
+            f"{where}, row group 1\n  got:   it is damaged, or of another format"
+        )
+
+
+@pytest.mark.parametrize("name", ["in.csv.gz", "in.tsv.gz"])
+def test_a_compressed_file_that_is_cut_off_is_said_to_be(name, tmp_path, run):
+    content = gzip.compress(
+        "".join(["items,n\n", *(f"a|b{n * 7919 % 1000},{n}\n" for n in range(9000))]).encode()
+    )
+    cut, no_gzip = tmp_path / name, tmp_path / f"no_{name}"
+    cut.write_bytes(content[: len(content) // 2])
+    no_gzip.write_text("items,n\na|b,1\n")
+    for path, cause in ((cut, "it is cut off"), (no_gzip, "it is not compressed by gzip")):
+        for read in (read_lines, partial(pdanon.read_csv, column="items", separator="|")):
+            with pytest.raises(FormatError, match=cause) as caught:
+                read(path)
+            assert "UTF-8" not in str(caught.value)
+            assert "quotes" not in str(caught.value)
+        for form in (["--column", "items", "--separator", "|"], ["--by", "n", "--item", "items"]):
+            code, _, err = run("risk", str(path), "-k", "2", *form)
+            assert (code, cause in err, "hint: " in err) == (2, True, True)
+
+
+def test_parquet_that_is_cut_off_is_said_to_be(tmp_path):
+    pq.write_table(pa.table({"items": [["a"]] * 4}), tmp_path / "in.parquet")
+    data = (tmp_path / "in.parquet").read_bytes()
+    for content, cause in ((data[:-30], "it is cut off"), (b"x" + data[1:-30], "it is damaged")):
+        (tmp_path / "in.parquet").write_bytes(content)
+        for read in (pdanon.read_parquet, ParquetTree.find(tmp_path).find_columns):
+            with pytest.raises(FormatError, match=cause):
+                read(tmp_path / "in.parquet") if read is pdanon.read_parquet else read(None)
+
+
+def test_the_hint_of_a_file_is_never_the_file(tmp_path):
+    (tmp_path / "in.csv").touch()
+    assert file_hint(tmp_path / "in.parquet", "Parquet") == "did you mean 'in.csv'?"
+    appearing = "in.parquet"  # between the look at the file and the look for others
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.path.exists", lambda path: False)
+        (tmp_path / appearing).touch()
+        assert file_hint(tmp_path / appearing, "Parquet") == "did you mean 'in.csv'?"

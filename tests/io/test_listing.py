@@ -190,16 +190,88 @@ def test_what_would_be_left_out_is_refused_with_its_kind(message, make, root, tm
         assert stream.anonymize(root / "*.parquet", tmp_path / "out", k=2).rows == 3
 
 
-@pytest.mark.parametrize("log", ["_delta_log", ".hoodie"])
-@pytest.mark.parametrize("above", [".", "table"])
-def test_tables_with_versions_are_refused_for_their_replaced_files(log, above, root):
-    (root / above).mkdir(exist_ok=True)
-    (root / above / log).mkdir()
-    where = str(Path(above) / log)
-    with pytest.raises(FormatError, match="files that were replaced would be read, too") as error:
-        ParquetTree.find(root)
-    assert f"1 logs of a table with versions, such as {where}\n" in str(error.value)
-    assert ParquetTree.find(root / "*.parquet").names == ["a.parquet"]  # said to be those that are meant
+LOGS = {
+    "Delta": "_delta_log/00000000000000000000.json",
+    "Hudi": ".hoodie/hoodie.properties",
+    "Iceberg": "metadata/v1.metadata.json",
+}
+PARTS = {
+    "the table": "table",
+    "what holds it": "",
+    "a partition": "table/date=1",
+    "a file": "table/date=1/a.parquet",
+    "files of a partition": "table/date=1/*.parquet",
+    "files of all": "table/*/*.parquet",
+    "files below": "*/*/a.parquet",
+}
+
+
+@pytest.fixture(params=LOGS.values(), ids=LOGS)
+def table_with_versions(request, tmp_path):
+    """A directory with a table that has a log, which replaced files would be read of."""
+    write(tmp_path / "lake" / "table" / "date=1" / "a.parquet")
+    log = tmp_path / "lake" / "table" / request.param
+    log.parent.mkdir()
+    log.touch()
+    return tmp_path / "lake", log.parent
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_parts_of_tables_with_versions_are_refused_for_their_replaced_files(part, table_with_versions):
+    lake, log = table_with_versions
+    with pytest.raises(
+        FormatError, match=r"files that were replaced would be read, too(.|\n)*what wrote it"
+    ) as error:
+        ParquetTree.find(lake / part)
+    assert "1 logs of a table with versions, such as " in str(error.value)
+    assert f"table/{log.name}" in str(error.value)
+
+
+def test_links_into_tables_with_versions_are_refused(table_with_versions, tmp_path):
+    lake, _ = table_with_versions
+    (tmp_path / "links").mkdir()
+    links = [tmp_path / "links" / name for name in ("a.parquet", "date=1")]
+    for link in links:
+        link.symlink_to(lake / "table" / "date=1" / ("a.parquet" if link.suffix else ""))
+        for source in (link, link.parent):
+            with pytest.raises(FormatError, match="files that were replaced"):
+                ParquetTree.find(source)
+        link.unlink()
+
+
+def test_a_file_of_a_table_with_versions_is_not_read_alone(table_with_versions, monkeypatch):
+    lake, _ = table_with_versions
+    path = lake / "table" / "date=1" / "a.parquet"
+    monkeypatch.chdir(path.parent)
+    for source in (path, "a.parquet", path.as_uri()):
+        with pytest.raises(FormatError, match="files that were replaced would be read, too"):
+            pdanon.read_parquet(source)
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_remote_tables_with_versions_are_refused(part, table_with_versions, monkeypatch):
+    lake, _ = table_with_versions
+    remote = fs.SubTreeFileSystem(str(lake.parent), fs.LocalFileSystem())
+    monkeypatch.setattr("pdanon.io.trees.resolve", lambda path: (remote, str(path)))
+    with pytest.raises(FormatError, match=r"files that were replaced(.|\n)*where: .*subtree://lake"):
+        ParquetTree.find(f"lake/{part}".rstrip("/"))
+
+
+def test_logs_that_may_not_be_looked_for_are_none(root, monkeypatch):
+    found = os.stat
+
+    def refuse(path, **options):
+        if str(path).endswith(("_delta_log", ".hoodie")):
+            raise PermissionError(13, "SECRET")
+        return found(path, **options)
+
+    monkeypatch.setattr(os, "stat", refuse)
+    assert ParquetTree.find(root).names == ["a.parquet"]
+
+
+def test_a_directory_of_the_name_of_a_log_is_read(root):
+    write(root / "metadata" / "b.parquet")
+    assert ParquetTree.find(root).names == ["a.parquet", "metadata/b.parquet"]
 
 
 def test_each_kind_is_counted(root):
