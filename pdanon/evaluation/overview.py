@@ -9,6 +9,7 @@ import pandas as pd
 
 from pdanon.errors import PdanonError, one_line
 from pdanon.evaluation.metrics.risk import risk_of
+from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.recoding.counts import of_all_rows, percent
@@ -38,6 +39,7 @@ def overview(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
     long that this would take more than about a second.
     """
     try:
+        refuse_chunks(frame)
         position = find_column(frame)
         itemsets = Itemsets.from_series(frame.iloc[:, position])
     except PdanonError as error:

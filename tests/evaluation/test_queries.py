@@ -619,3 +619,17 @@ def test_representations_have_no_item_text():
     assert SECRET not in repr(workload) + str(workload) + repr(answers) + repr(answers.table)
     with pytest.raises(ItemsetDtypeError):
         Workload.from_frame(pd.DataFrame({"items": [["a", 1]]}))
+
+
+def test_queries_are_not_drawn_from_a_release_in_chunks():
+    """Its rows are parts of records: what they hold together says nothing of how many records do."""
+    parts = frame_of([["a", "b"], ["a", "b"], ["a", "c"], ["b"]] * 3).txanon.disassociate(k=2, m=2).frame
+    for draw in (
+        lambda: Workload.itemsets(parts, n=2, size=1),
+        lambda: Workload.frequent(parts, n=2, min_support=0.1),
+        lambda: Workload.rt(parts, ["size"], n=2),
+    ):
+        with pytest.raises(ParameterError, match="the rows of a release in chunks are no records"):
+            draw()
+    assert "are no records" in repr(parts.txanon)
+    assert "finds" not in repr(parts.txanon)

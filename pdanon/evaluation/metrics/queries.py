@@ -25,6 +25,7 @@ from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.files import replacing
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_quasi
 from pdanon.itemsets.progress import watching
@@ -161,7 +162,7 @@ class Workload:
         1  ['a' 'b']
         """
         n, size = check_count(n, "n", least=1, most=MOST_DRAWN), check_count(size, "size", least=1)
-        position = find_column(frame, column)
+        position = _list_position(frame, column)
         sets = Itemsets.from_series(frame.iloc[:, position])
         if items is not None:
             sets = holding_only(sets, listed(items, "items"))
@@ -221,7 +222,7 @@ class Workload:
         from pdanon.evaluation.metrics.mining import frequent_itemsets
 
         n = check_count(n, "n", least=1, most=MOST_DRAWN)
-        position = find_column(frame, column)
+        position = _list_position(frame, column)
         found = frequent_itemsets(frame, column, min_support=min_support, progress=progress)
         if not len(found):
             raise ParameterError(
@@ -294,7 +295,7 @@ class Workload:
         if relational > len(positions):
             got = f"{relational} conditions on {len(positions)} columns"
             raise ParameterError("each condition is on a column of its own", where="relational", got=got)
-        position = find_column(frame, column)
+        position = _list_position(frame, column)
         sets = Itemsets.from_series(frame.iloc[:, position])
         complete = frame.iloc[:, positions].notna().all(axis=1).to_numpy(np.bool_)
         able = np.flatnonzero(complete & (sets.lengths >= items))
@@ -420,3 +421,9 @@ class Workload:
 
     def _repr_html_(self) -> str:
         return facts(f"Workload: {len(self.queries):,} queries", [("on", ", ".join(map(str, self.queries)))])
+
+
+def _list_position(frame: pd.DataFrame, column: Hashable | None) -> int:
+    """The position of the list column of a table whose rows are records: queries count these."""
+    refuse_chunks(frame)
+    return find_column(frame, column)
