@@ -62,6 +62,7 @@ from pdanon.errors import (
     ParameterError,
     PdanonError,
     PersonsWarning,
+    ReleaseWarning,
     UselessWarning,
 )
 from pdanon.evaluation import metrics, plotting
@@ -137,6 +138,7 @@ __all__ = [
     "PrivacyConstraints",
     "Profile",
     "PublicK",
+    "ReleaseWarning",
     "RhoUncertainty",
     "SensitiveGroups",
     "Transaction",

@@ -8,10 +8,10 @@ The tree::
     ├── ParameterError     (ValueError)      a parameter has no meaning here
     ├── HierarchyError     (ValueError)      the hierarchy is not a tree over the items
     ├── FormatError        (ValueError)      a file is not what it should be
-    ├── InfeasibleError                      no release of this data can have the guarantee
+    ├── InfeasibleError                      no release can have the guarantee, or none was found
     └── GuaranteeError                       a release failed its own audit and is withheld
 
-and five warnings: `IdentifierWarning`, what passes through unchanged may tell who a person is,
+and five kinds of `ReleaseWarning`: `IdentifierWarning`, what passes through unchanged may tell who it is,
 `UselessWarning`, next to nothing is left in a release, `PersonsWarning`, persons have several rows,
 `NumbersWarning`, a year or an age may have been taken for an item, and `EmptiedWarning`, a row may tell by
 what it lacks. That a guarantee is proven for fewer known items than were asked for is said by a
@@ -160,7 +160,7 @@ class FormatError(PdanonError, ValueError):
 
 
 class InfeasibleError(PdanonError):
-    """No release of this data can have the guarantee.
+    """No release of this data can have the guarantee, or none was found within the limits that were set.
 
     Attributes
     ----------

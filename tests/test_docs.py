@@ -12,6 +12,7 @@ import pytest
 from families import ALGORITHMS, RT
 
 import pdanon
+from pdanon import errors
 from pdanon.algorithms import registry
 from pdanon.cli.main import main
 
@@ -106,6 +107,12 @@ def test_the_first_release_prints_what_the_readme_shows(tmp_path, monkeypatch, c
 def test_the_reference_has_every_public_name():
     reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert set(re.findall(r"^::: pdanon\.(\w+)$", reference, re.MULTILINE)) == set(pdanon.__all__)
+
+
+def test_errors_and_warnings_have_public_names():
+    classes = [name for name in errors.__all__ if inspect.isclass(getattr(errors, name))]
+    assert len(classes) > 10
+    assert {*classes} <= {*pdanon.__all__}
 
 
 def test_the_reference_says_which_functions_are_methods_of_which_accessor():

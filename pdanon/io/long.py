@@ -74,7 +74,7 @@ def from_long(
     ItemsetDtypeError
         If the item column holds lists, or values that cannot be items.
     ParameterError
-        If lines have no person, or each is of another one.
+        If lines have no person; or if each of 20 lines or more is of another one.
 
     Warns
     -----

@@ -75,7 +75,7 @@ def lra(
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item.
+        If fewer than k, but more than 0, rows hold an item or are not missing.
     HierarchyError
         If the hierarchy is not a tree or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError

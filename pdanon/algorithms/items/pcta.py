@@ -85,7 +85,7 @@ def pcta(
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item.
+        If fewer than k, but more than 0, rows hold an item or are not missing.
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
         If the column, a file or a parameter is not what it should be.
 

@@ -81,9 +81,10 @@ def upcta(
     Raises
     ------
     InfeasibleError
-        If more items would have to be suppressed. The message names the block, by its label if labels are
-        integers, else by its number; ``partial`` is the attempt up to there, which keeps the utility
-        constraints, and whose guarantee does not hold.
+        If fewer than k, but more than 0, rows are not missing; or if more items would have to be suppressed
+        than ``max_suppressed`` allows. Then the message names the block, by its label if labels are integers,
+        else by its number; ``partial`` is the attempt up to there, which keeps the utility constraints, and
+        whose guarantee does not hold.
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
         If the column, a file or a parameter is not what it should be.
 

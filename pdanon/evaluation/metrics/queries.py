@@ -29,7 +29,7 @@ from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_quasi
 from pdanon.itemsets.progress import watching
-from pdanon.itemsets.values import MOST_DRAWN, check_count, check_known, listed, random_generator
+from pdanon.itemsets.values import MOST_DRAWN, check_count, check_frame, check_known, listed, random_generator
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Workload"]
@@ -425,5 +425,5 @@ class Workload:
 
 def _list_position(frame: pd.DataFrame, column: Hashable | None) -> int:
     """The position of the list column of a table whose rows are records: queries count these."""
-    refuse_chunks(frame)
+    refuse_chunks(check_frame(frame))
     return find_column(frame, column)
