@@ -180,7 +180,8 @@ def anonymize(
     result = replace(result, guarantee=demand_of_rows(result.guarantee, read.published))
     judged = judged_columns(read.others, [], judged)  # now that there are values
     passing(read.others, [], result.guarantee, judged, rows=result.rows)
-    warn_if_useless(items_left(result.mapping, result.rows, result.guarantee), result.guarantee)
+    left = items_left(result.mapping, result.loss, result.rows, result.guarantee)
+    warn_if_useless(left, result.guarantee)
     warn_if_short(told, result.guarantee)
     return result
 

@@ -193,7 +193,8 @@ def anonymize(
             first = _first_rows(tree, positions)
             judged = judged_columns(first, [], judged)  # now that there are values
             passing(first, [], result.guarantee, judged, rows=result.rows)
-            warn_if_useless(items_left(result.mapping, result.rows, result.guarantee), result.guarantee)
+            left = items_left(result.mapping, result.loss, result.rows, result.guarantee)
+            warn_if_useless(left, result.guarantee)
         mapped = partial(write_mapping, result.mapping, kept)
         with (
             appearing(released, mapped, directory=not tree.is_file) as draft,

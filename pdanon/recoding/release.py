@@ -74,7 +74,7 @@ def _written(
         decided.loss,
         {**decided.parameters, **recorded(judged)},
         told,
-        items_left(decided.mapping, len(frame), decided.guarantee),
+        items_left(decided.mapping, decided.loss, len(frame), decided.guarantee),
         audit.holds,
         decided.trace,
     )

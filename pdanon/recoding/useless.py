@@ -1,8 +1,8 @@
-"""Useless: whether next to nothing is left in a release. Its guarantee holds then, and serves nobody."""
+"""Useless: releases in which almost nothing is left. Their guarantee holds, and nobody can use them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import UselessWarning, warn
+from pdanon.guarantees.named import NamedItems
+from pdanon.guarantees.public import PublicK
 from pdanon.guarantees.verdict import Guarantee, Yielding
 from pdanon.itemsets.alike import value_numbers
 from pdanon.itemsets.lists import distinct
-from pdanon.recoding.counts import FEW, is_nearly_all, percent
+from pdanon.itemsets.mapping import mapping_values
+from pdanon.recoding.counts import FEW, is_kept, is_nearly_all, percent
 
 __all__ = ["REMEDY", "columns_left", "items_left", "warn_if_useless"]
 
 _SOME = 5  # percent of the occurrences
+_MILLION = 10**6  # errors are compared in millionths, as integers
 
 REMEDY = (
     "try pdanon.anonymize, which chooses among algorithms, or a smaller k or m; for items also "
@@ -26,17 +30,25 @@ REMEDY = (
 )
 
 
-def items_left(mapping: pd.DataFrame, n_rows: int, guarantee: Guarantee | None = None) -> str:
-    """Say of which items of a release next to nothing is left.
+def items_left(
+    mapping: pd.DataFrame,
+    loss: Mapping[str, float] | pd.Series[float],
+    n_rows: int,
+    guarantee: Guarantee | None = None,
+) -> str:
+    """Describe the items of a release of which almost nothing is left.
 
     Parameters
     ----------
     mapping : pandas.DataFrame
         What became of the items.
+    loss : Series
+        Information loss by measure.
     n_rows : int
-        Rows of the release; of fewer than 20 nothing is said.
+        Rows of the release. Releases of fewer than 20 rows are not judged.
     guarantee : Guarantee, optional
-        What the release has: all that it protects may have been suppressed for it.
+        The guarantee of the release. The items that it protects are not judged, unless there are no others:
+        they are published as they are, or not at all.
 
     Returns
     -------
@@ -45,21 +57,30 @@ def items_left(mapping: pd.DataFrame, n_rows: int, guarantee: Guarantee | None =
 
     Notes
     -----
-    Nothing is left of an occurrence that is suppressed, or whose label stands for several items and is the
-    one that most occurrences have of such labels (of equally many, the one that stands for most items), or
-    stands for at least 95 % of the items of the column.
-    That is said if it is so for at least 95 % of the occurrences of a column. Or else of groups of rows that
-    are recoded apart, if they hold several items each, nothing is left of at least 95 % of their occurrences
-    by suppression and labels that stand for at least 95 % of the items of the column, and they have at least
-    5 % of the occurrences. These are comparisons of integers. Or else all that the guarantee protects is
-    suppressed, as `RhoUncertainty` allows.
+    There are four conditions; the first one that is met is described. Only occurrences of items count that
+    the guarantee does not protect.
+
+    1. Nothing is left of at least 95 % of the occurrences of a column. Nothing is left of an occurrence that
+       is suppressed. The same holds for an occurrence whose label stands for several items, if that is the
+       most frequent of these labels (of equally frequent ones, the one for most items), or stands for at
+       least 95 % of the items of the column.
+    2. The rows are recoded in groups, and groups with several items each and at least 5 % of the occurrences
+       together have lost at least 95 % of theirs: by suppression, or by labels that stand for at least 95 %
+       of the items of the column.
+    3. At least 95 % of the occurrences are changed, the count of a pair is off by at least 95 %
+       (``loss["pairs"]``), and the count of an item by at least 50 % (``loss["singles"]``).
+    4. All that the guarantee protects is suppressed, as `RhoUncertainty` allows.
+
+    All comparisons are of integers; errors are rounded to millionths.
     """
     if n_rows < FEW:
         return ""
+    judged, kind = _judged(mapping, guarantee)
     if "column" not in mapping:
-        return _left(mapping, "items") or _gone(guarantee)[0]
-    parts = mapping.groupby("column", sort=False)
-    return ". ".join(filter(None, (_left(part, f"items in {label}") for label, part in parts)))
+        return _left(judged, kind) or _blurred(judged, loss, kind) or _gone(guarantee)[0]
+    parts = judged.groupby("column", sort=False)
+    said = ". ".join(filter(None, (_left(part, f"{kind} in {label}") for label, part in parts)))
+    return said or _blurred(judged, loss, kind)
 
 
 def columns_left(frame: pd.DataFrame, released: pd.DataFrame, positions: Sequence[int]) -> str:
@@ -127,6 +148,39 @@ def _left(mapping: pd.DataFrame, items: str) -> str:
         return f"{many} became {what}, which stands for {most:,} of {n_items:,} items{among}"
     group = pd.factorize(mapping["group"])[0]
     return _groups_left(group, item, supports, suppressed | broad, items)
+
+
+def _judged(mapping: pd.DataFrame, guarantee: Guarantee | None) -> tuple[pd.DataFrame, str]:
+    """The lines of a mapping about items that a guarantee does not protect, and what these are called."""
+    protected = _is_protected(mapping, guarantee)
+    if protected.all() or not protected.any():
+        return mapping, "items"
+    return mapping[~protected], "public items"
+
+
+def _is_protected(mapping: pd.DataFrame, guarantee: Guarantee | None) -> NDArray[np.bool_]:
+    """Which lines of a mapping are about items that nobody may infer; none in a column of its own."""
+    known = isinstance(guarantee, PublicK)
+    names = ("public",) if known else ("sensitive", "private")
+    named = next((getattr(guarantee, name) for name in names if hasattr(guarantee, name)), None)
+    if not isinstance(named, NamedItems):
+        return np.zeros(len(mapping), np.bool_)
+    return (named.find(mapping_values(mapping, "item")) >= 0) != known  # `PublicK` names the others
+
+
+def _blurred(mapping: pd.DataFrame, loss: Mapping[str, float] | pd.Series[float], items: str) -> str:
+    """Report that almost all occurrences are changed, and that neither items nor pairs can be counted."""
+    supports = mapping["support"].to_numpy(np.int64)
+    changed, total = int(supports[~is_kept(mapping).to_numpy()].sum()), int(supports.sum())
+    pairs, singles = (round(_MILLION * float(loss.get(name, 0.0))) for name in ("pairs", "singles"))
+    if not (total and is_nearly_all(changed, total) and is_nearly_all(pairs, _MILLION)):
+        return ""
+    if 2 * singles < _MILLION:  # single items can be counted still
+        return ""
+    return (
+        f"{percent(changed / total)} of the occurrences of {items} are changed, and counts are off by "
+        f"{percent(loss['singles'])} of an item and {percent(loss['pairs'])} of a pair"
+    )
 
 
 def _gone(guarantee: Guarantee | None) -> tuple[str, str]:

@@ -72,3 +72,34 @@ def test_nothing_is_said_where_it_is_proven_as_far_as_was_asked():
             result = FRAME.txanon.suppress_control(**ASKED, m=m)
             assert "proven" not in repr(result)
             assert result.parameters["m"] == result.guarantee.m == m
+
+
+@pytest.mark.parametrize(
+    ("name", "guarantee", "asked"),
+    [
+        ("rfirst", pdanon.KKm, {"quasi": ["age"], "random_state": 0}),
+        ("mondrian", pdanon.KAnonymity, {"quasi": ["age"], "keep": ["items"]}),
+    ],
+)
+def test_a_release_has_what_its_audit_has_proven_whatever_it_recodes(monkeypatch, name, guarantee, asked):
+    """Of quasi-identifiers, too: with an audit that proves less than it was asked for."""
+    frame, audit = FRAME.assign(age=range(len(FRAME))), guarantee.audit
+
+    class Less(guarantee):
+        pass
+
+    def less(self, *rest):
+        known = audit(self, *rest)
+        proven = object.__new__(Less)
+        for each, value in [*vars(self).items(), ("m", 2)]:
+            object.__setattr__(proven, each, value)
+        return pdanon.Audit(proven, known.rows_at_risk, lambda: known.threats)
+
+    monkeypatch.setattr(guarantee, "audit", less)
+    everything = {"m": None} if name == "rfirst" else {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = getattr(pdanon, name)(frame, k=2, **everything, **asked)
+    assert type(result.guarantee) is Less
+    said = [each.message for each in caught if type(each.message) is ReleaseWarning]
+    assert [each.what for each in said] == [SAID.format(m=2)] * len(everything)

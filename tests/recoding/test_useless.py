@@ -6,6 +6,7 @@ import warnings
 from dataclasses import replace
 from string import ascii_lowercase
 
+import numpy as np
 import pandas as pd
 import pdanon.datasets
 import pytest
@@ -43,28 +44,74 @@ def mappings(draw):
 @settings(max_examples=examples(200))
 @given(mappings())
 def test_nothing_left_by_its_definition(entries):
-    said = items_left(mapping_of(entries), 20)
+    said = items_left(mapping_of(entries), {}, 20)
     assert bool(said) == naive.nothing_left(entries)
-    assert not items_left(mapping_of(entries), 19)
+    assert not items_left(mapping_of(entries), {}, 19)
 
 
 @pytest.mark.parametrize(("kept", "useless"), [(5, True), (6, False)])
 def test_the_bound_is_exact(kept, useless):
     entries = [(0, "a", "(a,b)", 94), (0, "b", "(a,b)", 1), (0, "c", "c", kept)]
-    assert bool(items_left(mapping_of(entries), 100)) is useless
+    assert bool(items_left(mapping_of(entries), {}, 100)) is useless
     entries = [(0, "a", None, 95), (0, "b", "b", kept)]
-    assert bool(items_left(mapping_of(entries), 100)) is useless
+    assert bool(items_left(mapping_of(entries), {}, 100)) is useless
 
 
 def test_a_single_item_that_is_kept_is_no_label():
-    assert not items_left(mapping_of([(0, "a", "a", 100)]), 100)
-    assert not items_left(mapping_of([]), 100)
+    assert not items_left(mapping_of([(0, "a", "a", 100)]), {}, 100)
+    assert not items_left(mapping_of([]), {}, 100)
+
+
+@pytest.mark.parametrize(
+    ("kept", "pairs", "singles", "useless"),
+    [
+        (5, 0.95, 0.5, True),
+        (6, 0.95, 0.5, False),
+        (5, 0.949999, 0.5, False),
+        (5, 0.95, 0.499999, False),
+        (5, 2.5, 1.2, True),
+    ],
+)
+def test_a_release_in_which_nothing_can_be_counted(kept, pairs, singles, useless):
+    """Each label stands for two of twenty items and a tenth of the occurrences: none is a broad one."""
+    entries = [(0, item, f"set {place // 2}", 5) for place, item in enumerate(ascii_lowercase[:19])]
+    entries.append((0, "z", "z", kept))
+    said = items_left(mapping_of(entries), {"pairs": pairs, "singles": singles}, 100)
+    assert said.startswith("95 % of the occurrences of items are changed" if useless else "")
+    assert bool(said) is useless
+    assert bool(items_left(mapping_of(entries), {"pairs": pairs, "singles": singles}, 19)) is False
+
+
+SENSITIVE = {
+    "LmDiversity": pdanon.LmDiversity(2, 1, ["s"]),
+    "KLm": pdanon.KLm(2, 2, 1, ["age"], ["s"]),
+    "RhoUncertainty": pdanon.RhoUncertainty(0.5, ["s"]),
+    "SensitiveGroups": pdanon.SensitiveGroups(2, ["s"]),
+    "PSRules": pdanon.PSRules([(["a"], ["s"])], 2, 0.5),
+    "Coherence": pdanon.Coherence(0.5, 2, 1, ["s"]),
+    "PublicK": pdanon.PublicK(2, ["a", "b", "c"]),
+}
+
+
+@pytest.mark.parametrize("name", SENSITIVE)
+def test_sensitive_items_that_are_kept_do_not_hide_that_nothing_else_is_left(name):
+    entries = [(0, "a", "*", 10), (0, "b", "*", 10), (0, "c", "c", 1), (0, "s", "s", 500)]
+    assert not items_left(mapping_of(entries), {}, 100)
+    said = items_left(mapping_of(entries), {}, 100, SENSITIVE[name])
+    assert said == "95.2 % of the occurrences of public items became one label, which stands for 2 of 3 items"
+    assert not items_left(mapping_of([(0, "s", "s", 500)]), {}, 100, SENSITIVE[name])
+
+
+def test_a_private_column_has_no_lines_in_the_mapping():
+    entries = [(0, "a", "a", 10), (0, "s", "s", 500)]
+    assert not items_left(mapping_of(entries), {}, 100, pdanon.Coherence(0.5, 2, 1, "secrets"))
 
 
 def test_columns_are_judged_one_by_one():
     entries = [(0, "a", "(a,b)", 9), (0, "b", "(a,b)", 9), (0, "x", "x", 500), (0, "y", "y", 500)]
     mapping = mapping_of(entries).assign(column=["drugs", "drugs", "codes", "codes"])
-    assert items_left(mapping, 100).startswith("100 % of the occurrences of items in drugs became one label")
+    said = items_left(mapping, {}, 100)
+    assert said.startswith("100 % of the occurrences of items in drugs became one label")
 
 
 def test_columns_that_were_emptied_are_named():
@@ -95,17 +142,42 @@ def test_a_release_with_something_left_does_not_warn():
         RARE[:10].txanon.apriori(k=3, m=2, hierarchy=FLAT)
 
 
-def test_streams_and_dask_warn(tmp_path):
+def many_rare_items():
+    """People who each know few of very many items, as of films: sets of about forty are all that is safe."""
+    rng, chances = np.random.default_rng(0), 1 / np.arange(1, 1001) ** 0.9
+    chances /= chances.sum()
+    rows = [rng.choice(1000, size=20, replace=False, p=chances) for _ in range(100)]
+    return pd.DataFrame({"items": [[f"film {item}" for item in row] for row in rows]})
+
+
+def test_a_release_in_which_nothing_can_be_counted_warns_in_streams_and_on_dask_too(tmp_path):
     dd = pytest.importorskip("dask.dataframe")
     import pdanon.dask
 
-    pdanon.to_parquet(RARE, tmp_path / "rare.parquet")
-    frame = pdanon.read_parquet(tmp_path / "rare.parquet")
-    asked = {"algorithm": "apriori", "k": 3, "m": 1, "hierarchy": FLAT}
-    with pytest.warns(UselessWarning, match="became one label"):
-        pdanon.stream.anonymize(tmp_path / "rare.parquet", tmp_path / "released.parquet", **asked)
-    with pytest.warns(UselessWarning, match="became one label"):
+    said = "^100 % of the occurrences of items are changed, and counts are off by"
+    with pytest.warns(UselessWarning, match=said):
+        result = many_rare_items().txanon.pcta(k=5, m=2)
+    assert result.loss["stands_for"] < 50  # no label stands for nearly all items
+    pdanon.to_parquet(many_rare_items(), tmp_path / "rows.parquet")
+    frame = pdanon.read_parquet(tmp_path / "rows.parquet")
+    asked = {"algorithm": "pcta", "k": 5, "m": 2}
+    with pytest.warns(UselessWarning, match=said):
+        pdanon.stream.anonymize(tmp_path / "rows.parquet", tmp_path / "released.parquet", **asked)
+    with pytest.warns(UselessWarning, match=said):
         pdanon.dask.anonymize(dd.from_pandas(frame, npartitions=2), **asked)
+
+
+def test_diverse_releases_warn_of_the_items_that_are_not_sensitive():
+    """A third of the occurrences are sensitive and kept; all others are the root, as c and d are rare."""
+    rows = [["a", "s"], ["b", "t"], ["a"], ["b"]] * 15 + [["c"], ["d"]]
+    frame = pd.DataFrame({"age": [20, 20, 60, 60] * 15 + [20, 60], "items": rows})
+    asked = {"hierarchy": FLAT, "sensitive": ["s", "t"], "l": 2}
+    said = "^100 % of the occurrences of public items became one label, which stands for 4 of 4"
+    with pytest.warns(UselessWarning, match=said):
+        frame[["items"]].txanon.apriori(k=3, m=1, **asked)
+    hidden = pdanon.Transaction("apriori", **asked)
+    with pytest.warns(UselessWarning, match=said):
+        pdanon.rum_bound(frame, k=3, m=1, quasi=["age"], delta=1, transaction=hidden, random_state=0)
 
 
 def test_the_command_line_says_it(tmp_path, run):

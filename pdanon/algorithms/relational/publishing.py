@@ -21,6 +21,7 @@ from pdanon.itemsets.columns import release_copy
 from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import random_generator
 from pdanon.recoding.passing import judged_columns, passing, recorded
+from pdanon.recoding.proven import warn_if_short
 from pdanon.recoding.release import demand
 from pdanon.recoding.result import Anonymized
 from pdanon.recoding.useless import columns_left, warn_if_useless
@@ -67,13 +68,14 @@ def form(
     audit = guarantee.audit(released)
     demand(audit)
     useless = columns_left(frame, released, table.positions)
-    warn_if_useless(useless)
     told = {
         "k": guarantee.k,
         "quasi": list(guarantee.quasi),
         "hierarchies": hierarchies,
         "suppress": suppress,
     }
+    warn_if_useless(useless, audit.guarantee)
+    warn_if_short(told, audit.guarantee)
     loss = {"NCP_relational": classes.ncp}
     if share:
         loss["suppressed_rows"] = classes.suppressed / max(table.n_rows, 1)
@@ -82,7 +84,7 @@ def form(
         _no_items(),
         class_table(released, table, classes.of_row),
         pd.Series(classes.of_row, index=frame.index, name="group"),
-        guarantee,
+        audit.guarantee,
         pd.Series(loss, name="loss", dtype="float64"),
         {**asked, **told} | recorded(judged),
         passing(frame, table.positions, guarantee, judged),

@@ -34,6 +34,7 @@ from pdanon.itemsets.values import check_flag
 from pdanon.recoding.labels import Labels, relabelled_sets
 from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.passing import judged_columns, passing, recorded
+from pdanon.recoding.proven import warn_if_short
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import demand
 from pdanon.recoding.result import Anonymized
@@ -135,18 +136,25 @@ class Dataset:
             mappings.append(mapping_table(itemsets, recoding, changes))
             recoded.append((itemsets, recoding, changes))
         mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
-        guarantee = self.guarantee.with_mapping(mapping)
-        demand(guarantee.audit(released, self.frame.columns[self.positions[0]]))
-        left = items_left(mapping, len(released)), columns_left(self.frame, released, self.table.positions)
+        known = self.guarantee.with_mapping(mapping)
+        audit = known.audit(released, self.frame.columns[self.positions[0]])
+        demand(audit)
+        guarantee = audit.guarantee  # what is proven
+        loss = with_measure(joint_loss(recoded), "NCP_relational", classes.ncp)
+        left = (
+            items_left(mapping, loss, len(released), guarantee),
+            columns_left(self.frame, released, self.table.positions),
+        )
         useless = ". ".join(filter(None, left))
-        warn_if_useless(useless)
+        warn_if_useless(useless, guarantee)
+        warn_if_short(asked, guarantee)
         return Anonymized(
             released,
             mapping,
             class_table(released, self.table, of_row),
             pd.Series(of_row, index=self.frame.index, name="group"),
             guarantee,
-            with_measure(joint_loss(recoded), "NCP_relational", classes.ncp),
+            loss,
             {**asked, **recorded(self.judged)},
             passing(self.frame, [*self.positions, *self.table.positions], guarantee, self.judged),
             useless,
