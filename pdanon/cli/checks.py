@@ -188,14 +188,14 @@ def _check_inferred(arguments: argparse.Namespace, given: set[str]) -> None:
         raise ParameterError("--rho goes with --sensitive, -m and --mapping alone", hint=hint)
 
 
-def check_classes(arguments: argparse.Namespace, adds: bool) -> None:
-    """Check that a file is named for the second table of a release if and only if it has one."""
+def check_classes(arguments: argparse.Namespace, adds: bool, repeats: bool) -> None:
+    """Check that a file is named for the second table of a release, unless its rows repeat that."""
     if adds and arguments.classes is None:
         hint = "say where to write it, such as --classes counts.parquet"
         name = arguments.algorithm or "cahd"
         raise ParameterError(f"{name} publishes a second table, of counts", hint=hint)
-    if arguments.classes and not adds:
-        hint = "releases by cahd have one"
+    if arguments.classes and not adds and not repeats:
+        hint = "releases by cahd and disassociate have one"
         raise ParameterError("this release has no second table for --classes", hint=hint)
 
 

@@ -152,7 +152,9 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     check_form(arguments)
     name = arguments.algorithm
     options = of_guarantee(arguments) if name is None else _algorithm_options(arguments)
-    check_classes(arguments, adds="p" in options if name is None else bool(ALGORITHMS[name].adds))
+    record = ALGORITHMS.get(name)
+    adds = "p" in options if record is None else bool(record.adds)
+    check_classes(arguments, adds, repeats=record is not None and record.recodes == "chunks")
     check_files(arguments)
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
@@ -348,8 +350,8 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
         files[arguments.mapping] = partial(write_plain, result.mapping)
     if arguments.legend:
         files[arguments.legend] = partial(write_plain, result.legend)
-    if arguments.classes and result.classes is not None:
-        files[arguments.classes] = partial(write_plain, result.classes)
+    if arguments.classes:
+        files[arguments.classes] = partial(write_plain, result.published["classes"])
     if arguments.report:
         files[arguments.report] = partial(write_page, result, original=original)
     files[arguments.target] = partial(

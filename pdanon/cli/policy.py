@@ -265,8 +265,8 @@ class Policy:
             "report": partial(write_page, result, original=original),
             "release": release,
         }
-        if result.classes is not None:
-            writers = {"classes": partial(write_plain, result.classes), **writers}
+        if "classes" in result.published:
+            writers = {"classes": partial(write_plain, result.published["classes"]), **writers}
         files = {self.outputs[name]: write for name, write in writers.items() if name in self.outputs}
         write_whole(files, confidential=[file for name, file in self.outputs.items() if name == "mapping"])
 
@@ -338,7 +338,8 @@ class Policy:
             hint = "give k, or rho or p with sensitive, and algorithm = ... if one is to be run and no other"
             raise ParameterError("the policy names no algorithm, and no k", where=where, hint=hint)
         check_asked(self.parameters, where)
-        self._check_classes("cahd" if "p" in self.parameters else "this policy", "p" in self.parameters)
+        adds = "p" in self.parameters
+        self._check_classes("cahd" if adds else "this policy", adds=adds, repeats=False)
         if self.quasi and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
             raise ParameterError("what protects quasi draws at random", where=where, hint=hint)
@@ -357,20 +358,21 @@ class Policy:
         asked = self._roles.joined(name, self.parameters)
         list_tasks({name: asked}, {})
         check_transaction(asked)
-        self._check_classes(name, bool(ALGORITHMS[name].adds))
+        record = ALGORITHMS[name]
+        self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
         draws = "random_state" in accepted and ("how" not in accepted or asked.get("how") == "sample")
         if draws and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
             raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
 
-    def _check_classes(self, name: str, adds: bool) -> None:
-        """Check that a file is named for the second table of a release if and only if it has one."""
+    def _check_classes(self, name: str, *, adds: bool, repeats: bool) -> None:
+        """Check that a file is named for the second table of a release, unless its rows repeat that."""
         where = self._place("outputs")
         if adds and "release" in self.outputs and "classes" not in self.outputs:
             hint = 'say where to write it: classes = "counts.parquet"'
             raise ParameterError(f"{name} publishes a second table, of counts", where=where, hint=hint)
-        if "classes" in self.outputs and not adds:
-            hint = "releases by cahd have one"
+        if "classes" in self.outputs and not adds and not repeats:
+            hint = "releases by cahd and disassociate have one"
             raise ParameterError(f"{name} publishes no second table", where=where, hint=hint)
 
     def _check_files(self) -> None:

@@ -32,6 +32,7 @@ __all__ = [
     "hidden",
     "is_at",
     "named_as",
+    "new_directory",
     "remove_drafts",
     "replacing",
     "replacing_all",
@@ -284,6 +285,34 @@ def replacing_all(
     finally:
         for draft in drafts:
             draft.remove()
+
+
+@contextmanager
+def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Write a directory whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The directory to write, which must not exist.
+
+    Yields
+    ------
+    pathlib.Path
+        A new empty directory, which gets this name when the block ends. When the block fails, it is removed.
+    """
+    target = Path(os.path.abspath(_local(check_path(path))))
+    if os.path.lexists(target):
+        hint = "choose a name that nothing has yet; nothing was written"
+        raise ParameterError("the directory exists", where=str(target), hint=hint)
+    with named_as(target):
+        draft = Draft(target, directory=True)
+    try:
+        yield draft.path
+        with named_as(target):
+            draft.appear()
+    finally:
+        draft.remove()
 
 
 def check_replaceable(path: Path, *, overwrite: bool) -> None:

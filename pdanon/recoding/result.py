@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import escape_controls
+from pdanon.errors import GuaranteeError, ReleaseWarning, escape_controls, warn
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee, facts
+from pdanon.io.files import new_directory
+from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.columns import is_list_column
 from pdanon.recoding.counts import class_sizes, is_kept, what_was_lost
 from pdanon.recoding.passing import Passing
@@ -72,31 +74,35 @@ class Labelled:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Anonymized(Labelled):
-    """A release and what is known about it. ``frame, mapping = result`` unpacks the first two.
+    """A release and what is known about it; `published` holds the tables of the release itself.
+
+    ``frame, mapping = result`` unpacks the first two fields.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        The released frame: index, column order, dtypes of other columns and attrs as in the input; but for
-        releases in chunks, whose rows are parts of rows. Releases of `cahd` have a column more, ``group``.
+        Published. The released frame: index, column order, dtypes of other columns and attrs as in the
+        input. Releases in chunks have rows of their own, which are parts of rows. Releases of `cahd` have one
+        more column, ``group``.
     mapping : pandas.DataFrame
-        What each item became: ``group, item, generalized, support``. Not part of the release.
+        Confidential. What each item became: ``group, item, generalized, support``. ``generalized`` has the
+        type of what is released: text for labels, the items' own type where items are only suppressed. Labels
+        that would take more than 256 MiB line after line are a ``pandas.Categorical``.
     classes : pandas.DataFrame or None
-        Relational results: one row a group: ``group, size``, then the generalized quasi-identifiers. Groups
-        whose items are recoded apart may be alike in these. Releases in chunks: one row a cluster: ``cluster,
-        size, joint``. Results of `cahd`: how often each sensitive item is in each group, ``group, size, item,
-        count``, which is published beside the frame.
+        Results of `cahd`: published beside the frame. The count of each sensitive item in each group:
+        ``group, size, item, count``. Releases in chunks: published; one row a cluster, ``cluster, size,
+        joint``, which the frame repeats. Relational results: confidential; one row a group, ``group, size``,
+        then the generalized quasi-identifiers. Groups that are recoded separately may be equal in these.
     groups : pandas.Series or None
-        Local recodings, releases in chunks and relational results: group of each row. Not part of the
-        release.
+        Confidential. Local recodings, releases in chunks and relational results: the group of each row.
     guarantee : Guarantee
-        The privacy model, audited on ``frame``.
+        The privacy model, audited on ``frame``. May be published.
     loss : pandas.Series
-        Information loss by measure.
+        Information loss by measure. Counts facts about the original: publish it if they may be known.
     parameters : dict
-        What was asked.
+        The parameters of the call. Confidential as far as they name items.
     passing : Passing
-        What is released as it was, and how many rows it tells apart.
+        The columns that are released as they were, and how many rows they tell apart. Confidential.
     useless : str
         Of what next to nothing is left, as the `UselessWarning` said; empty if something is left.
     holds : bool
@@ -124,7 +130,85 @@ class Anonymized(Labelled):
     tried: pd.DataFrame | None = None
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
+        if self._publishes_classes:
+            hint = "publish the tables of result.published, or write them by result.save(directory)"
+            warn(ReleaseWarning("frame, mapping = result leaves out classes, which is published", hint=hint))
         return iter((self.frame, self.mapping))
+
+    @property
+    def published(self) -> dict[str, pd.DataFrame]:
+        """The tables that are published, by name: ``frame``, and ``classes`` where it is part of the release.
+
+        Everything else that a result holds is confidential. Only the legend may be published as well.
+
+        Raises
+        ------
+        GuaranteeError
+            If the guarantee does not hold: nothing is to be published then.
+
+        Examples
+        --------
+        >>> import pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["tea", "flu"], ["tea"], ["rice"], ["rice", "tea"]]})
+        >>> [*df.txanon.pcta(k=2, m=1).published]
+        ['frame']
+        >>> [*df.txanon.cahd(p=2, sensitive=["flu"]).published]
+        ['frame', 'classes']
+        """
+        if not self.holds:
+            hint = "it is the best attempt of an algorithm, to be looked at only"
+            raise GuaranteeError("the guarantee does not hold, so nothing is published", hint=hint)
+        tables = {"frame": self.frame}
+        if self.classes is not None and self._publishes_classes:
+            tables["classes"] = self.classes
+        return tables
+
+    @property
+    def _publishes_classes(self) -> bool:
+        return isinstance(self.guarantee, (SensitiveGroups, DisassociatedKm))
+
+    def save(self, directory: str | os.PathLike[str]) -> None:
+        """Write the published tables to a new directory, whole or not at all.
+
+        Parameters
+        ----------
+        directory : path
+            The directory. Nothing may have this name yet. Each table of `published` becomes a Parquet file
+            there: ``frame.parquet``, ``classes.parquet``.
+
+        Raises
+        ------
+        ParameterError
+            If the directory exists, or the path is a URI.
+        FormatError
+            If it cannot be written.
+        GuaranteeError
+            If the guarantee does not hold.
+
+        See Also
+        --------
+        to_parquet, to_csv : Write a single table.
+
+        Notes
+        -----
+        The directory holds the release and nothing else, so that it can be handed over. Write the mapping
+        elsewhere, where only those may read who may read the original:
+        ``pdanon.to_parquet(result.mapping, path)``.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, pandas as pd, pdanon
+        >>> df = pd.DataFrame({"items": [["tea", "flu"], ["tea"], ["rice"], ["rice", "tea"]]})
+        >>> with tempfile.TemporaryDirectory() as parent:
+        ...     directory = pathlib.Path(parent) / "release"
+        ...     df.txanon.cahd(p=2, sensitive=["flu"]).save(directory)
+        ...     sorted(path.name for path in directory.iterdir())
+        ['classes.parquet', 'frame.parquet']
+        """
+        tables = self.published
+        with new_directory(directory) as draft:
+            for name, table in tables.items():
+                to_parquet(table, draft / f"{name}.parquet")
 
     @property
     def passed_through(self) -> tuple[Hashable, ...]:

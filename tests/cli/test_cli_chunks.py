@@ -41,6 +41,14 @@ def test_the_audit_is_that_of_the_guarantee(run, parts, source, asked, guarantee
     assert read_parquet("threats.parquet")["why"].tolist() == expected.threats["why"].tolist()
 
 
+def test_the_clusters_are_written_where_a_file_is_named(run, parts):
+    asked = ("anonymize", "rows.parquet", "again.parquet", "--algorithm", "disassociate", *ASKED)
+    code, out, err = run(*asked, "--classes", "clusters.parquet")
+    assert (code, err) == (0, "")
+    assert "  classes    clusters.parquet" in out.splitlines()
+    pd.testing.assert_frame_equal(read_parquet("clusters.parquet"), parts.published["classes"])
+
+
 def test_one_of_them_holds_and_another_does_not(parts):
     assert parts.frame.txanon.audit(pdanon.DisassociatedKm(2, 2)).holds
     assert not parts.frame.txanon.audit(pdanon.DisassociatedKm(4, None)).holds
