@@ -51,6 +51,7 @@ __all__ = [
     "ReleaseWarning",
     "UselessWarning",
     "cause_of",
+    "check_names",
     "did_you_mean",
     "escape_controls",
     "file_hint",
@@ -361,6 +362,16 @@ def file_hint(path: str | os.PathLike[str], kind: str, cause: str | None = None)
     if known is None or known == kind:
         return "save it as UTF-8, as spreadsheets offer: 'CSV UTF-8'" if kind == "CSV" else None
     return f"by its name it is {known}: {_READERS[known]}" if known in _READERS else None
+
+
+def check_names(names: Iterable[str], where: str | os.PathLike[str]) -> None:
+    """Check that the columns of a file have different names; several may have none."""
+    first: dict[str, int] = {}
+    for place, name in enumerate(names, start=1):
+        if name and first.setdefault(name, place) != place:
+            got = f"columns {first[name]} and {place}"  # and not the name: a first line may be data
+            hint = "give each column a name of its own: a name must say which column is meant"
+            raise ColumnError("two columns have the same name", where=os.fspath(where), got=got, hint=hint)
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str | None:

@@ -527,8 +527,10 @@ def test_local_recodings_are_refused(tmp_path):
             stream.anonymize(tmp_path, tmp_path / "out", algorithm=name, k=2)
     with pytest.raises(ParameterError, match="pcta"):
         stream.anonymize(tmp_path, tmp_path / "out", algorithm="pctaa", k=2)
-    with pytest.raises(TypeError, match="'k'"):
+    with pytest.raises(ParameterError, match=r"pcta needs k\n(.|\n)*hint:  such as k=5"):
         stream.anonymize(tmp_path, tmp_path / "out")
+    with pytest.raises(ParameterError, match=r"pcta has no parameter 'kk'"):
+        stream.anonymize(tmp_path, tmp_path / "out", k=2, kk=2)
 
 
 def change(table, number):
@@ -580,6 +582,30 @@ def test_a_target_that_exists_or_is_within_the_source_is_refused(tmp_path):
     for number in range(2):  # a release beside what a pattern names is not part of it
         found = stream.anonymize(parts, parts.parent / f"out{number}", k=2)
         assert len(found.paths) == 3
+
+
+def test_a_name_that_is_too_long_is_refused_before_anything_is_read(tmp_path, monkeypatch):
+    source, long = one_file(table_of(), tmp_path), tmp_path / ("x" * 300 + ".csv")
+    monkeypatch.setattr(ParquetTree, "stamps", lambda tree: pytest.fail("the files are read"))
+    for target, mapping in ((long, None), (long / "out", None), (tmp_path / "out", long)):
+        with pytest.raises(FormatError, match=r"File name too long\n  hint:  choose a shorter name"):
+            stream.anonymize(source, target, k=2, mapping=mapping)
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_columns_of_one_name_are_refused(tmp_path):
+    columns = [table_of()["items"], table_of()["number"], table_of()["number"]]
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.Table.from_arrays(columns, names=["items", "n", "n"]), path)
+    for read in (
+        lambda: stream.anonymize(path, tmp_path / "out.parquet", k=2),
+        lambda: stream.audit(path, pdanon.KmAnonymity(2, 1)),
+        lambda: pdanon.read_parquet(path),
+        lambda: pdanon.read_parquet(path, columns=["items"]),
+    ):
+        with pytest.raises(ColumnError, match=r"two columns have the same name\n(.|\n)*columns 2 and 3\n"):
+            read()
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_corrupt_row_group_is_named(tmp_path):

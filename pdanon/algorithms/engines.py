@@ -7,7 +7,6 @@ of them.
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ from pdanon.algorithms.registry import ALGORITHMS, functions, parameters_of
 from pdanon.algorithms.registry import algorithm as find_algorithm
 from pdanon.errors import ParameterError
 from pdanon.guarantees.verdict import Guarantee, Recountable
+from pdanon.itemsets.calling import check_call
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import global_mapping
@@ -47,7 +47,7 @@ def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recode
     ------
     ParameterError
         If it needs all rows at once, or there is none of that name.
-    TypeError
+    CallError
         If it does not have the parameters.
     """
     function = find_algorithm(name)
@@ -59,7 +59,7 @@ def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recode
             got=name,
             hint=f"one of {', '.join(accepted)}",
         )
-    inspect.signature(function).bind(None, **parameters)
+    check_call(function, (None,), parameters)
 
 
 def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decided:

@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pdanon.errors import ColumnError, FormatError, ParameterError, did_you_mean, readable
+from pdanon.errors import ColumnError, FormatError, ParameterError, check_names, did_you_mean, readable
 from pdanon.io.encodings import check_encoding
 from pdanon.io.files import replacing
 from pdanon.io.lines import unreadable_text
@@ -68,7 +68,7 @@ def read_csv(
         If the file is missing, cannot be read, is in another encoding, has lines with more fields than the
         header, or an item is empty (two separators in a row).
     ColumnError
-        If there is no such column.
+        If there is no such column, or two columns have the same name.
     ParameterError
         If a separator is empty or holds a control character that ends a line or field, or
         ``field_separator`` is not one ASCII character, or a quotation mark or the end of a line; if the
@@ -164,7 +164,8 @@ def to_csv(
         If an item could not be read back, since it is the empty text, contains a carriage return or a null
         character, or does not end where the separator begins; or a separator is one that `read_csv` refuses.
     ColumnError
-        If there is not exactly one list column, or its label could not be read back.
+        If there is not exactly one list column, its label could not be read back, or two columns have the
+        same name.
     ItemsetDtypeError
         If the column does not hold sets of items.
     FormatError
@@ -197,6 +198,7 @@ def to_csv(
     lists = [label for i, label in enumerate(frame) if i != position and is_list_column(frame.iloc[:, i])]
     if lists:
         raise ColumnError("a CSV file holds one list column", got=f"more: {lists}", hint="write Parquet")
+    check_names(map(str, frame.columns), path)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     texts = itemsets.texts()
     lost = sum(unreadable(text, separator) or any(mark in text for mark in "\r\0") for text in texts)
@@ -263,6 +265,9 @@ def _parsed_twice(
             header = pd.read_csv(path, nrows=0, **options)
             options["skip_blank_lines"] = header.shape[1] > 1
             _check_header(header, column, path, separator)
+            # As written: pandas gives the second column of a name another one.
+            first = pd.read_csv(path, nrows=1, header=None, **{**options, "dtype": str, "na_filter": False})
+            check_names(first.iloc[0], path)
             return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
         except UnicodeDecodeError:
             return None

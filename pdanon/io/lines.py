@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
-from pdanon.errors import FormatError, cause_of, file_hint, readable, remedy_of
+from pdanon.errors import FormatError, cause_of, check_names, file_hint, readable, remedy_of
 from pdanon.io.encodings import check_encoding, line_not_in
 from pdanon.io.files import check_name
 from pdanon.io.parquet import read_parquet
@@ -101,6 +101,7 @@ def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding:
     if table is None:
         raise unreadable_text(path, encoding, problem)
     check_fields(header, mark, path)
+    check_names(header, path)
     return Lines(table.to_pandas(), guessed)
 
 

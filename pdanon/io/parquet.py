@@ -56,7 +56,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
         it has fewer rows or values than the footer says, text that is not UTF-8, or a page with another
         checksum. Without checksums it is not noticed if a value has become another one.
     ColumnError
-        If the file lacks one of the columns.
+        If the file lacks one of the columns, or two columns have the same name.
 
     See Also
     --------

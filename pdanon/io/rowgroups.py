@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from pdanon.errors import FormatError, readable
+from pdanon.errors import FormatError, check_names, readable
 from pdanon.itemsets.dtype import is_list_type
 
 __all__ = ["leaves_by_column", "open_parquet", "read_row_group", "shown_path"]
@@ -40,6 +40,8 @@ def open_parquet(
     ------
     FormatError
         If it cannot be opened, or the row groups do not have as many rows as the file.
+    ColumnError
+        If two columns have the same name.
     """
     where = shown_path(path, filesystem)
 
@@ -52,6 +54,7 @@ def open_parquet(
             raise _damaged(f"{rows} rows in all row groups, {file.metadata.num_rows} in the file", where)
         if sum(map(len, leaves_by_column(file.schema_arrow))) != len(file.schema):
             raise _damaged("two different schemas", where)
+        check_names(file.schema_arrow.names, where)
         return file
 
     return readable(opened, where, "Parquet")

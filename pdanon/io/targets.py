@@ -5,14 +5,14 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 import pandas as pd
 
 from pdanon.errors import FormatError, ParameterError, cause_of
-from pdanon.io.files import Draft, is_at
+from pdanon.io.files import Draft, is_at, named_as
 from pdanon.io.tables import write_confidential
 from pdanon.io.trees import ParquetTree
 
@@ -21,6 +21,7 @@ __all__ = ["appearing", "check_mapping_file", "check_target", "claimed", "write_
 
 def check_target(target: Path, tree: ParquetTree) -> None:
     """Check that a release can be written to a path, which nothing has yet, and that none of it is read."""
+    _check_length(target)
     if os.path.lexists(target):
         hint = "remove it, or choose another name; nothing was read or written"
         raise ParameterError("the target exists", where="target", got=str(target), hint=hint)
@@ -33,6 +34,7 @@ def check_target(target: Path, tree: ParquetTree) -> None:
 
 def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
     """The path of the mapping, if a file can be written there that is neither read nor released."""
+    _check_length(path)
     problem = hint = None
     if path.suffix.lower() not in (".parquet", ".csv"):
         problem = "must end in .parquet or .csv"
@@ -47,6 +49,12 @@ def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
     if problem:
         raise ParameterError(f"the mapping {problem}", where="mapping", got=str(path), hint=hint)
     return path
+
+
+def _check_length(path: Path) -> None:
+    """Check that the system can be asked for a file of this name, which may be too long."""
+    with named_as(path), suppress(FileNotFoundError, NotADirectoryError):
+        path.lstat()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from pdanon.errors import ParameterError, PdanonError, did_you_mean
 from pdanon.itemsets.values import quoted
 
-__all__ = ["CallError", "MethodError", "called_by_name"]
+__all__ = ["CallError", "MethodError", "called_by_name", "check_call"]
 
 _Asked = ParamSpec("_Asked")
 _Result = TypeVar("_Result")
@@ -54,21 +54,31 @@ class MethodError(PdanonError, AttributeError):
 
 def called_by_name(function: Callable[_Asked, _Result]) -> Callable[_Asked, _Result]:
     """Let a public function say itself what is wrong with a call, and what was meant."""
-    signature = inspect.signature(function)
 
     @wraps(function)
     def called(*args: _Asked.args, **kwargs: _Asked.kwargs) -> _Result:
-        try:
-            signature.bind(*args, **kwargs)
-        except TypeError:
-            refused = True
-        else:
-            refused = False
-        if refused:  # raised outside the handler: one message is enough
-            raise _refused(function.__name__, signature.parameters, args, kwargs)
+        check_call(function, args, kwargs)
         return function(*args, **kwargs)
 
     return called
+
+
+def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> None:
+    """Check that a function can be called so.
+
+    Raises
+    ------
+    CallError
+        If an argument is missing, unexpected, or there twice.
+    """
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*args, **given)
+        return
+    except TypeError:
+        pass
+    # Raised outside the handler: one message is enough.
+    raise _refused(function.__name__, signature.parameters, args, given)
 
 
 def _refused(

@@ -21,6 +21,7 @@ from examples import examples
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError
 from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.files import replacing
+from pdanon.io.lines import read_lines
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 
@@ -410,6 +411,23 @@ def test_csv_columns_are_split_and_joined(tmp_path):
     pd.testing.assert_frame_equal(frame.drop(columns="items"), pd.read_csv(path).drop(columns="items"))
     to_csv(frame, path, separator=";; ", field_separator="\t")
     assert path.read_text() == "store\titems\tn\nnorth\trice;; tea\t1\n\t\t2\nsouth\tNA\t3\n"
+
+
+@pytest.mark.parametrize("first", ["items,n,items", "items,n,n", '"items",n,items'])
+def test_columns_of_one_name_are_refused_and_not_renamed(tmp_path, first, run):
+    path = tmp_path / "in.csv"
+    path.write_text(f"{first}\na|b,1,c\na|b,2,c\n")
+    form = ["--column", "items", "--separator", "|"]
+    for read in (lambda: read_csv(path, column="items", separator="|"), lambda: read_lines(path)):
+        with pytest.raises(ColumnError, match=r"two columns have the same name(.|\n)*columns . and 3\n"):
+            read()
+    for command in (["risk", str(path), "-k", "2", *form], ["profile", str(path), "--onehot"]):
+        assert run(*command)[0] == 2
+    frame = pd.DataFrame([[["a"], 1, 2]], columns=["items", 1, "1"])
+    with pytest.raises(ColumnError, match="two columns have the same name"):
+        to_csv(frame, tmp_path / "out.csv", separator="|")
+    path.write_text("items,,\na|b,1,2\n")  # as spreadsheets write empty columns
+    assert read_csv(path, column="items", separator="|").shape == (1, 3)
 
 
 def test_spaces_around_a_separator_belong_to_the_items(tmp_path):
