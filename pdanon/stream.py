@@ -346,7 +346,8 @@ def _recoded(
         if recoded is None:
             raise _changed(tree)
         anew = {position: recoded}
-        anew |= {other: file.itemsets(table, schema.names[other], number) for other in hidden}
+        private = {other: file.itemsets(table, schema.names[other], number) for other in hidden}
+        anew |= {other: itemsets.missing_as_empty() for other, itemsets in private.items()}
         for each, column in anew.items():
             lists = column.to_arrow(dictionary=is_text(kinds[each]))
             table = table.set_column(each, schema.field(each), lists)

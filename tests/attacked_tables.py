@@ -115,15 +115,15 @@ def can_be_refined(result):
 
 
 def rows_of(random, items, n):
-    """Rows over some items: missing, empty, repeated, and with repeats."""
-    rows = []
+    """Rows over some items: missing, in some tables often, empty, repeated, and with repeats."""
+    rows, missing = [], random.choice([0, 0.12, 0.12, 0.4])
     for _ in range(n):
         kind = random.random()
-        if kind < 0.12:
+        if random.random() < missing:
             rows.append(None)
-        elif kind < 0.2:
+        elif kind < 0.12:
             rows.append([])
-        elif kind < 0.4 and rows:
+        elif kind < 0.35 and rows:
             rows.append(random.choice(rows))
         else:
             row = random.sample(items, random.randint(1, min(len(items), 4)))
@@ -316,10 +316,15 @@ def rt_case(random, table, items):
         asked |= {"cluster": random.choice([*RELATIONAL]), "random_state": 0}
     if random.random() < 0.35:
         secrets, others = sensitive_items(random, items)
-        asked |= {"sensitive": secrets, "l": random.choice([2, 2, 3]), "transaction": "apriori"}
-        return Case(name, table, asked | {"hierarchy": tree_over(random, others)}, lists)
+        asked |= {"sensitive": secrets, "l": random.choice([2, 2, 3])}
+        asked["transaction"] = random.choice(["apriori", "apriori", *SETS])
+        if asked["transaction"] == "apriori":
+            asked["hierarchy"] = tree_over(random, others)
+        elif asked["transaction"] != "pcta":
+            asked["options"] = blocks_of(random, items)
+        return Case(name, table, asked, lists)
     asked["transaction"] = random.choice([*SETS, *CUTS])
-    if random.random() < 0.15:
+    if random.random() < 0.25:
         table["more"] = rows_of(random, ["s", "t"], len(table["items"][0])), "object"
         lists = asked["columns"] = ["items", "more"]
     if asked["transaction"] in CUTS:

@@ -1,9 +1,10 @@
 """An attacker: who knows some items of a person finds the rows of a release that may be the person's.
 
-He has the release, knows what each original item became, and of a person some items, or all, and what the
-quasi-identifiers are published as. A row may be the person's if it holds what each known item became. A
-suppressed item is nowhere to be seen, but a missing row had none. Sets, tiny tables, and of pdanon nothing
-but public names; shares are exact fractions.
+He has the release, knows what each original item became, and of a person some items, or all, in which list
+columns the row holds data, and what the quasi-identifiers are published as. A row may be the person's if it
+holds what each known item became, and is not missing where the person's holds data. Where a share of a
+sensitive item is promised, he may even know which original rows hold data, and leave out all others. Sets,
+tiny tables, and of pdanon nothing but public names; shares are exact fractions.
 
 What the pages on guarantees exclude he does not do: run the algorithm on tables that may have been the
 original, since it breaks ties by a public rule; conclude from what was left out that it was there; look at
@@ -59,28 +60,40 @@ class Knowledge:
     """What the attacker has: published rows, what items became, and which groups a row may be of.
 
     An item is a pair: the number of its list column, and its text. ``public`` is what tells rows apart beside
-    their items, ``groups`` where items were recoded alike.
+    their items, ``groups`` where items were recoded alike, ``held`` the list columns in which the original
+    row is not missing.
     """
 
-    def __init__(self, rows, published, became, groups=None, public=None, bags=False):
+    def __init__(self, rows, published, became, groups=None, public=None, bags=False, held=None):
         self.rows = rows
         self.published = published
         self.became = became
         self.groups = groups or [0] * len(rows)
         self.public = public or [0] * len(rows)
         self.bags = bags
-        self.chances = []  # where sensitive items are counted by groups: of each row, by item
+        self.held = held or [
+            frozenset(column for column, labels in enumerate(each) if labels is not None)
+            for each in published
+        ]
+        # Where sensitive items are counted by groups: of each row, by item; as `surest` says.
+        self.chances = []
         self._groups_of = {}
         for own, group in zip(self.public, self.groups, strict=True):
             self._groups_of.setdefault(own, set()).add(group)
 
-    def finds(self, publics, known):
-        """The rows that may be of a person of whom some items, and what is public, are known."""
+    def finds(self, publics, known, data=frozenset()):
+        """The rows that may be a person's, given some items, what is public, and columns that hold data."""
         return [
             row
             for row, own in enumerate(self.public)
-            if own in publics and any(self._may_be(row, known, group) for group in self._groups_of[own])
+            if own in publics
+            and all(self.published[row][column] is not None for column in data)
+            and any(self._may_be(row, known, group) for group in self._groups_of[own])
         ]
+
+    def with_data(self, rows, data):
+        """Some rows without those that were missing in one of some list columns."""
+        return [row for row in rows if data <= self.held[row]]
 
     def _may_be(self, row, known, group):
         for column, labels in enumerate(self.published[row]):
@@ -111,7 +124,8 @@ def knowledge_of(frame, result, columns):
     lines = zip(owners, tables["group"], tables["item"].tolist(), tables["generalized"].tolist(), strict=True)
     for column, group, item, label in lines:
         became.setdefault((group, (column, str(item))), set()).add(None if label is pd.NA else label)
-    originals = zip(*(lists_of(frame[label]) for label in columns), strict=True)
+    originals = [*zip(*(lists_of(frame[label]) for label in columns), strict=True)]
+    held = [frozenset(column for column, row in enumerate(each) if row is not None) for each in originals]
     rows = [
         frozenset((column, str(item)) for column, row in enumerate(each) for item in row or ())
         for each in originals
@@ -126,18 +140,21 @@ def knowledge_of(frame, result, columns):
         # Each block has k rows of its own. Refined blocks have them together, and are not to be known.
         public = groups
     bags = result.parameters["algorithm"] == "clump"
-    knowledge = Knowledge(rows, published, became, groups, public, bags)
+    knowledge = Knowledge(rows, published, became, groups, public, bags, held)
     if isinstance(result.guarantee, pdanon.SensitiveGroups):
-        knowledge.chances = chances_of(result)
+        knowledge.chances = [chances_of(result, knowledge, data) for data in (set(), set(), {0})]
     return knowledge
 
 
-def chances_of(result):
-    """How likely each row has each sensitive item, for who takes the rows of its group to be alike."""
-    told = {}
-    for group, size, item, count in result.classes.itertuples(index=False):
-        told.setdefault(group, {})[0, str(item)] = Fraction(int(count), int(size))
-    return [told[group] for group in result.frame["group"]]
+def chances_of(result, knowledge, data):
+    """How likely each row has each sensitive item, if the rows of its group that hold data are alike."""
+    groups = result.frame["group"].tolist()
+    sizes = Counter(groups[row] for row in knowledge.with_data(range(len(groups)), data))
+    told = {group: {} for group in groups}
+    for group, _, item, count in result.classes.itertuples(index=False):
+        if count:
+            told[group][0, str(item)] = Fraction(int(count), sizes[group])
+    return [told[group] for group in groups]
 
 
 def looks_of(frame, columns):
@@ -150,26 +167,37 @@ def looks_of(frame, columns):
 
 
 def too_few(knowledge, person, known, k):
-    found = knowledge.finds({knowledge.public[person]}, known)
+    found = knowledge.finds({knowledge.public[person]}, known, knowledge.held[person])
     if person not in found:
         yield person, known, "the row of the person does not match"
     elif len(found) < k:
         yield person, known, f"{len(found)} rows may be the person's"
 
 
+def surest(knowledge, person, known, publics=None):
+    """The rows he finds: not knowing where there is data, or knowing it of the person, or of all rows."""
+    publics, held = publics or {knowledge.public[person]}, knowledge.held[person]
+    yield knowledge.finds(publics, known)
+    yield knowledge.finds(publics, known, held)
+    # Which private data is missing is not to be known: it is published as if there were none.
+    yield knowledge.with_data(knowledge.finds(publics, known), held & {0})
+
+
 def too_sure(knowledge, person, known, secrets, share, publics=None):
-    found = knowledge.finds(publics or {knowledge.public[person]}, known)
-    for secret in secrets:
-        count = knowledge.holding(found, secret)
-        if Fraction(count, len(found)) > share:
-            yield person, known, f"{count} of {len(found)} rows have the secret {secret[1]!r}"
+    if not knowledge.held[person]:
+        return  # a row that is missing has no secret
+    for found in surest(knowledge, person, known, publics):
+        for secret in secrets:
+            count = knowledge.holding(found, secret)
+            if Fraction(count, len(found)) > share:
+                yield person, known, f"{count} of {len(found)} rows have the secret {secret[1]!r}"
 
 
-def hidden_crowds(knowledge, k, most, secrets=frozenset(), least=1):
-    """Who knows up to so many items that are no secrets, and at least so many, finds k rows."""
+def hidden_crowds(knowledge, k, most, secrets=frozenset(), missing=False):
+    """Who knows up to so many items that are no secrets finds k rows; of missing rows only if asked."""
     for person, row in enumerate(knowledge.rows):
-        for known in parts(row - secrets, most):
-            if len(known) >= least:
+        if missing or knowledge.held[person]:
+            for known in parts(row - secrets, most):
                 yield from too_few(knowledge, person, known, k)
 
 
@@ -183,7 +211,8 @@ def hidden_secrets(knowledge, share, most, secrets):
 def knowing_groups(knowledge):
     """The same for somebody who even knows which rows of a class were recoded alike."""
     public = [*zip(knowledge.public, knowledge.groups, strict=True)]
-    return Knowledge(knowledge.rows, knowledge.published, knowledge.became, knowledge.groups, public)
+    same = knowledge.rows, knowledge.published, knowledge.became, knowledge.groups
+    return Knowledge(*same, public, held=knowledge.held)
 
 
 def column_zero(items):
@@ -197,7 +226,7 @@ def km(frame, knowledge, promise, asked):
 def kkm(frame, knowledge, promise, asked):
     yield from covering(frame, promise.quasi, asked)
     for each in (knowledge, knowing_groups(knowledge)):
-        yield from hidden_crowds(each, promise.k, promise.m, least=0)
+        yield from hidden_crowds(each, promise.k, promise.m, missing=True)
 
 
 def lm(frame, knowledge, promise, asked):
@@ -212,11 +241,11 @@ def grouped(frame, knowledge, promise, asked):
     if promise.k:
         yield from hidden_crowds(knowledge, promise.k, promise.m, secrets)
     for person, row in enumerate(knowledge.rows):
-        for known in parts(row - secrets, None):
-            found = knowledge.finds({knowledge.public[person]}, known)
-            for secret in secrets:
-                if sum(knowledge.chances[each].get(secret, 0) for each in found) * promise.p > len(found):
-                    yield person, known, f"the secret {secret[1]!r} is too likely in {len(found)} rows"
+        for known in parts(row - secrets, None) if knowledge.held[person] else ():
+            for found, chances in zip(surest(knowledge, person, known), knowledge.chances, strict=True):
+                for secret in secrets:
+                    if sum(chances[each].get(secret, 0) for each in found) * promise.p > len(found):
+                        yield person, known, f"the secret {secret[1]!r} is too likely in {len(found)} rows"
 
 
 def rho_uncertain(frame, knowledge, promise, asked):
@@ -232,7 +261,7 @@ def klm(frame, knowledge, promise, asked):
     secrets = column_zero(asked["sensitive"])
     share = Fraction(1, promise.l)
     for each in (knowledge, knowing_groups(knowledge)):
-        yield from hidden_crowds(each, promise.k, promise.m, secrets, least=0)
+        yield from hidden_crowds(each, promise.k, promise.m, secrets, missing=True)
         yield from hidden_secrets(each, share, promise.m, secrets)
     # Who knows the quasi-identifiers as they were may have to do with several classes.
     originals = [frame[0][label].tolist() for label in promise.quasi]
@@ -256,7 +285,7 @@ def coherent(frame, knowledge, promise, asked):
     else:
         secrets = column_zero(private)
     share = Fraction(str(asked["h"]))
-    yield from hidden_crowds(knowledge, promise.k, promise.p, secrets, least=0)
+    yield from hidden_crowds(knowledge, promise.k, promise.p, secrets, missing=True)
     yield from hidden_secrets(knowledge, share, promise.p, secrets)
 
 
@@ -295,10 +324,10 @@ def ruled(frame, knowledge, promise, asked):
         for known, secrets in pairs:
             if known and known <= row:
                 yield from too_few(knowledge, person, known, promise.k)
-                found = knowledge.finds({knowledge.public[person]}, known)
-                count = sum(all(knowledge.holding([each], one) for one in secrets) for each in found)
-                if Fraction(count, len(found)) > share:
-                    yield person, known, f"{count} of {len(found)} rows hold what is not to be inferred"
+                for found in surest(knowledge, person, known):
+                    count = sum(all(knowledge.holding([each], one) for one in secrets) for each in found)
+                    if Fraction(count, len(found)) > share:
+                        yield person, known, f"{count} of {len(found)} rows hold what is not to be inferred"
 
 
 def transactional(frame, knowledge, promise, asked):

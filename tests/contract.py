@@ -92,7 +92,7 @@ RECOUNTS = {
         not naive_coherence.parts_are_shared(as_sets(bags), guarantee.k, [*guarantee.public])
     ),
     LmDiversity: lambda guarantee, bags: naive.lm_threats(
-        [row or frozenset() for row in as_sets(bags)],
+        as_sets(bags),
         guarantee.l,
         guarantee.m,
         frozenset(guarantee.sensitive),

@@ -18,8 +18,8 @@ import pdanon
 from pdanon import KmAnonymity, LmDiversity, TransactionalK
 
 # In parts, so that workers share them.
-RELEASES = range(40_000)
-PUBLISHED = range(1_000_000, 1_010_000)
+RELEASES = range(55_000)
+PUBLISHED = range(1_000_000, 1_015_000)
 SIZE = 500
 
 
@@ -97,18 +97,27 @@ def test_audits_agree_with_who_knows_labels_on_many_frames(seeds):
 # --- the attacker himself: he finds what is not hidden
 
 
-def finds(rows, published, became, known, **told):
+def finds(rows, published, became, known, data=frozenset(), **told):
     """How many rows he finds of the first person, of one list column and one group."""
     rows = [frozenset((0, item) for item in row) for row in rows]
     became = {(0, (0, item)): labels for item, labels in became.items()}
     knowledge = Knowledge(rows, [(row,) for row in published], became, **told)
-    return len(knowledge.finds({knowledge.public[0]}, frozenset((0, item) for item in known)))
+    return len(knowledge.finds({knowledge.public[0]}, frozenset((0, item) for item in known), data))
 
 
 def test_a_suppressed_item_may_have_been_in_any_row_that_is_not_missing():
     assert finds(["q", ""], [[], []], {"q": {None}}, "q") == 2
     assert finds(["q", ""], [[], None], {"q": {None}}, "q") == 1
     assert finds(["q", ""], [[], None], {"q": {None}}, "") == 2
+
+
+def test_a_row_that_holds_data_is_none_of_those_shown_as_missing():
+    assert finds(["q", ""], [["q"], None], {"q": {"q"}}, "", data={0}) == 1
+    assert finds(["q", ""], [["q"], []], {"q": {"q"}}, "", data={0}) == 2
+    rows, published = [frozenset()] * 3, [(["q"], ["r"]), (["q"], None), (None, ["r"])]
+    knowledge = Knowledge(rows, published, {})
+    assert knowledge.held == [{0, 1}, {0}, {1}]
+    assert [len(knowledge.finds({0}, set(), data)) for data in ({0}, {1}, {0, 1}, ())] == [2, 2, 1, 3]
 
 
 def test_an_item_may_have_become_a_label_in_rows_that_look_alike():
@@ -156,7 +165,8 @@ def test_what_is_published_covers_what_it_stands_for(shown, value, found):
         ([["a", "b"], ["b", "a"]], TransactionalK(2), False),
         ([None, []], TransactionalK(2), False),
         ([["t"], ["t"], ["s", "t"], ["t"]], LmDiversity(2, 1, ["s"]), True),
-        ([["t"], ["s"], None], LmDiversity(3, 1, ["s"]), True),
+        ([["t"], ["s"], []], LmDiversity(3, 1, ["s"]), True),
+        ([["t"], ["s"], None], LmDiversity(3, 1, ["s"]), False),
         ([["t"], ["(s,u)"], ["s"]], LmDiversity(2, 1, ["s"]), REFUSED),
         ([["(a,b)", "(a,c)"], ["s"], []], LmDiversity(2, 1, ["s"]), REFUSED),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 
 import pandas as pd
@@ -149,16 +150,14 @@ def test_audits_leave_missing_rows_out():
     assert pa.array(audit.threats["itemset"]).to_pylist() == [[], None]
     assert audit.threats["support"].tolist() == [1, 1]
     kkm = pdanon.KKm(2, 1, ["s"])
-    assert kkm.audit(frame_of([set(), None]).assign(s="x")).rows_at_risk == 2
+    assert kkm.audit(frame_of([set(), None]).assign(s="x")).rows_at_risk == 1
     assert kkm.audit(frame_of([None, None]).assign(s="x")).holds
 
 
 @pytest.mark.parametrize("name", ["coherence", "suppress_to_k"])
 def test_a_missing_row_becomes_empty_rather_than_too_few_be_left(name):
     """Nothing is suppressed here, but one empty row would be alone among those without items."""
-    asked = (
-        {"h": 0.5, "k": 2, "p": 1, "private": ["flu"]} if name == "coherence" else {"k": 2, "public": ["a"]}
-    )
+    asked = {"h": 1, "k": 2, "p": 1, "private": ["flu"]} if name == "coherence" else {"k": 2, "public": ["a"]}
     rows = [{"flu"}, None] if name == "coherence" else [{"a"}, {"a"}, set(), None]
     released = getattr(frame_of(rows).txanon, name)(**asked).frame
     assert None not in lists_of(released)
@@ -195,3 +194,121 @@ def test_parts_are_published_as_the_frame_is(tmp_path, name, asked, rows):
     assert lists_of(pd.concat(map(pdanon.read_parquet, released.paths))) == expected
     lazy = dask.anonymize(frames.from_pandas(frame, npartitions=4), algorithm=name, **asked)
     assert lists_of(lazy.frame.compute()) == expected
+
+
+# --- shares: missing rows hold no item, and hide none
+
+FLU = [["flu"], ["flu"], None, None]
+SHARES = {
+    "LmDiversity": pdanon.LmDiversity(2, 1, ["flu"]),
+    "KLm": pdanon.KLm(2, 2, 1, ["s"], ["flu"]),
+    "Coherence": pdanon.Coherence(0.5, 2, 1, ["flu"]),
+    "RhoUncertainty": pdanon.RhoUncertainty(0.5, ["flu"]),
+}
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_a_share_is_one_of_the_rows_that_are_not_missing(name):
+    audit = pdanon.audit(frame_of(FLU).assign(s="x"), SHARES[name])
+    assert audit.rows_at_risk == 2
+    assert audit.threats["support"].tolist() == [2]
+    assert pdanon.audit(frame_of([row or [] for row in FLU]).assign(s="x"), SHARES[name]).holds
+
+
+def test_a_share_of_a_group_is_one_of_its_rows_that_are_not_missing():
+    classes = pd.DataFrame({"group": [0, 1], "size": [4, 2], "item": ["flu", None], "count": [1, 0]})
+    promise = pdanon.SensitiveGroups(4, ["flu"], classes=classes)
+    frame = frame_of([["a"], ["a"], ["a"], ["a"], ["a"], ["a"]]).assign(group=[0, 0, 0, 0, 1, 1])
+    assert frame.txanon.audit(promise).holds
+    frame = frame_of([["a"], ["a"], ["a"], None, ["a"], None]).assign(group=[0, 0, 0, 0, 1, 1])
+    assert frame.txanon.audit(promise).rows_at_risk == 3
+
+
+def test_a_share_is_one_of_the_rows_that_hold_private_data():
+    """Rows missing in the private column are none of a person who is known to have private data."""
+    promise = pdanon.Coherence(0.5, 2, 1, "d")
+    frame = pd.DataFrame({"items": [["a"]] * 4, "d": [["flu"], [], None, None]})
+    assert pdanon.audit(frame, promise).holds
+    assert pdanon.audit(frame.assign(d=FLU), promise).rows_at_risk == 2
+    assert pdanon.audit(frame.assign(d=[["flu"], ["flu"], [], []]), promise).holds
+    # Of those that hold private data only one has b: who knows of none, but b, finds two.
+    frame = pd.DataFrame({"items": [["a", "b"], ["a"], ["a"], ["b"]], "d": [["flu"], [], [], None]})
+    audit = pdanon.audit(frame, pdanon.Coherence(0.5, 2, 1, "d"))
+    assert audit.rows_at_risk == 1
+    assert pa.array(audit.threats["itemset"]).to_pylist() == [["b"]]
+    assert audit.threats["support"].tolist() == [1]
+
+
+def test_missing_rows_of_a_private_column_are_published_as_empty(tmp_path):
+    dask, frames = pytest.importorskip("pdanon.dask"), pytest.importorskip("dask.dataframe")
+    frame = frame_of([["a"]] * 4)
+    frame["d"] = pd.Series(pa.array([*FLU]).to_pandas(types_mapper=pd.ArrowDtype))
+    asked = {"h": 0.5, "k": 2, "p": 1, "private": "d"}
+    expected = [["flu"], ["flu"], [], []]
+    released = frame.txanon.coherence("items", **asked).frame
+    assert pa.array(released["d"]).to_pylist() == expected
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    streamed = pdanon.stream.anonymize(
+        tmp_path / "in.parquet", tmp_path / "out", algorithm="coherence", **asked
+    )
+    read = pd.concat(map(pdanon.read_parquet, streamed.paths))
+    assert pa.array(read["d"]).to_pylist() == expected
+    lazy = dask.anonymize(frames.from_pandas(frame, npartitions=2), algorithm="coherence", **asked)
+    assert pa.array(lazy.frame.compute()["d"]).to_pylist() == expected
+
+
+@pytest.mark.parametrize("name", ["rfirst", "tfirst", "rum_bound", "tum_bound"])
+@pytest.mark.parametrize("items", ["pcta", "apriori"])
+def test_a_class_hides_no_sensitive_item_among_missing_rows(name, items):
+    """Three of the four rows that are not missing have flu."""
+    frame = frame_of([["flu"], ["flu"], None, None, ["t", "flu"], ["t"]]).assign(s="x")
+    tree = {"*": ["t"]} if items == "apriori" else None
+    hidden = pdanon.Transaction(items, hierarchy=tree, sensitive=["flu"], l=2)
+    more = {"delta": 1} if "bound" in name else {"parts": 1} if name == "tfirst" else {}
+    result = getattr(frame.txanon, name)(k=2, m=1, quasi=["s"], transaction=hidden, **more)
+    assert lists_of(result.frame) == [[], [], [], [], ["t"], ["t"]]
+
+
+def test_no_release_hides_a_sensitive_item_among_missing_rows(tmp_path):
+    dask, frames = pytest.importorskip("pdanon.dask"), pytest.importorskip("dask.dataframe")
+    frame = frame_of([["flu"], ["flu"], ["flu", "t"], ["t"], None, None])
+    asked = {"k": 2, "m": 1, "hierarchy": {"*": ["t"]}, "sensitive": ["flu"], "l": 2}
+    pdanon.to_parquet(frame, tmp_path / "in.parquet")
+    refused = partial(pytest.raises, pdanon.InfeasibleError, match="3 of 4 rows that are not missing")
+    with refused():
+        frame.txanon.apriori(**asked)
+    with refused():
+        pdanon.stream.anonymize(tmp_path / "in.parquet", tmp_path / "out", algorithm="apriori", **asked)
+    with refused():
+        dask.anonymize(frames.from_pandas(frame, npartitions=2), algorithm="apriori", **asked)
+
+
+def test_coherence_hides_no_private_item_among_missing_rows():
+    frame = frame_of([["flu"], ["flu"], [], None])
+    with pytest.raises(pdanon.InfeasibleError, match="2/3"):
+        frame.txanon.coherence(h=0.5, k=2, p=1, private=["flu"])
+
+
+@pytest.mark.parametrize("order", ["nn", "gray", "rcm"])
+def test_groups_hide_no_sensitive_item_among_missing_rows(order):
+    rows = [["a", "flu"], ["a"], None, ["b", "flu"], None, ["b"], None]
+    released = frame_of(rows).txanon.cahd(p=2, sensitive=["flu"], order=order)
+    groups = released.frame["group"]
+    there = groups[[row is not None for row in rows]].value_counts()
+    for group, _, item, count in released.classes.itertuples(index=False):
+        assert item is pd.NA or 2 * count <= there[group]
+    with pytest.raises(pdanon.InfeasibleError, match="2 of 4 rows that are not missing"):
+        frame_of(rows).txanon.cahd(p=3, sensitive=["flu"], order=order)
+
+
+def test_who_knows_where_rows_hold_data_finds_k_rows():
+    """Of two list columns: two rows hold data in each, but one in both; a person in both is not alone."""
+    frame = pd.DataFrame({"s": "x", "one": [["a"], ["a"], None, None], "two": [None, ["b"], ["b"], None]})
+    promise = pdanon.KKm(2, 1, ["s"], ["one", "two"])
+    audit = pdanon.audit(frame, promise)
+    assert audit.rows_at_risk == 1
+    assert audit.threats["support"].tolist() == [1]
+    asked = {"k": 2, "m": 1, "quasi": ["s"], "transaction": pdanon.Transaction(columns=["one", "two"])}
+    released = frame.txanon.rfirst(**asked).frame
+    assert pa.array(released["one"]).to_pylist() == [["a"], ["a"], [], []]
+    assert pa.array(released["two"]).to_pylist() == [[], ["b"], ["b"], []]

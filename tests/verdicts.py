@@ -32,20 +32,11 @@ def published(frame, columns, quasi=()):
 
 
 def crowds(knowledge, most, secrets):
-    """The rows that who knows up to so many labels finds, but at least one."""
-    for own in set(knowledge.public):
-        for row in (row for row, each in enumerate(knowledge.public) if each == own):
-            for known in parts(knowledge.rows[row] - secrets, most)[1:]:
-                yield knowledge.finds({own}, known)
-
-
-def present(knowledge, column):
-    """The rows that are not missing, which who knows an item that was suppressed finds, by class."""
-    found = {own: [] for own in knowledge.public}
+    """The rows that who knows up to so many labels, and in which columns there are data, finds."""
     for row, own in enumerate(knowledge.public):
-        if knowledge.published[row][column] is not None:
-            found[own].append(row)
-    return found.values()
+        for data in parts(knowledge.held[row], None)[1:]:
+            for known in parts(knowledge.rows[row] - secrets, most):
+                yield knowledge.finds({own}, known, data)
 
 
 def classes(knowledge):
@@ -95,18 +86,17 @@ def verdict(frame, promise, columns, asked):
     share = Fraction(str(asked["h"])) if name == "Coherence" else Fraction(1, getattr(promise, "l", 1))
     most = promise.p if name == "Coherence" else promise.m
     least, everybody, found = promise.k or 1, classes(knowledge), [*crowds(knowledge, most, secrets)]
-    there = [
-        rows for column in range(len(columns) if name == "KKm" else 1) for rows in present(knowledge, column)
-    ]
-    crowded = found + there + (everybody if name in ("Coherence", "KKm", "KLm") else [])
-    shared = found + everybody + (there if name == "Coherence" else [])
-    sure = any(largest(knowledge, rows, secrets) > share for rows in shared if rows)
-    return not sure and all(len(rows) >= least for rows in crowded if rows)
+    crowded = found + (everybody if name in ("Coherence", "KKm", "KLm") else [])
+    sure = any(
+        largest(knowledge, rows, secrets) > share
+        for rows in found + (everybody if name == "Coherence" else [])
+    )
+    return not sure and all(len(rows) >= least for rows in crowded)
 
 
 def no_inference(knowledge, most, secrets, rho):
     """Whether no secret that is not known is in more than rho of the rows that who knows labels finds."""
-    [there] = present(knowledge, 0)
+    there = knowledge.finds(set(knowledge.public), set(), {0})
     known = {each for row in knowledge.rows for each in parts(row, most)[1:]}
     found = [(each, knowledge.finds(set(knowledge.public), each)) for each in known]
     return all(

@@ -18,7 +18,7 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, no_itemsets, refuse_long_list
 from pdanon.itemsets.threads import count_threads, many_parts, search
 
-__all__ = ["breaches", "divided", "rows_at_risk", "threats"]
+__all__ = ["breaches", "divided", "minimal_sets", "rows_at_risk", "threats"]
 
 
 def divided(itemsets: Itemsets, sensitive: NDArray[np.bool_]) -> tuple[SupportIndex, SupportIndex]:
@@ -58,7 +58,7 @@ def threats(
     tables = [_search(known, secrets, share, m, k, None)]
     if k > 1:
         tables.append(known.rare(k, known.longest if m is None else m))
-    return _minimal(tables)
+    return minimal_sets(concatenated(tables))
 
 
 def breaches(
@@ -68,7 +68,7 @@ def breaches(
 
     Parameters are those of `rows_at_risk`. None has a proper subset among them; by size, then by codes.
     """
-    return _minimal([_search(known, secrets, share, m, k, None)])
+    return minimal_sets(_search(known, secrets, share, m, k, None))
 
 
 def _search(
@@ -107,9 +107,9 @@ def _search(
     return every
 
 
-def _minimal(tables: list[ItemsetTable]) -> ItemsetTable:
+def minimal_sets(itemsets: ItemsetTable) -> ItemsetTable:
     """Of different itemsets those with no proper subset among them, by size, then by codes."""
     from pdanon._kernels.minimal import minimal
 
-    listed = concatenated(tables).ordered()
+    listed = itemsets.ordered()
     return listed.take(minimal(listed.codes, listed.offsets))

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.guarantees.breaches import rows_at_risk, threats
+from pdanon.guarantees.breaches import minimal_sets, rows_at_risk, threats
 from pdanon.guarantees.named import NamedItems, Told, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_share, shown_share
 from pdanon.guarantees.private import PublicAndPrivate, private_items
@@ -23,7 +23,7 @@ from pdanon.itemsets.bags import visible, with_first_copies
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.table import ItemsetTable, empty_itemset
+from pdanon.itemsets.table import ItemsetTable, concatenated, empty_itemset
 from pdanon.itemsets.values import check_count
 
 __all__ = ["Coherence"]
@@ -35,7 +35,9 @@ class Coherence:
 
     Precisely: an itemset of at most p public items that occurs is in at least k rows, and no private item is
     in more than a share h of these rows. The empty itemset is one of them, twice: in all rows, and in those
-    that are not missing, where a person whose public items were suppressed must be.
+    that are not missing, where a person whose public items were suppressed must be. With a private column
+    all of this is also true of the rows that are not missing in it: an attacker may know that a row holds
+    private data.
 
     Parameters
     ----------
@@ -134,18 +136,26 @@ class Coherence:
             refuse_overlaps(parts.itemsets)
         if isinstance(self.private, NamedItems):
             refuse_within_labels(parts.itemsets, self.private, "private", self.mapping)
-        for rows in (parts, parts.present()):
+        for rows in parts.crowds():
             n_rows, most = rows.n_rows, int(rows.supports[rows.is_private].max(initial=0))
             if 0 < n_rows < self.k or self._too_many(most, n_rows):
                 return Audit(self, n_rows, partial(self._table, parts, empty_itemset(n_rows)))
-        public, private = parts.part(~parts.is_private), parts.part(parts.is_private)
         asked: Any = {"share": self.h, "m": self.p, "k": self.k}
+        told = np.ones(len(parts.index.weights), np.bool_)
+        at_risk, crowds = ~told, [parts]
+        if parts.columns.private is not None and parts.columns.private.nulls.any():
+            told = ~parts.columns.private.nulls
+            crowds.append(parts.within_rows(told))
+        divided = [(each.part(~each.is_private), each.part(each.is_private)) for each in crowds]
 
         def list_threats() -> pd.DataFrame:
-            return self._table(parts, threats(public, private, **asked))
+            found = concatenated([threats(*each, **asked) for each in divided])
+            return self._table(parts, minimal_sets(found.distinct()))
 
-        at_risk = rows_at_risk(public, private, **asked)
-        return Audit(self, int(public.weights[at_risk].sum()), list_threats)
+        at_risk |= rows_at_risk(*divided[0], **asked)
+        for each in divided[1:]:
+            at_risk[told] |= rows_at_risk(*each, **asked)
+        return Audit(self, int(parts.index.weights[at_risk].sum()), list_threats)
 
     def _too_many(self, private: Any, support: Any) -> Any:
         """Whether so many rows with a private item, out of so many, are a breach."""

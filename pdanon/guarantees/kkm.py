@@ -24,11 +24,12 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Codes, Itemsets, beside
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
+from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.values import check_count
 
-__all__ = ["KKm", "KLm", "QuasiClasses"]
+__all__ = ["Crowds", "KKm", "KLm", "QuasiClasses"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,6 +56,10 @@ class KKm:
     -----
     It implies k-anonymity of the quasi-identifiers and k^m-anonymity of the items, and is more than both:
     the items count within each class of equal quasi-identifiers.
+
+    An attacker who knows that a row holds data leaves out the rows of its class that are missing. Of several
+    list columns he knows for each whether the row holds data in it, beside the m items: he leaves out the
+    rows that are missing in any column in which the row is not.
 
     References
     ----------
@@ -105,8 +110,9 @@ class KKm:
         Audit
             ``threats`` has the quasi-identifiers of a class, an ``itemset`` of at most m labels that too few
             of its rows hold, all of whose proper subsets have k, its ``support`` in the class, and ``why``:
-            ``rare``; with ``m=None`` the rare rows. A class of fewer than k rows has the empty itemset, and
-            ``class`` as ``why``. With several list columns, the number of its column is before each label.
+            ``rare``; with ``m=None`` the rare rows. A class has the empty itemset, and ``class`` as ``why``,
+            if fewer than k of its rows are left to an attacker who knows where a row holds data. With several
+            list columns, the number of its column is before each label.
 
         Raises
         ------
@@ -119,11 +125,11 @@ class KKm:
         Exact. An item counts as another one in each class, so that no itemset spans two of them.
         """
         classes = QuasiClasses.of(frame, [column] if self.columns is None else self.columns, self.quasi)
-        small = classes.present < self.k
-        exposed = small[classes.of_row] | classes.index.at_risk(self.k, self.m)
+        index, small = classes.crowds.index, classes.crowds.small(self.k)
+        exposed = classes.crowds.at_risk(small, index.at_risk(self.k, self.m))
 
         def list_threats() -> pd.DataFrame:
-            return classes.table(small, classes.index.rare(self.k, self.m), self.k)
+            return classes.table(small, index.rare(self.k, self.m), self.k)
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 
@@ -137,7 +143,7 @@ class KLm:
     """Who knows a row's quasi-identifiers and m items finds k rows, and a sensitive item in one of l at most.
 
     Known items are all that are not sensitive; it is :class:`KKm` of these. Of the rows of a class that hold
-    up to m known items, or none, each sensitive item is in at most one in l.
+    up to m known items, and of those that are not missing, each sensitive item is in at most one in l.
 
     Parameters
     ----------
@@ -232,18 +238,18 @@ class KLm:
         Exact. An item counts as another one in each class, so that no itemset spans two of them.
         """
         classes = QuasiClasses.of(frame, [column], self.quasi)
-        sizes, class_of = classes.sizes, classes.class_of
-        refuse_within_labels(classes.itemsets, self.sensitive, "sensitive", self.mapping)
+        crowds = classes.crowds
+        refuse_within_labels(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
         if self.mapping is None:  # in a row it has one label for an item
-            refuse_overlaps(classes.itemsets)
-        named = named_items(classes.itemsets, self.sensitive, "sensitive", self.mapping)
-        hidden = named[classes.item_of]
-        known, secrets = classes.index.holding_only(~hidden), classes.index.holding_only(hidden)
+            refuse_overlaps(crowds.itemsets)
+        named = named_items(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
+        hidden = named[crowds.item_of]
+        known, secrets = crowds.index.holding_only(~hidden), crowds.index.holding_only(hidden)
         diversity = min(self.l, len(frame) + 1)  # beyond the rows all are alike, but products would overflow
         asked: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
-        lost = classes.present < self.k
-        lost[class_of[secrets.singles * diversity > sizes[class_of]]] = True
-        exposed = lost[classes.of_row] | rows_at_risk(known, secrets, **asked)
+        lost = crowds.small(self.k)
+        lost[crowds.crowd_of[secrets.singles * diversity > crowds.sizes[crowds.crowd_of]]] = True
+        exposed = crowds.at_risk(lost, rows_at_risk(known, secrets, **asked))
 
         def list_threats() -> pd.DataFrame:
             return classes.table(lost, threats(known, secrets, **asked), self.k)
@@ -260,8 +266,92 @@ class KLm:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Crowds:
+    """The rows that an attacker is left with who knows the class of a row and where it holds data.
+
+    The crowd of a row are the rows of its class that are not missing in any list column in which the row is
+    not. An item counts as another one in each crowd, so that no itemset spans two of them. The rows of a
+    crowd have the items of these columns only: the row has no others.
+
+    Parameters
+    ----------
+    itemsets : Itemsets
+        The items of all list columns, row by row.
+    of_class : ndarray of int64, shape (crowds,)
+        Class of each crowd.
+    sizes : ndarray of int64, shape (crowds,)
+        Number of its rows.
+    members : ndarray of int64
+        The crowd of each row of ``index``.
+    own : ndarray of int64, shape (rows,)
+        The row of ``index`` by which each row of the table is in its own crowd.
+    index : SupportIndex
+        The rows of each crowd, with one code for each pair of a crowd and an item.
+    crowd_of, item_of : ndarray
+        The crowd and the item of each of these codes.
+    """
+
+    itemsets: Itemsets
+    of_class: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    members: NDArray[np.int64]
+    own: NDArray[np.int64]
+    index: SupportIndex
+    crowd_of: NDArray[np.int64]
+    item_of: Codes
+
+    @classmethod
+    def of(cls, columns: Sequence[Itemsets], of_row: NDArray[Any]) -> Crowds:
+        """Find the crowds of rows, given their list columns and the class of each row."""
+        itemsets, column_of = beside(columns)
+        there = np.column_stack([~column.nulls for column in columns])
+        kind = np.zeros(len(of_row), np.int64)  # of row: in which columns it is not missing
+        for column in there.T:
+            kind = np.unique(kind * 2 + column, return_inverse=True)[1]
+        kinds = there[np.unique(kind, return_index=True)[1]]
+        chosen = [np.flatnonzero(there[:, columns_of_kind].all(axis=1)) for columns_of_kind in kinds]
+        rows = np.concatenate([np.zeros(0, np.int64), *chosen])
+        kind_of = np.repeat(np.arange(len(kinds)), [len(each) for each in chosen])
+        n_classes = int(of_row.max(initial=-1)) + 1
+        members = kind_of * n_classes + of_row[rows]
+        taken = itemsets.take(rows)
+        kept = kinds[kind_of[taken.rows], column_of[taken.codes]]
+        n_items = max(itemsets.n_items, 1)
+        pairs = members[taken.rows[kept]] * n_items + taken.codes[kept]
+        pairs, codes = np.unique(pairs, return_inverse=True)
+        crowd_of, item_of = np.divmod(pairs, n_items)
+        own = np.flatnonzero(kind[rows] == kind_of)
+        return cls(
+            itemsets,
+            np.tile(np.arange(n_classes), len(kinds)),
+            np.bincount(members, minlength=len(kinds) * n_classes),
+            members,
+            own[np.argsort(rows[own])],
+            SupportIndex(codes.astype(np.int32), offsets_of(kept)[taken.offsets], len(pairs)),
+            crowd_of,
+            item_of.astype(np.int32),
+        )
+
+    def small(self, k: int) -> NDArray[np.bool_]:
+        """Which crowds have fewer than k rows."""
+        return (self.sizes > 0) & (self.sizes < k)
+
+    def at_risk(self, lost: NDArray[np.bool_], held: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which rows of the table are in a lost crowd of their own, or hold a threat in it.
+
+        Parameters
+        ----------
+        lost : ndarray of bool, shape (crowds,)
+            Crowds of which the empty itemset is a threat.
+        held : ndarray of bool
+            Which rows of ``index`` hold another threat.
+        """
+        return (lost[self.members] | held)[self.own]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class QuasiClasses:
-    """Rows of equal quasi-identifiers, and their items: an item is another one in each class.
+    """Rows of equal quasi-identifiers, and their crowds.
 
     Parameters
     ----------
@@ -269,60 +359,47 @@ class QuasiClasses:
         The quasi-identifiers.
     of_row : ndarray of int64, shape (rows,)
         Class of each row.
-    sizes : ndarray of int64, shape (classes,)
-        Number of rows of each class.
-    present : ndarray of int64, shape (classes,)
-        How many of them are not missing, unless all are; of several list columns the least.
-    itemsets : Itemsets
-        The items.
-    index : SupportIndex
-        The rows, with one code for each pair of a class and an item.
-    class_of, item_of : ndarray
-        The class and the item of each of these codes.
+    crowds : Crowds
+        The rows that an attacker is left with, and their items.
     """
 
     quasi: pd.DataFrame
     of_row: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    present: NDArray[np.int64]
-    itemsets: Itemsets
-    index: SupportIndex
-    class_of: NDArray[np.int64]
-    item_of: Codes
+    crowds: Crowds
 
     @classmethod
     def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable | None], quasi: Any) -> QuasiClasses:
         """Find the classes of a frame, by its list columns and its quasi-identifiers."""
         places = [find_column(frame, label) for label in columns]
         sets = [visible(frame.iloc[:, place]) for place in places]
-        itemsets, _ = beside(sets)
         positions = find_quasi(frame, quasi)
         of_row = equal_rows(frame, positions)
-        n_items = max(itemsets.n_items, 1)
-        pairs, codes = np.unique(of_row[itemsets.rows] * n_items + itemsets.codes, return_inverse=True)
-        class_of, item_of = np.divmod(pairs, n_items)
-        index = SupportIndex(codes.astype(np.int32), itemsets.offsets, len(pairs))
-        sizes = present = np.bincount(of_row)
-        for own in (np.bincount(of_row[~column.nulls], minlength=len(sizes)) for column in sets):
-            present = np.where(own > 0, np.minimum(own, present), present)
-        quasi = frame.iloc[:, positions]
-        return cls(quasi, of_row, sizes, present, itemsets, index, class_of, item_of.astype(np.int32))
+        return cls(frame.iloc[:, positions], of_row, Crowds.of(sets, of_row))
 
     def table(self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int) -> pd.DataFrame:
-        """List the empty itemset of lost classes, and the threats of others, by class, size and items."""
-        owners = self.class_of[threats.codes[threats.offsets[:-1]]]
-        threats, owners = threats.take(~lost[owners]), owners[~lost[owners]]
-        few = np.flatnonzero(lost)
-        listed = ItemsetTable(
-            self.item_of[threats.codes],
-            np.concatenate((np.zeros(len(few), np.int64), threats.offsets)),
-            np.concatenate((np.where(self.present < k, self.present, self.sizes)[few], threats.supports)),
-        )
-        owners = np.concatenate((few, owners))
+        """List the empty itemset of classes with lost crowds, and the threats of others.
+
+        By class, size and items; an itemset that is a threat in several crowds of a class has the lowest of
+        its supports.
+        """
+        crowds, n_items = self.crowds, max(self.crowds.itemsets.n_items, 1)
+        fewest = np.full(int(self.of_row.max(initial=-1)) + 1, len(self.of_row) + 1)
+        np.minimum.at(fewest, crowds.of_class[lost], crowds.sizes[lost])
+        few = np.flatnonzero(fewest <= len(self.of_row))
+        pairs = crowds.of_class[crowds.crowd_of] * n_items + crowds.item_of
+        pairs, codes = np.unique(pairs, return_inverse=True)
+        found = ItemsetTable(codes[threats.codes].astype(np.int32), threats.offsets, threats.supports)
+        class_of, item_of = np.divmod(pairs, n_items)
+        found = found.take(~np.isin(class_of[found.codes[found.offsets[:-1]]], few)).distinct().ordered()
+        owners = np.concatenate((few, class_of[found.codes[found.offsets[:-1]]]))
         order = np.argsort(owners, kind="stable")
-        listed = listed.take(order)
+        listed = ItemsetTable(
+            item_of[found.codes].astype(np.int32),
+            np.concatenate((np.zeros(len(few), np.int64), found.offsets)),
+            np.concatenate((fewest[few], found.supports)),
+        ).take(order)
         few_rows = np.where(np.diff(listed.offsets) > 0, "rare", "class")
         why = np.where(listed.supports < k, few_rows, "diversity")
         _, first = np.unique(self.of_row, return_index=True)
         quasi = self.quasi.iloc[first[owners[order]]].reset_index(drop=True)
-        return pd.concat([quasi, threat_table(self.itemsets, listed, why)], axis=1)
+        return pd.concat([quasi, threat_table(crowds.itemsets, listed, why)], axis=1)

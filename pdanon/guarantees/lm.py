@@ -35,7 +35,7 @@ class LmDiversity:
     """Of the rows that hold up to m known items, no sensitive item is in more than one in l.
 
     Known items are all that are not sensitive: sensitive items are what is to be protected, and no part of an
-    attacker's knowledge. The rows that hold no known item at all, which are all rows, count too.
+    attacker's knowledge. The empty itemset counts too: it is in all rows that are not missing.
 
     Parameters
     ----------
@@ -65,6 +65,9 @@ class LmDiversity:
 
     A set of sensitive items is in no more rows than each of them, and needs no test of its own. That a person
     has some sensitive item, whichever it is, may be certain.
+
+    Missing rows hold no item, sensitive or not, and hide none: an attacker who knows that a row holds data
+    leaves them out.
 
     Rows are counted by label. Diversity over labels is diversity over items only if no item has two labels in
     a row, so that who knows the item finds the rows of its label.
@@ -126,8 +129,8 @@ class LmDiversity:
         -------
         Audit
             ``threats`` are the itemsets of at most m known items that match too few rows (``why`` is
-            ``rare``) or give a sensitive item away (``diversity``), and no subset of which does. All rows are
-            at risk if the empty itemset is one.
+            ``rare``) or give a sensitive item away (``diversity``), and no subset of which does. All rows
+            that are not missing are at risk if the empty itemset is one.
 
         Raises
         ------
@@ -149,11 +152,11 @@ class LmDiversity:
         if self.mapping is None:  # it has one label for an item
             refuse_overlaps(itemsets)
         known, secrets = divided(itemsets, self.is_sensitive(itemsets))
-        if 0 < (few := itemsets.n_present) < (self.k or 1):
-            return Audit(self, few, lambda: threat_table(itemsets, empty_itemset(few), "rare"))
-        if int(secrets.singles.max(initial=0)) * self.l > known.n_rows:
-            empty = empty_itemset(known.n_rows)
-            return Audit(self, known.n_rows, lambda: threat_table(itemsets, empty, "diversity"))
+        n_rows = itemsets.n_present
+        rare, frequent = 0 < n_rows < (self.k or 1), int(secrets.singles.max(initial=0)) * self.l > n_rows
+        if rare or frequent:
+            why = "rare" if rare else "diversity"
+            return Audit(self, n_rows, lambda: threat_table(itemsets, empty_itemset(n_rows), why))
         asked: Any = {"share": Fraction(1, self.l), "m": self.m, "k": self.k or 1}
 
         def list_threats() -> pd.DataFrame:

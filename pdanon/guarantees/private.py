@@ -91,16 +91,20 @@ class PublicAndPrivate:
         """The list column that is recoded."""
         return self.columns.itemsets
 
-    def present(self) -> PublicAndPrivate:
-        """Only the rows whose list column is not missing."""
-        nulls = self.itemsets.nulls
-        if not nulls.any():
-            return self
+    def crowds(self) -> list[PublicAndPrivate]:
+        """All rows, and those left to an attacker who knows in which columns a row holds data."""
+        masks = [~each.nulls for each in self.columns.columns]
+        found = [self]
+        for mask in [*masks, *([masks[0] & masks[1]] if len(masks) > 1 else [])]:
+            found += [] if mask.all() else [self.within_rows(mask)]
+        return found
+
+    def within_rows(self, chosen: NDArray[np.bool_]) -> PublicAndPrivate:
+        """Some of the rows."""
         lengths = np.diff(self.offsets)
-        kept = np.repeat(~nulls, lengths)
-        offsets = offsets_of(lengths[~nulls])
-        columns = ListColumns(*(each.take(np.flatnonzero(~nulls)) for each in self.columns.columns))
-        return replace(self, columns=columns, codes=self.codes[kept], offsets=offsets)
+        columns = ListColumns(*(each.take(np.flatnonzero(chosen)) for each in self.columns.columns))
+        codes, offsets = self.codes[np.repeat(chosen, lengths)], offsets_of(lengths[chosen])
+        return replace(self, columns=columns, codes=codes, offsets=offsets)
 
     @property
     def index(self) -> SupportIndex:

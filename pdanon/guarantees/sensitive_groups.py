@@ -118,6 +118,8 @@ class GroupCounts:
 class SensitiveGroups:
     """Each sensitive item is in at most one in p rows of each group, and no row says whether it has one.
 
+    Rows that are missing are no rows of their group: they hold no item.
+
     The other items, which are public, are published row by row, with the group of each row; a table says how
     many rows of each group have each sensitive item. With k, every itemset of at most m public items that
     occurs in a row, as these are published, occurs in at least k rows of the table.
@@ -243,11 +245,12 @@ class SensitiveGroups:
             return Audit(self, int(at_risk.sum()), lambda: self._threats(itemsets, shown))
         counts = self.classes
         group_of = counts.places(group_numbers(frame))
-        # Exactly: count * p > size. No group has more rows than can be numbered.
-        frequent = counts.counts > counts.sizes[counts.group] // min(self.p, MOST_ROWS)
+        # Exactly: count * p > rows. No group has more rows than can be numbered. A missing one has no item.
+        present = np.bincount(group_of[~itemsets.nulls], minlength=len(counts.groups))
+        frequent = counts.counts > present[counts.group] // min(self.p, MOST_ROWS)
         risky = np.zeros(len(counts.groups), np.bool_)
         risky[counts.group[frequent]] = True
-        at_risk |= risky[group_of]
+        at_risk |= risky[group_of] & ~itemsets.nulls
         return Audit(self, int(at_risk.sum()), lambda: self._threats(itemsets, shown, frequent))
 
     def _shown(self, itemsets: Itemsets) -> NDArray[np.bool_]:

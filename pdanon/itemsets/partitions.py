@@ -71,7 +71,8 @@ def recoded(
     published = relabelled(itemsets, items, texts, missing_as_empty=missing_as_empty)
     released = with_column(part, position, published.to_pandas())
     for each in hidden:
-        released = with_column(released, each, Itemsets.from_series(part.iloc[:, each]).to_pandas())
+        private = Itemsets.from_series(part.iloc[:, each]).missing_as_empty()
+        released = with_column(released, each, private.to_pandas())
     return released
 
 

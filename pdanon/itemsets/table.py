@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.lists import Codes, Offsets, offsets_of
+from pdanon.itemsets.parallel import first_alike
 
 __all__ = [
     "MOST_ITEMSETS",
@@ -65,6 +66,11 @@ class ItemsetTable:
                 places = (self.codes[firsts + place].astype(np.int64) for place in range(size))
                 order[begin:end] = members[np.lexsort(_packed(places)[::-1])]
         return self.take(order)
+
+    def distinct(self) -> ItemsetTable:
+        """Each itemset once, with the lowest of its supports, in ascending order of these."""
+        rising = self.take(np.argsort(self.supports, kind="stable"))
+        return rising.take(first_alike(rising.codes, rising.offsets) == np.arange(len(rising)))
 
     def take(self, which: NDArray[Any]) -> ItemsetTable:
         """Some of the itemsets, by number or mask, in the given order."""

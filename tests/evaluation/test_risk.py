@@ -98,11 +98,14 @@ def with_quasi(lists, quasi, missing):
 
 
 def exposed(rows, row, k, known):
-    """Whether fewer than k rows match all of a row's quasi-identifiers and some of up to so many items."""
+    """Whether fewer than k rows match all of a row's quasi-identifiers and some of up to so many items.
+
+    Rows that are missing match no row that is not.
+    """
     looks, items = row
     alike = [held for other, held in rows if other == looks]
     present = [held for held in alike if held is not None]
-    if len(present or alike) < k:
+    if len(alike if items is None else present) < k:
         return True
     subsets = [chosen for size in range(1, known + 1) for chosen in combinations(items or (), size)]
     return any(sum({*chosen} <= held for held in present) < k for chosen in subsets)

@@ -42,15 +42,19 @@ def became_of(result):
     l=st.integers(2, 4),
     m=st.none() | st.integers(1, 4),
     k=st.none() | st.integers(2, 4),
+    missing=st.sets(st.integers(0, 13), max_size=5),
 )
-@example([frozenset("as"), frozenset("a"), frozenset("bs"), frozenset()], {"s"}, 2, 2, 2)
-def test_audit_is_the_naive_recount(rows, sensitive, l, m, k):  # noqa: E741
-    sensitive = frozenset(sensitive) & frozenset().union(*rows)
+@example([frozenset("as"), frozenset("a"), frozenset("bs"), frozenset()], {"s"}, 2, 2, 2, set())
+@example([frozenset("s"), frozenset("s"), frozenset(), frozenset()], {"s"}, 2, 1, None, {2, 3})
+def test_audit_is_the_naive_recount(rows, sensitive, l, m, k, missing):  # noqa: E741
+    rows = [None if number in missing else row for number, row in enumerate(rows)]
+    sensitive = frozenset(sensitive).intersection(*[frozenset().union(*filter(None, rows))])
     assume(sensitive)
     audit = LmDiversity(l, m, sorted(sensitive), k).audit(frame_of(rows))
     expected = naive.lm_threats(rows, l, m, sensitive, k)
     assert threats_of(audit) == expected
-    assert audit.rows_at_risk == sum(any(each <= row for each in expected) for row in rows)
+    there = [row for row in rows if row is not None]
+    assert audit.rows_at_risk == sum(any(each <= row for each in expected) for row in there)
     assert audit.holds == (not expected)
     rare = [support < (k or 0) for support in threats_of(audit).values()]
     assert [why == "rare" for why in audit.threats["why"]] == rare
@@ -77,12 +81,15 @@ def test_exactly_one_in_l_is_allowed(holding, holds):
 
 
 def test_who_knows_nothing_must_not_learn_either():
-    """Empty and missing rows are rows of the table, and make the sensitive item less frequent."""
+    """Empty rows make the sensitive item less frequent; missing ones hold no item, and hide none."""
     rows = [{"s"}, {"s"}, {"a"}]
     audit = LmDiversity(2, 1, ["s"]).audit(frame_of(rows))
     assert audit.rows_at_risk == 3
     assert threats_of(audit) == {frozenset(): 3}
-    assert LmDiversity(2, 1, ["s"]).audit(frame_of([*rows, None])).holds
+    assert LmDiversity(2, 1, ["s"]).audit(frame_of([*rows, set()])).holds
+    audit = LmDiversity(2, 1, ["s"]).audit(frame_of([*rows, None, None]))
+    assert audit.rows_at_risk == 3
+    assert threats_of(audit) == {frozenset(): 3}
 
 
 def test_sensitive_items_are_no_knowledge():
@@ -266,15 +273,28 @@ def test_hierarchy_may_have_the_sensitive_items_and_must_have_the_others():
         (
             [{"a1", SECRET}, {"a1"}, {"a1"}, {"a1", SECRET}, {"a1", SECRET}],
             2,
-            "3 of 5 rows\n  hint:  no l works",
+            "3 of 5 rows that are not missing\n  hint:  no l works",
         ),
-        ([{"a1", SECRET}, {"a1"}, {"a1"}, {"a1"}], 5, "1 of 4 rows\n  hint:  the largest l that works is 4"),
+        (
+            [{"a1", SECRET}, {"a1"}, {"a1"}, {"a1"}],
+            5,
+            "1 of 4 rows that are not missing\n  hint:  the largest l",
+        ),
+        (
+            [{"a1", SECRET}, {"a1"}, None, None],
+            3,
+            "1 of 2 rows that are not missing\n  hint:  the largest l th",
+        ),
         (
             [{"a1", SECRET}, {"a1"}, set(), {}],
             3,
             "1 of 2 rows that hold other items\n  hint:  the largest l that w",
         ),
-        ([{"a1", SECRET}, {"a1"}, {SECRET}, {}], 3, "2 of 4 rows\n  hint:  the largest l that works is 2"),
+        (
+            [{"a1", SECRET}, {"a1"}, {SECRET}, {}],
+            3,
+            "2 of 4 rows that are not missing\n  hint:  the largest l",
+        ),
     ],
 )
 def test_sensitive_item_that_is_too_frequent(rows, l, told):  # noqa: E741

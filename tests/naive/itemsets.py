@@ -57,7 +57,11 @@ def km_audit(rows, k, m):
 
 
 def lm_threats(rows, l, m, sensitive, k=None):  # noqa: E741
-    """Support of each minimal set of up to m known items, none included, that breaks l^m-diversity or k."""
+    """Support of each minimal set of up to m known items, none included, that breaks l^m-diversity or k.
+
+    None is a missing row.
+    """
+    rows = [row for row in rows if row is not None]
     known = [row - sensitive for row in rows]
     m = max(map(len, known), default=0) if m is None else m
     broken = {}

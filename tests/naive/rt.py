@@ -16,10 +16,8 @@ from naive import itemsets as naive
 
 
 def matches(rows, quasi, items):
-    """Rows of a class that hold items and are not missing (None); if all are missing, those of the class."""
-    own = [held for other, held in rows if quasi == other]
-    present = [held for held in own if held is not None]
-    return sum(items <= held for held in present) if present else len(own)
+    """Rows of a class that hold items and are not missing (None)."""
+    return sum(held is not None and items <= held for other, held in rows if quasi == other)
 
 
 def parts(items, m):
@@ -29,10 +27,15 @@ def parts(items, m):
 
 
 def kkm_broken(rows, k, m):
-    """For each row what may be known of it and matches fewer than k rows, with their number and why."""
+    """For each row what may be known of it and matches fewer than k rows, with their number and why.
+
+    Any row of the class may be that of a person whose row is missing.
+    """
     found = []
     for quasi, items in rows:
         known = {part: matches(rows, quasi, part) for part in parts(items or (), m)}
+        if items is None:
+            known = {frozenset(): sum(quasi == other for other, _ in rows)}
         found.append(
             {
                 (quasi, part): (count, "rare" if part else "class")
@@ -45,10 +48,10 @@ def kkm_broken(rows, k, m):
 
 def klm_broken(rows, k, l, m, sensitive):  # noqa: E741
     """The same, where sensitive items are not known, and one in too many of the matching rows is a threat."""
-    known = [(quasi, items - sensitive) for quasi, items in rows]
+    known = [(quasi, None if items is None else items - sensitive) for quasi, items in rows]
     found = kkm_broken(known, k, m)
     for broken, (quasi, items) in zip(found, known, strict=True):
-        for part in parts(items, m):
+        for part in [] if items is None else parts(items, m):
             count = matches(known, quasi, part)
             most = max((matches(rows, quasi, part | {item}) for item in sensitive), default=0)
             if (quasi, part) not in broken and Fraction(most, count) > Fraction(1, l):
@@ -58,7 +61,9 @@ def klm_broken(rows, k, l, m, sensitive):  # noqa: E741
 
 def minimal(broken):
     """All that is broken, without what has a broken proper subset in its class."""
-    union = {key: value for each in broken for key, value in each.items()}
+    union = {}
+    for each in broken:  # the empty itemset may be that of a row that is missing, or of one that is not
+        union |= {key: min(value, union.get(key, value)) for key, value in each.items()}
     return {
         (quasi, part): value
         for (quasi, part), value in union.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,20 +19,27 @@ __all__ = ["check_coherent_without_public", "decide_suppressed"]
 
 
 def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence) -> None:
-    """Check that the empty itemset, which no suppression removes, is not a mole."""
+    """Check that the empty itemset, which no suppression removes, is not a mole.
+
+    Missing rows may be published as empty ones, and hide no private item from an attacker who knows them.
+    """
     check_rows(parts.n_rows, guarantee.k)
-    supports = parts.supports[parts.is_private]
+    crowds = parts, parts.within_rows(~parts.itemsets.nulls)
+    supports, n_rows = max(
+        ((rows.supports[rows.is_private], rows.n_rows) for rows in crowds),
+        key=lambda each: Fraction(int(each[0].max(initial=0)), max(each[1], 1)),
+    )
     above, below = guarantee.h.numerator, guarantee.h.denominator
-    frequent = int(np.sum(supports * below > above * parts.n_rows))
+    frequent = int(np.sum(supports * below > above * n_rows))
     if frequent:
         most = int(supports.max())
-        digits = -(-most * 10**4 // parts.n_rows) / 10**4  # rounded up, so that it does work
+        digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it does work
         share = f"more than h={float(guarantee.h):g} of the rows"
         raise InfeasibleError(
             "private items are so frequent that who knows nothing finds them with a share above h",
             where="h",
             got=f"{frequent} of {len(supports)} private items are in {share}",
-            hint=f"the least h that works is {most}/{parts.n_rows}, about {digits:g}; "
+            hint=f"the least h that works is {most}/{n_rows}, about {digits:g}; "
             "or leave the most frequent private items out of the table",
         )
 
@@ -41,9 +49,12 @@ def decide_suppressed(
 ) -> Decided:
     """Leave the suppressed items out; the private column, if any, is built anew as well.
 
-    If nothing is suppressed, missing rows become empty only if the guarantee would not hold otherwise.
+    Missing rows of a private column become empty, so that nobody can see which rows hold private data. If
+    nothing is suppressed, missing rows become empty only if the guarantee would not hold otherwise.
     """
     columns, itemsets = parts.columns, parts.itemsets
+    if columns.private is not None:
+        columns = replace(columns, private=columns.private.missing_as_empty())
     recoding = Recoding.of_suppressed(suppressed[: itemsets.n_items], itemsets)
     if itemsets.nulls.any() and not suppressed.any():
         told = guarantee.with_mapping(mapping_table(itemsets, recoding))  # items may look like labels

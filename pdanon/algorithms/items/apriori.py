@@ -80,7 +80,7 @@ def apriori(
     ------
     InfeasibleError
         If fewer than k, but more than 0, rows hold an item that is not sensitive; or a sensitive item is in
-        more than 1/l of all rows, or of those.
+        more than 1/l of the rows that are not missing, or of those.
     HierarchyError
         If the hierarchy is not a tree or lacks items of the data that are not sensitive.
     ColumnError, ItemsetDtypeError, ParameterError
@@ -149,7 +149,7 @@ def decide(
         hidden = guarantee.is_sensitive(itemsets)
     known, secrets = divided(itemsets, hidden)
     check_feasible(known, k, itemsets.n_present)
-    _check_diverse(known, secrets, l)
+    _check_diverse(known, secrets, l, itemsets.n_present)
     tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
     cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
     cut.protect(k, m, report)
@@ -163,17 +163,20 @@ def _guarantee(k: int, m: int | None, sensitive: Any, diversity: int | None) -> 
     return KmAnonymity(k, m) if diversity is None else LmDiversity(diversity, m, sensitive, k)
 
 
-def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | None) -> None:
-    """Check that a sensitive item can hide in all rows, and in those that hold any known item."""
+def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | None, n_present: int) -> None:
+    """Check that sensitive items can hide in the rows that are not missing, and in those with known items."""
     if diversity is None:
         return
     if not len(known.codes):
         hint = "who knows no item learns nothing from them"
         raise ParameterError("all items are sensitive", where="sensitive", hint=hint)
     beside = secrets.within(np.diff(known.offsets) > 0)
-    shares = [(int(rows.singles.max(initial=0)), rows.n_rows) for rows in (secrets, beside)]
+    most_in = (int(rows.singles.max(initial=0)) for rows in (secrets, beside))
+    shares = [*zip(most_in, (n_present, beside.n_rows), strict=True)]
     largest = min(n_rows // most for most, n_rows in shares if most)
-    for (most, n_rows), what in zip(shares, ("rows", "rows that hold other items"), strict=True):
+    for (most, n_rows), what in zip(
+        shares, ("rows that are not missing", "rows that hold other items"), strict=True
+    ):
         if most * diversity > n_rows:
             raise InfeasibleError(
                 "a sensitive item is in more than one row in l",

@@ -115,7 +115,8 @@ def cahd(
     Raises
     ------
     InfeasibleError
-        If a sensitive item is in more than one in p of all rows: the message says the largest p that works.
+        If a sensitive item is in more than one in p of the rows that are not missing: the message says the
+        largest p that works.
         Or fewer than k, but more than 0, rows hold a public item.
     HierarchyError
         If the hierarchy is not a tree or lacks public items.
@@ -151,7 +152,8 @@ def cahd(
     neighbours if these are fewer than p - 1.
 
     Groups are numbered in the order of their first rows, so that their numbers tell nothing. Missing rows
-    become empty: that somebody is known to have none would make the others of a group more likely.
+    become empty and are put into the largest group after all groups are formed. Each group hides its
+    sensitive items among rows that are not missing, even from an attacker who knows which rows are.
 
     Without k identity is not protected. A row that holds sensitive items alone is published as an empty one:
     who knows that nobody in the table has no item knows that it had a sensitive one.
@@ -217,7 +219,7 @@ def decide(
     is_sensitive = guarantee.is_sensitive(itemsets)
     index = SupportIndex.of(itemsets)
     secret = _part(index, is_sensitive)
-    _check_feasible(_part(index, ~is_sensitive), secret, guarantee.p)
+    _check_feasible(_part(index, ~is_sensitive), secret, guarantee.p, itemsets.n_present)
     recoding = Recoding.of_suppressed(is_sensitive, itemsets)
     if guarantee.k is not None:
         hiding = KmAnonymity(guarantee.k, guarantee.m)
@@ -227,7 +229,9 @@ def decide(
     numbers[~is_sensitive] = shown.ravel()
     public = index.recoded(numbers, len(labels))  # no number is left out: the order "rcm" would go by it
     _warn_of_emptied(public, secret, guarantee.p)
-    groups = groups_of(public, secret, guarantee.p, order, alpha, report)
+    there = np.flatnonzero(~itemsets.nulls)
+    groups = groups_of(public.within(there), secret.within(there), guarantee.p, order, alpha, report)
+    groups = _with_missing(groups, there, itemsets.n_rows)
     grouped = GroupedRows(itemsets, recoding, groups)
     classes = grouped.classes()
     decided = Decided.of(columns, recoding, guarantee.with_classes(classes))
@@ -290,27 +294,34 @@ def groups_of(
     return by_first_row(of_row)
 
 
+def _with_missing(groups: Codes, there: NDArray[np.int64], n_rows: int) -> Codes:
+    """The groups of some rows, and all others in the largest one."""
+    of_row = np.full(n_rows, np.argmax(np.bincount(groups)), np.int32)
+    of_row[there] = groups
+    return by_first_row(of_row)
+
+
 def _part(index: SupportIndex, wanted: NDArray[np.bool_]) -> SupportIndex:
     """The rows with some of their items only, numbered from 0 in their order."""
     return index.recoded(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
 
 
-def _check_feasible(public: SupportIndex, secret: SupportIndex, p: int) -> None:
-    """Check that there is something to publish, and that one group of all rows would do."""
+def _check_feasible(public: SupportIndex, secret: SupportIndex, p: int, n_present: int) -> None:
+    """Check that there is something to publish, and that one group of all rows not missing would do."""
     if not public.n_items:
         hint = "name those that nobody is to learn; all others are published row by row"
         got = f"all {secret.n_items} items"
         raise ParameterError("all items are sensitive", where="sensitive", got=got, hint=hint)
-    most, n_rows = int(secret.singles.max()), public.n_rows
-    if most * p > n_rows:
-        largest = n_rows // most
+    most = int(secret.singles.max())
+    if most * p > n_present:
+        largest = n_present // most
         raise InfeasibleError(
             "a sensitive item is too frequent: even one group of all rows gives it away",
             where="p",
-            got=f"p={p}; it is in {most} of {n_rows} rows",
+            got=f"p={p}; it is in {most} of {n_present} rows that are not missing",
             hint=f"the largest p that works is {largest}"
             if largest >= 2
-            else "leave it out of the table: it is in more than half of the rows",
+            else "leave it out of the table: it is in more than half of these rows",
         )
 
 

@@ -26,6 +26,7 @@ from pdanon.algorithms.rt.transaction_side import (
 from pdanon.algorithms.states.leaf_rows import by_first_row
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
+from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import named_items
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, beside
@@ -123,24 +124,23 @@ class Dataset:
         classes = Classes.of_members(self.table, groups)
         of_row = by_first_row(groups)
         released = with_classes(self.frame, self.table, classes)
-        mappings, recoded = [], []
+        recodings: list[Recoding] = []
         taken = [column.vocabulary for column in self.columns]  # by what items and other sets are called
-        for position, column, recoding in zip(
-            self.positions, self.columns, self._recodings(groups, numbers, of_row), strict=True
-        ):
-            itemsets = _enough_present(column, of_row, self.guarantee.k)
-            recoding = relabelled_sets(recoding, itemsets, self.labels, taken)
-            taken.append(recoding.labels)
-            released = with_column(released, position, recoding.apply(itemsets).to_pandas())
-            changes = recoding.changes(itemsets)
-            mappings.append(mapping_table(itemsets, recoding, changes))
-            recoded.append((itemsets, recoding, changes))
+        for column, recoding in zip(self.columns, self._recodings(groups, numbers, of_row), strict=True):
+            recodings.append(relabelled_sets(recoding, column, self.labels, taken))
+            taken.append(recodings[-1].labels)
+        columns = self._prepared(recodings, of_row)
+        for position, column, recoding in zip(self.positions, columns, recodings, strict=True):
+            released = with_column(released, position, recoding.apply(column).to_pandas())
+        recoded = zip(columns, recodings, strict=True)
+        lost = [(column, recoding, recoding.changes(column)) for column, recoding in recoded]
+        mappings = [mapping_table(*column) for column in lost]
         mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
         known = self.guarantee.with_mapping(mapping)
         audit = known.audit(released, self.frame.columns[self.positions[0]])
         demand(audit)
         guarantee = audit.guarantee  # what is proven
-        loss = with_measure(joint_loss(recoded), "NCP_relational", classes.ncp)
+        loss = with_measure(joint_loss(lost), "NCP_relational", classes.ncp)
         left = (
             items_left(mapping, loss, len(released), guarantee),
             columns_left(self.frame, released, self.table.positions),
@@ -160,6 +160,24 @@ class Dataset:
             useless,
         )
 
+    def _prepared(self, recodings: Sequence[Recoding], of_row: Codes) -> list[Itemsets]:
+        """The rows to be recoded; missing ones are empty if an attacker could leave out too many of them.
+
+        What is known of items is protected already in each cluster, so of one list column sizes are enough.
+        """
+        k, m = self.guarantee.k, self.guarantee.m
+        columns = [each.prepared(column) for each, column in zip(recodings, self.columns, strict=True)]
+        if not any(column.nulls.any() for column in columns):
+            return columns
+        shown = zip(columns, recodings, strict=True)
+        crowds = Crowds.of(
+            [each.relabel(recoding.targets, recoding.labels) for each, recoding in shown], of_row
+        )
+        held = np.zeros(len(crowds.members), np.bool_) if len(columns) == 1 else crowds.index.at_risk(k, m)
+        if crowds.at_risk(crowds.small(k), held).any():
+            return [column.missing_as_empty() for column in columns]
+        return columns
+
     def _recodings(self, groups: Numbers, numbers: Codes, of_row: Codes) -> Iterable[Recoding]:
         """The recoding of each list column."""
         joined = self.transactions.itemsets
@@ -175,13 +193,6 @@ class Dataset:
             nodes = np.where(numbers[own] >= 0, numbers[own] - first_node, -1) if first_node else numbers[own]
             first_node += self.trees[place].n_nodes
             yield Recoding.of_cut(nodes, self.trees[place], of_row)
-
-
-def _enough_present(itemsets: Itemsets, groups: Codes, k: int) -> Itemsets:
-    """The same rows, but missing ones empty if fewer than k of a group are not missing."""
-    present = np.bincount(groups[~itemsets.nulls])
-    few = (present > 0) & (present < k)
-    return itemsets.missing_as_empty() if few.any() else itemsets
 
 
 def at_least(share: float) -> str:
@@ -220,13 +231,15 @@ def _side(
         tree, leaves = covering(source, itemsets.texts(), hidden)
         return by_diverse_cuts(*asked, tree, leaves, hidden, diversity), [tree]
     if source is None:
-        return by_sets(*asked, column_of if len(columns) > 1 else None, refine=refine), None
+        domains = np.array([max(each.n_items, 1) for each in columns])
+        return by_sets(*asked, domains, column_of, refine=refine), None
     sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
     texts = [each.texts() for each in columns]
     found = [Hierarchy.of(each, own).cover(own) for each, own in zip(sources, texts, strict=True)]
     trees = [tree for tree, _ in found]
     tree, leaves = _joint(trees, [leaves for _, leaves in found])
-    return by_cuts(*asked, tree, leaves, len(columns) > 1, refine=refine), trees
+    domains = np.array([each.n_leaves for each in trees])
+    return by_cuts(*asked, tree, leaves, domains, column_of, refine=refine), trees
 
 
 def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:

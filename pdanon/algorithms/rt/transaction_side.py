@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -45,8 +46,10 @@ class TransactionSide:
         hierarchy, or is shared by the items of a set, or is -1 where the item is suppressed.
     sizes : ndarray of int64, shape (nodes,), or None
         How many leaves each node covers; None where sets are published.
-    domain : int
-        Number of leaves, or of items that occur.
+    domains : ndarray of int64, shape (columns,)
+        By list column, the number of leaves, or of items that occur.
+    column_of : ndarray of int32, shape (items,)
+        The list column of each item.
     measure : {"ncp", "ul"}
         What is meant by the loss of transactions (Tum).
     search : ClassSearch, optional
@@ -58,16 +61,19 @@ class TransactionSide:
     m: int | None
     decide: Callable[[SupportIndex, Codes], Codes]
     sizes: NDArray[np.int64] | None
-    domain: int
+    domains: NDArray[np.int64]
+    column_of: Codes
     measure: str
     search: ClassSearch | None = None
 
     @property
     def most(self) -> int:
         """The loss of all rows together, if nothing were known of their transactions."""
-        if self.measure == "ul":
-            return self.itemsets.n_rows
-        return self.domain * len(self.itemsets.codes)
+        return self._most(self.itemsets.n_rows, len(self.itemsets.codes))
+
+    def _most(self, n_rows: int, n_occurrences: int) -> int:
+        """The loss of some rows together, if nothing were known of their transactions."""
+        return n_rows if self.measure == "ul" else lcm(*self.domains.tolist()) * n_occurrences
 
     def protect(self, rows: Numbers) -> tuple[Numbers, Codes]:
         """Anonymize the transactions of some rows.
@@ -94,19 +100,29 @@ class TransactionSide:
         return places, min(numbers, refined, key=partial(self.loss, places))
 
     def _decided(self, rows: Numbers) -> tuple[Numbers, Itemsets, Codes, Codes]:
-        """Where the occurrences of some rows are, these rows, their items, and what was decided."""
+        """Where the occurrences of some rows are, the rows not missing, their items, and what was decided."""
         places = self.itemsets.places(rows)
-        own, items = held(self.itemsets.take(rows))
+        own, items = held(self.itemsets.take(rows[~self.itemsets.nulls[rows]]))  # a missing one hides nothing
         index = SupportIndex.of(own)
         if index.n_non_empty < self.k:
             return places, own, items, np.full(len(places), -1, np.int32)
         return places, own, items, self.decide(index, items)
 
     def loss(self, places: Numbers, numbers: Codes) -> float:
-        """Loss of some rows together, by what their occurrences become."""
+        """Loss of some rows together, by what their occurrences become.
+
+        NCP as a release reports it, where an occurrence costs a share of its list column's domain: times a
+        multiple of all domains, an integer.
+        """
         covered = self._stands_for(places, numbers)
         if self.measure == "ncp":
-            return int(covered[(covered > 1) | (numbers < 0)].sum())
+            changed = (covered > 1) | (numbers < 0)
+            lost = np.zeros(len(self.domains), np.int64)
+            np.add.at(lost, self._column_of(places)[changed], covered[changed])
+            unit = lcm(*self.domains.tolist())
+            return sum(
+                each * (unit // size) for each, size in zip(lost.tolist(), self.domains.tolist(), strict=True)
+            )
         row_of = np.searchsorted(self.itemsets.offsets, places, side="right")
         published = row_of * (int(numbers.max(initial=0)) + 2) + numbers + 1
         _, first = np.unique(published, return_index=True)
@@ -119,16 +135,19 @@ class TransactionSide:
     def average_loss(self, rows: Numbers) -> Fraction:
         """Loss of some rows on average, anonymized together but not refined; a share of the most."""
         places, _, _, numbers = self._decided(rows)
-        most = len(rows) if self.measure == "ul" else self.domain * len(places)
-        return Fraction(self.loss(places, numbers)) / max(most, 1)
+        return Fraction(self.loss(places, numbers)) / max(self._most(len(rows), len(places)), 1)
+
+    def _column_of(self, places: Numbers) -> Codes:
+        """The list column of some occurrences."""
+        return self.column_of[self.itemsets.codes[places]]
 
     def _stands_for(self, places: Numbers, numbers: Codes) -> NDArray[np.int64]:
-        """How many items what each occurrence becomes stands for; a suppressed one for all."""
-        if self.sizes is not None:
-            return np.append(self.sizes, self.domain)[numbers]
-        members = distinct(numbers * np.int64(self.itemsets.n_items) + self.itemsets.codes[places])
-        sizes = np.bincount(members[members >= 0] // self.itemsets.n_items)
-        return np.append(sizes, self.domain)[numbers]
+        """How many items what each occurrence becomes stands for; a suppressed one for all of its column."""
+        sizes = self.sizes
+        if sizes is None:
+            members = distinct(numbers * np.int64(self.itemsets.n_items) + self.itemsets.codes[places])
+            sizes = np.bincount(members[members >= 0] // self.itemsets.n_items)
+        return np.where(numbers < 0, self.domains[self._column_of(places)], np.append(sizes, 0)[numbers])
 
 
 def by_cuts(
@@ -138,15 +157,18 @@ def by_cuts(
     m: int | None,
     tree: Hierarchy,
     leaves: Codes,
-    joint: bool,
+    domains: NDArray[np.int64],
+    column_of: Codes,
     *,
     refine: bool,
 ) -> TransactionSide:
     """Transactions that are published as nodes of a hierarchy; below the root, if that joins columns."""
+    joint = len(domains) > 1
     record = ALGORITHMS[transaction.algorithm]
     nodes_of: Any = record.nodes
     decide = partial(_nodes, partial(nodes_of, **_options(transaction)), k, m, tree, leaves, joint)
-    side = _generalized(transaction, itemsets, k, m, decide, tree)
+    sizes = tree.leaves.astype(np.int64)
+    side = TransactionSide(itemsets, k, m, decide, sizes, domains, column_of, transaction.tum)
     if not refine or record.recodes != "items":  # an item may become several things in a class
         return side
     return replace(side, search=ClassSearch(KmAnonymity(k, m), (tree, leaves), joint))
@@ -164,7 +186,9 @@ def by_diverse_cuts(
 ) -> TransactionSide:
     """Transactions whose known items are published as nodes, and do not give a sensitive one away."""
     decide = partial(_diverse_nodes, k, m, tree, leaves, hidden, diversity)
-    return _generalized(transaction, itemsets, 0, m, decide, tree)
+    sizes, column_of = tree.leaves.astype(np.int64), np.zeros(itemsets.n_items, np.int32)
+    domains = np.array([tree.n_leaves])
+    return TransactionSide(itemsets, 0, m, decide, sizes, domains, column_of, transaction.tum)
 
 
 def by_diverse_sets(
@@ -182,7 +206,8 @@ def by_diverse_sets(
     kinds, share = _limits(transaction, itemsets)
     search = ClassSearch(KmAnonymity(k, m), blocks=kinds) if refine else None
     decide = partial(_diverse_sets, sets_of, k, m, kinds, share, hidden, diversity, search)
-    return TransactionSide(itemsets, 0, m, decide, None, itemsets.n_items, transaction.tum)
+    domains, column_of = np.array([itemsets.n_items]), np.zeros(itemsets.n_items, np.int32)
+    return TransactionSide(itemsets, 0, m, decide, None, domains, column_of, transaction.tum)
 
 
 def by_sets(
@@ -190,18 +215,19 @@ def by_sets(
     itemsets: Itemsets,
     k: int,
     m: int | None,
-    column_of: Codes | None,
+    domains: NDArray[np.int64],
+    column_of: Codes,
     *,
     refine: bool,
 ) -> TransactionSide:
     """Transactions that are published as sets of items, of one column each if there are several."""
     kinds, share = _limits(transaction, itemsets)
-    if column_of is not None:  # sets of one column may not suffice: what is rare then can only be suppressed
-        kinds, share = kinds * (int(column_of.max(initial=0)) + 1) + column_of, Fraction(1)
+    if len(domains) > 1:  # sets of one column may not suffice: what is rare then can only be suppressed
+        kinds, share = kinds * len(domains) + column_of, Fraction(1)
     sets_of: Any = ALGORITHMS[transaction.algorithm].sets
     decide = partial(_sets, sets_of, k, m, kinds, share)
     search = ClassSearch(KmAnonymity(k, m), blocks=kinds) if refine else None
-    return TransactionSide(itemsets, k, m, decide, None, itemsets.n_items, transaction.tum, search)
+    return TransactionSide(itemsets, k, m, decide, None, domains, column_of, transaction.tum, search)
 
 
 def _limits(transaction: Transaction, itemsets: Itemsets) -> tuple[Numbers, Fraction]:
@@ -215,18 +241,6 @@ def _limits(transaction: Transaction, itemsets: Itemsets) -> tuple[Numbers, Frac
 def _options(transaction: Transaction) -> dict[str, Any]:
     """All that an algorithm is asked: what is said, and else its defaults."""
     return {**ALGORITHMS[transaction.algorithm].options, **(transaction.options or {})}
-
-
-def _generalized(
-    transaction: Transaction,
-    itemsets: Itemsets,
-    k: int,
-    m: int | None,
-    decide: Callable[[SupportIndex, Codes], Codes],
-    tree: Hierarchy,
-) -> TransactionSide:
-    sizes = tree.leaves.astype(np.int64)
-    return TransactionSide(itemsets, k, m, decide, sizes, tree.n_leaves, transaction.tum)
 
 
 # --- The decisions: what they are asked, then rows and their items. Other processes can be sent them.
@@ -301,7 +315,8 @@ def _hiding(
 ) -> tuple[SupportIndex, SupportIndex]:
     """The known items of some rows, and the secrets that can hide in them.
 
-    Who knows the class alone, or that a row holds any known item, must not be surer than one in l.
+    None of the rows is missing. An attacker who knows the class alone, or that a row holds any known item,
+    must not be surer than one in l.
     """
     known, secrets = index.holding_only(~secret), index.holding_only(secret)
     filled = secrets.within(np.diff(known.offsets) > 0)

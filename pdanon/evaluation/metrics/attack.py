@@ -125,7 +125,8 @@ def attack(
     A row that holds an item is drawn for each case, all alike, and then the known items, all subsets of
     their number alike. The adversary is given the mapping, and in a local recoding even the group of
     the row: he knows which labels the items became, drops what was suppressed, and counts the released
-    rows that hold all of these labels. The right row is one of them; he can only guess which.
+    rows that hold all of these labels; if none is left, those that are not missing. The right row is one of
+    them; he can only guess which.
 
     He knows nothing but items: neither values of other columns, nor items that a person does not have.
 
@@ -161,6 +162,7 @@ def attack(
         labels, label_offsets = _translated(release, result, np.repeat(rows, known), codes, offsets)
         before = SupportIndex.of(release.items).distinct().supports(codes, offsets)
         after = SupportIndex.of(release.published).distinct().supports(labels, label_offsets)
+        after[np.diff(label_offsets) == 0] = release.published.n_present  # all known items were suppressed
     return Attack(pd.DataFrame({"row": rows, "known": known, "before": before, "after": after}), most)
 
 

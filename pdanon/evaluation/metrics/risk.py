@@ -87,8 +87,8 @@ def risk(
 
     With ``quasi`` rows match that have the same published values: numbers, intervals, nodes or sets, alike as
     in :class:`pdanon.KAnonymity`. All is counted as by the audit of :class:`pdanon.KKm`, which finds as many
-    rows at risk: a label that a row repeats is one more label, and missing rows do not match where others of
-    their class are not missing.
+    rows at risk: a label that a row repeats is one more label, and missing rows do not match a row that is
+    not missing.
 
     Examples
     --------
@@ -124,13 +124,13 @@ def _with_quasi(
     frame: pd.DataFrame, column: Hashable | None, k: int, m: int, quasi: Sequence[Hashable]
 ) -> pd.DataFrame:
     """The risk from who knows these columns as well."""
-    classes = QuasiClasses.of(frame, [column], quasi)
-    known = _numbers_known(0, m, classes.index)
+    crowds = QuasiClasses.of(frame, [column], quasi).crowds
+    known = _numbers_known(0, m, crowds.index)
     smallest = [
-        np.where(classes.present[classes.of_row] < least, 0, sizes)
-        for least, sizes in zip((2, k), _smallest(classes.index, k, known), strict=True)
+        np.where(crowds.small(least)[crowds.members], 0, sizes)[crowds.own]
+        for least, sizes in zip((2, k), _smallest(crowds.index, k, known), strict=True)
     ]
-    return _table(classes.itemsets.lengths, classes.index.weights, known, *smallest)
+    return _table(crowds.itemsets.lengths, np.ones(len(frame), np.int64), known, *smallest)
 
 
 def risk_of(itemsets: Itemsets, *, k: int, m: int) -> pd.DataFrame:

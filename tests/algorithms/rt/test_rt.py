@@ -7,6 +7,7 @@ import io
 import itertools
 import pickle
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -377,6 +378,84 @@ def test_several_list_columns(name, transaction):
             below = {"any": "12345", "heart": "12", "skin": "345"}.get(label, label.strip("()").split(","))
             assert label in names or label.startswith("(")
             assert any(str(drug) in below for drug in held)
+
+
+def ncp_of(mapping, trees):
+    """NCP of a release: the share of its own column's domain that the label of each occurrence covers."""
+    lost, total = Fraction(0), 0
+    for label, lines in mapping.groupby("column"):
+        held = lines.groupby(["group", "generalized"])["item"].nunique()
+        for group, item, became, support in zip(
+            *(lines[name] for name in ("group", "item", "generalized", "support")), strict=True
+        ):
+            total += support
+            if became is pd.NA:
+                lost += support
+            elif trees is None and became != item:
+                lost += Fraction(support * int(held[group, became]), lines["item"].nunique())
+            elif trees is not None:
+                below = next(each for each in leaves_by_node(trees[label]) if each[0] == became)[1]
+                lost += Fraction(
+                    support * len(below) * (len(below) > 1), len(leaves_by_node(trees[label])[0][1])
+                )
+    return lost / max(total, 1)
+
+
+def leaves_by_node(tree):
+    """Each node with the leaves below it, the root first."""
+    if isinstance(tree, list):
+        return [(name, [name]) for name in tree]
+    found = []
+    for name, child in tree.items():
+        below = leaves_by_node(child)
+        leaves = [own for node, held in below for own in held if node == own]
+        found += [(name, leaves), *below]
+    return found
+
+
+@settings(max_examples=examples(40))
+@given(
+    rows=st.lists(
+        st.tuples(
+            st.none() | st.sets(st.sampled_from("uvwxyz"), max_size=3),
+            st.none() | st.sets(st.sampled_from("12345"), max_size=2),
+            st.integers(1, 9),
+        ),
+        min_size=4,
+        max_size=12,
+    ),
+    items=st.sampled_from(["pcta", "upcta", "apriori"]),
+    delta=st.sampled_from([0.2, 0.35, 0.5, 0.7, 0.9]),
+    m=st.integers(1, 2),
+    refine=st.booleans(),
+)
+def test_several_columns_keep_the_bound_of_what_is_reported(rows, items, delta, m, refine):
+    columns = [pd.Series([*each], dtype=object) for each in zip(*(row[:2] for row in rows), strict=True)]
+    frame = pd.DataFrame({"one": columns[0], "two": columns[1], "age": [age for *_, age in rows]})
+    trees = {"one": ITEMS, "two": DRUGS} if items == "apriori" else None
+    parts = pdanon.Transaction(items, hierarchy=trees, columns=["one", "two"])
+    asked = {"k": 3, "m": m, "quasi": ["age"], "transaction": parts, "refine": refine, "random_state": 0}
+    try:
+        result = frame.txanon.tum_bound(delta=delta, **asked)
+    except InfeasibleError as error:
+        reached = float(str(error).split("the least that was reached is ")[1].splitlines()[0])
+        assert reached > delta
+        result = frame.txanon.tum_bound(delta=reached, **asked)
+        delta = reached
+    expected = ncp_of(result.mapping, trees)
+    assert result.loss["NCP"] == pytest.approx(float(expected), abs=1e-12)
+    assert expected <= Fraction(str(delta))
+
+
+def test_the_bound_of_two_columns_is_that_of_the_loss():
+    """Each label stands for all items of its column, and for half of those of both."""
+    frame = pd.DataFrame({"i": [*"abab"], "j": [*"PQPQ"], "age": 1})
+    frame[["i", "j"]] = frame[["i", "j"]].map(lambda item: [item])
+    parts = pdanon.Transaction(columns=["i", "j"])
+    asked = {"k": 3, "m": 1, "quasi": ["age"], "transaction": parts, "random_state": 1}
+    assert frame.txanon.tum_bound(delta=1, **asked).loss["NCP"] == 1
+    with pytest.raises(InfeasibleError, match="the least that was reached is 1"):
+        frame.txanon.tum_bound(delta=0.5, **asked)
 
 
 # --- nothing is left behind
