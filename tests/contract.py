@@ -170,7 +170,8 @@ def is_possible(name, frame, k=2):
     if name in INFERRING:
         return len(items) > 0
     if name in GROUPING:
-        return len(items) > 1 and 2 * sum(items[-1] in row for row in rows) <= len(rows)
+        n_present = sum(row is not None for row in sets_of(frame))
+        return len(items) > 1 and 2 * sum(items[-1] in row for row in rows) <= n_present
     return sum(bool(row - {*items[-1:]}) for row in rows) >= k
 
 
