@@ -32,7 +32,7 @@ from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.calling import called_by_name
-from pdanon.itemsets.deadline import TimeLimitError, limited, time_is_up
+from pdanon.itemsets.deadline import TimeLimitError, limited
 from pdanon.itemsets.progress import progress_bar
 from pdanon.itemsets.values import check_known
 from pdanon.itemsets.versions import text_column
@@ -120,7 +120,8 @@ def anonymize(
         What is to be least: ``"ncp"``, ``"lm"``, or what a result of this guarantee has in ``loss``, by its
         name in lower case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. See the notes.
     time_limit : float
-        Seconds, above 0, after which no further algorithm is started, and one that runs is stopped.
+        Seconds, above 0, for the search for a release that loses less. After that no further algorithm is
+        started, and one that runs is stopped. A first release, whatever it loses, has ten times as long.
     random_state : int, Generator or None
         Seed, or source of randomness, of algorithms that begin with random rows: those for
         quasi-identifiers.
@@ -138,16 +139,16 @@ def anonymize(
         The release that loses least; of equal ones, that of the first algorithm. ``tried`` has a row for
         each algorithm: ``algorithm, loss``, where there are items what can be read without a formula
         (``occurrences, stands_for, singles, pairs, suppressed``), ``seconds`` and ``reason``, which says why
-        there is no loss, that next to nothing is left, or that `refine` was ended.
+        there is no loss, that next to nothing is left, or that `refine` was ended. ``cut_short`` reports what
+        the time limit ended, as does what the result prints.
 
     Raises
     ------
     InfeasibleError
-        If no algorithm finds a release.
+        If no algorithm finds a release, or none does within ten times the time limit.
     ParameterError
         If the guarantee has no algorithm, lacks the hierarchy that it needs, or makes no use of one, of
-        blocks or of labels that are given; if no algorithm was done within the time limit; or a parameter is
-        out of range.
+        blocks or of labels that are given; or a parameter is out of range.
     ColumnError, ItemsetDtypeError, HierarchyError, FormatError
         If a column, the hierarchy or a file is not what it should be.
 
@@ -187,14 +188,15 @@ def anonymize(
     A release of which next to nothing is left, as `UselessWarning` has it, comes back only if there is no
     other one, or the others are proven for fewer known items than were asked for.
 
-    Time: an algorithm that runs is stopped at the limit, where it reports progress; the first one too, so
-    there may be no release. `optimal` gets half of what is left, with ``suppress=True`` no more than 5
-    seconds, and ends with what it has. `coherence`, which reports no progress, is not started if an estimate
-    from the first one exceeds what is left. `refine` ends at the limit with what it has, and
-    never goes on to merge at random: call it for that. Nothing waits for the limit.
+    Time: the limit bounds the search for a release that loses less. As long as there is no release, it does
+    not count: the cheapest algorithm goes on to its end, for up to ten times the limit. After the limit no
+    algorithm is started, and one that runs is stopped where it next reports progress. `optimal` gets half of
+    what is left, with ``suppress=True`` no more than 5 seconds, and ends with what it has. `refine` ends at
+    the limit with what it has, and never goes on to merge at random: call it for that. Nothing waits for the
+    limit.
 
-    The outcome depends on the speed of the machine only where the limit is reached, and then ``tried`` says
-    so.
+    The outcome depends on the speed of the machine only where the limit is reached; the result, its
+    ``cut_short`` and ``tried`` report that.
 
     Cost: that of the algorithms, one after the other.
 
@@ -292,6 +294,9 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
 
 # --- Trials
 
+_LATE = "no time left: "  # how a reason begins
+_PATIENCE = 10  # times the limit, for the first release
+
 
 @dataclass(slots=True)
 class _Trials:
@@ -306,7 +311,7 @@ class _Trials:
     limit: float  # seconds
     best: Anonymized | None = None
     least: tuple[bool, bool, float] = (True, True, np.inf)  # for fewer items than asked, useless, its loss
-    first: float | None = None  # seconds of the first algorithm
+    warned: bool = False  # whether one has run, with its warnings about other columns
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
     late: bool = False  # whether a way was not tried, or not to its end, for lack of time
@@ -315,6 +320,8 @@ class _Trials:
         """Try one more way, if there is time and it is one."""
         began = perf_counter()
         left = self.end - began
+        if self.best is None:  # whatever it loses: what follows is to lose less
+            left += (_PATIENCE - 1) * self.limit
         row: dict[str, Any] = {"algorithm": str(step), "reason": self._left_out(step, left)}
         self.rows.append(row)
         if row["reason"]:
@@ -324,8 +331,8 @@ class _Trials:
         try:
             with limited(left):
                 result = self._run(step, left)
-                if step.algorithm == "refine" and time_is_up():
-                    row["reason"] = "no time left: ended with what it had"
+            if result.cut_short:
+                row["reason"], self.late = f"{_LATE}ended with what it had", True
             row |= {name: float(result.loss[name]) for name in READABLE if name in result.loss}
             row["loss"] = self.measure(result)
             falls_short = bool(shortfall(self.asked, result.guarantee))
@@ -338,12 +345,11 @@ class _Trials:
             row["reason"] = one_line(error)
             self.failures.append(error)
         except TimeLimitError:
-            row["reason"], self.late = "no time left: stopped", True
+            row["reason"], self.late = f"{_LATE}stopped", True
         except MemoryError:
             row["reason"] = "not enough memory"
         row["seconds"] = perf_counter() - began
-        if self.first is None:
-            self.first = row["seconds"]
+        self.warned = True
 
     def _left_out(self, step: Step, left: float) -> str | None:
         """Why a way is not tried, if it is not."""
@@ -355,10 +361,7 @@ class _Trials:
             return "does not keep to utility"
         if left <= 0:
             self.late = True
-            return "no time left: not started"
-        if self.first is not None and step.way.endless * self.first > left:
-            self.late = True
-            return "no time left: not started, as it could not be stopped"
+            return f"{_LATE}not started"
         return None
 
     def _not_refined(self) -> str | None:
@@ -373,7 +376,7 @@ class _Trials:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UselessWarning)  # of what may not come back
             warnings.filterwarnings("ignore", SHORT, ReleaseWarning)
-            if self.first is not None:  # the first has said it
+            if self.warned:
                 warnings.simplefilter("ignore", ReleaseWarning)
             if step.algorithm == "refine":
                 assert self.best is not None
@@ -391,11 +394,11 @@ class _Trials:
     def outcome(self) -> Anonymized:
         """The best release with the table of what was tried."""
         if self.best is None and self.late:
-            raise ParameterError(
-                "no algorithm found a release in the time that is given",
+            raise InfeasibleError(
+                f"no algorithm found a release in {_PATIENCE} times the time limit",
                 where="time_limit",
                 got=f"{self.limit:g} seconds",
-                hint="give more time, or call an algorithm yourself: it keeps no time",
+                hint="pass a longer time_limit, or call an algorithm, which has none",
             )
         if self.best is None:
             algorithms = [row for row in self.rows if row["algorithm"] != "refine"]
@@ -413,7 +416,18 @@ class _Trials:
         figures = dict.fromkeys(["loss", *readable, "seconds"], _figures)
         makers = {"algorithm": text_column, **figures, "reason": text_column}
         columns = {name: make([row.get(name) for row in self.rows]) for name, make in makers.items()}
-        return replace(self.best, tried=pd.DataFrame(columns))
+        return replace(self.best, tried=pd.DataFrame(columns), cut_short=self._cut_short())
+
+    def _cut_short(self) -> str:
+        """What the time limit ended, or kept from being started."""
+        if not self.late:
+            return ""
+        ended: dict[str, list[str]] = {}
+        for row in self.rows:
+            if str(row["reason"]).startswith(_LATE):
+                ended.setdefault(row["reason"].removeprefix(_LATE), []).append(row["algorithm"])
+        ways = ". ".join(f"{what}: {'; '.join(names)}" for what, names in ended.items())
+        return f"stopped at the time limit of {self.limit:g} s; more time may lose less. {ways}"
 
 
 def _figures(values: list[float | None]) -> pd.api.extensions.ExtensionArray:

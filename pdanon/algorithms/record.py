@@ -45,9 +45,6 @@ class Way:
         Parameters and their values.
     needs : str
         The parameter of `anonymize` that it cannot do without, if there is one.
-    endless : float
-        For an algorithm that cannot be stopped: how many times as long as the first way it is expected to
-        take. 0 for others.
     most : float
         For an algorithm with a time limit: the most seconds that it is given.
     """
@@ -56,7 +53,6 @@ class Way:
     order: int
     options: Mapping[str, Any] = field(default_factory=dict)
     needs: str = ""
-    endless: float = 0.0
     most: float = np.inf
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "counted",
     "headline",
     "in_chunks",
+    "made_by",
     "recoded_lists",
 ]
 
@@ -114,6 +115,8 @@ class Anonymized(Labelled):
         Releases of `pdanon.anonymize`: what was tried, ``algorithm, loss``, of items what can be read without
         a formula, ``seconds, reason``. The reason says why there is no loss, that next to nothing is left, or
         that refinement was ended.
+    cut_short : str
+        What a time limit ended of the search for a release that loses less; empty if it was completed.
     """
 
     frame: pd.DataFrame
@@ -128,6 +131,7 @@ class Anonymized(Labelled):
     holds: bool = True
     trace: pd.DataFrame | None = None
     tried: pd.DataFrame | None = None
+    cut_short: str = ""
 
     def __iter__(self) -> Iterator[pd.DataFrame]:
         if self._publishes_classes:
@@ -329,7 +333,7 @@ class Anonymized(Labelled):
         return facts(self._title(), headline(self))
 
     def _title(self) -> str:
-        return f"Anonymized: {counted(self)}, {self.parameters.get('algorithm', 'release')}"
+        return f"Anonymized: {counted(self)}, {made_by(self)}"
 
 
 def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
@@ -343,6 +347,14 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
         yield "proven", short
     if result.useless:
         yield "useless", result.useless
+    if result.cut_short:
+        yield "search", result.cut_short
+
+
+def made_by(result: Anonymized, unknown: str = "release") -> str:
+    """Name the algorithm that made a release, and whether the release was refined."""
+    algorithm = str(result.parameters.get("algorithm", unknown))
+    return algorithm if result.trace is None else f"{algorithm}, refined"
 
 
 def called(result: Anonymized) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pandas as pd
 import pytest
 from conftest import SECRET, frame_of, row_lists, rows_of
@@ -341,17 +342,64 @@ def test_without_memory_others_are_tried(stand_in):
 
 
 def test_nothing_is_done_in_time():
-    with pytest.raises(ParameterError, match="no algorithm found a release in the time") as caught:
+    said = r"in 10 times the time limit\n  where: time_limit\n  got:   1e-09 seconds"
+    with pytest.raises(InfeasibleError, match=said):
         pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=1e-9)
-    assert "where: time_limit\n  got:   1e-09 seconds" in str(caught.value)
 
 
 def test_the_first_is_stopped_too(stand_in):
     stand_in("pcta", endless)
     start = time.perf_counter()
-    with pytest.raises(ParameterError, match="no algorithm found a release in the time"):
-        pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=0.3)
-    assert time.perf_counter() - start < 10
+    with pytest.raises(InfeasibleError, match="no algorithm found a release in 10 times"):
+        pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=0.05)
+    assert 0.5 <= time.perf_counter() - start < 10
+
+
+def slower(function, seconds):
+    """The same algorithm, which reports progress for some seconds before it begins."""
+
+    def slow(frame, column=None, *, k, m=2, progress=False, keep=()):
+        end = time.perf_counter() + seconds
+        with progress_bar(progress, "slow", "steps") as report:
+            while time.perf_counter() < end:
+                time.sleep(0.001)
+                report(1)
+        return function(frame, column, k=k, m=m)
+
+    return slow
+
+
+def test_a_first_release_comes_back_after_the_limit_and_says_what_was_not_done(stand_in, tmp_path):
+    pdanon.anonymize(FRAME, KmAnonymity(3, 2))  # loads compiled code
+    stand_in("pcta", slower(pdanon.pcta, 0.4))
+    result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), time_limit=0.3)
+    assert result.guarantee.audit(result.frame).holds
+    left = result.tried["reason"] == "no time left: not started"
+    assert result.tried["algorithm"][left].tolist() == ["coat", "refine"]
+    said = "stopped at the time limit of 0.3 s; more time may lose less. not started: coat; refine"
+    assert result.cut_short == said
+    assert f"  search     {said}" in repr(result)
+    assert said in result._repr_html_()
+    result.report(tmp_path / "page.html")
+    assert said in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_a_search_that_was_completed_says_nothing():
+    for limit in (60, 600):
+        result = pdanon.anonymize(FRAME, KmAnonymity(3, 2), hierarchy=TREE, time_limit=limit)
+        assert result.cut_short == ""
+        assert "search" not in repr(result)
+
+
+@pytest.mark.parametrize(("refined", "title"), [(False, "14 rows, pcta"), (True, "14 rows, pcta, refined")])
+def test_the_title_says_whether_a_release_was_refined(refined, title, tmp_path):
+    result = pdanon.pcta(FRAME, k=3, m=2, refine=refined)
+    again = pdanon.refine(FRAME, pdanon.pcta(FRAME, k=3, m=2)) if refined else result
+    for each in (result, again):
+        assert repr(each).splitlines()[0] == f"Anonymized: {title}"
+        assert f">Anonymized: {title}<" in each._repr_html_()
+        each.report(tmp_path / "page.html")
+        assert title.replace("rows, ", "rows, by ") in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow
@@ -390,16 +438,36 @@ def test_work_that_takes_too_long_is_stopped(stand_in):
     assert result.parameters["algorithm"] == "pcta"
 
 
-def test_work_that_cannot_be_stopped_is_not_begun(monkeypatch):
-    """The others are taken to need a million times as long as the first, which is more than a minute."""
+def test_each_criterion_of_coherence_is_started_and_stopped(monkeypatch):
+    """The first takes most of the time: the second is begun all the same, and stopped in the midst of it."""
     record = ALGORITHMS["coherence"]
-    first, *others = record.ways
-    assert all(way.endless > 0 for way in others)
-    slow = replace(record, ways=(first, *(replace(way, endless=1e6) for way in others)))
-    monkeypatch.setitem(ALGORITHMS, "coherence", slow)
-    result = pdanon.anonymize(FRAME, Coherence(0.5, 2, 2, ["f"]))
-    reasons = result.tried["reason"].iloc[1:]
-    assert (reasons == "no time left: not started, as it could not be stopped").all()
+
+    def slow(columns, report, **asked):
+        time.sleep(0.3)
+        report(1)
+        return record.decide(columns, report, **asked)
+
+    pdanon.anonymize(FRAME, Coherence(0.5, 2, 2, ["f"]))  # loads compiled code
+
+    def called(frame, column=None, *, h, k, p, private, criterion="mm/il", loss="support", keep=()):
+        asked = {"h": h, "k": k, "p": p, "private": private, "criterion": criterion, "loss": loss}
+        return released(frame, column, False, keep=keep, **asked)
+
+    released = replace(record, decide=slow).released
+    monkeypatch.setitem(ALGORITHMS, "coherence", replace(record, function=called))
+    result = pdanon.anonymize(FRAME, Coherence(0.5, 2, 2, ["f"]), time_limit=0.5)
+    reasons = result.tried["reason"].fillna("").tolist()
+    assert reasons == ["", "no time left: stopped", "no time left: not started"]
+
+
+@pytest.mark.parametrize("criterion", ["mm/il", "mm", "1/il"])
+def test_coherence_ends_with_the_time_limit(criterion):
+    held = np.random.default_rng(0).random((1000, 60)) < 0.6
+    frame = frame_of([[f"{item:02}" for item in np.flatnonzero(row)] for row in held])
+    started = time.process_time()
+    with limited(0.2), pytest.raises(TimeLimitError):
+        pdanon.coherence(frame, h=0.9, k=5, p=9, private=["00"], criterion=criterion)
+    assert time.process_time() - started < 5
 
 
 def test_solver_gets_what_is_left(stand_in):
@@ -456,6 +524,7 @@ def test_refinement_that_was_ended_says_so(monkeypatch):
     refined = result.tried.iloc[3]
     assert refined["reason"] == "no time left: ended with what it had"
     assert refined["loss"] > 0
+    assert "ended with what it had: pcta, refined" in result.cut_short
 
 
 def test_limits_end_with_their_block():

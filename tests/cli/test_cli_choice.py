@@ -77,8 +77,8 @@ def test_csv(run):
 
 def test_time_limit(run):
     code, _, err = run(*FILES, "-k", "2", "--time-limit", "1e-9")
-    assert code == 2
-    assert "no algorithm found a release in the time that is given\n  where: time_limit" in err
+    assert code == 1
+    assert "no algorithm found a release in 10 times the time limit\n  where: time_limit" in err
     code, _, err = run(*FILES, "-k", "2", "--time-limit", "0")
     assert code == 2
     assert "time_limit must be a number of seconds above 0" in err

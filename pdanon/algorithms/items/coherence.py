@@ -155,7 +155,7 @@ RECORD = Algorithm(
     keeps_type=True,
     ways=(
         Way(Coherence, 10, {"criterion": "mm/il"}),
-        Way(Coherence, 20, {"criterion": "mm"}, endless=1),
-        Way(Coherence, 30, {"criterion": "1/il"}, endless=1),
+        Way(Coherence, 20, {"criterion": "mm"}),
+        Way(Coherence, 30, {"criterion": "1/il"}),
     ),
 )

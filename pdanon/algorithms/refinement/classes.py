@@ -54,9 +54,9 @@ def refined_classes(task: Task) -> Anonymized:
     _check(result, data, groups, became)
     class_search = replace(class_search, base=base_of(task))
     search = ClassRefinement(itemsets, groups, became, class_search, task.started)
-    task.run(search)
+    cut_short = task.run(search)
     refined = data.release(groups, _of_occurrences(search.best, itemsets, groups), task.parameters)
-    return replace(refined, trace=search.trace)
+    return replace(refined, trace=search.trace, cut_short=cut_short)
 
 
 def _numbers(result: Anonymized, itemsets: Itemsets, groups: Numbers) -> Codes:

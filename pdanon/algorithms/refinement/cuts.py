@@ -56,9 +56,9 @@ def refined_cuts(task: Task) -> Anonymized:
     index, base, km = SupportIndex.of(itemsets), base_of(task), result.guarantee
     assert isinstance(km, KmAnonymity)
     search = CutRefinement(index, of_row, tree, leaves, became, km, base, task.started)
-    task.run(search)
+    cut_short = task.run(search)
     recoding = _recoding(search.best, itemsets, tree, groups)
-    refined = task.released(itemsets, recoding, search.trace)
+    refined = task.released(itemsets, recoding, search.trace, cut_short)
     loss = refined.loss
     if "gap" in result.loss:
         loss = with_measure(loss, "gap", _gap(result, refined, int(index.singles.sum()), tree.n_leaves))

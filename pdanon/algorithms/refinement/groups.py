@@ -42,6 +42,7 @@ def refined_groups(task: Task) -> Anonymized:
     before = search.nodes if bags else published_occurrences(result, itemsets, tree, leaves, groups)
     check_mapping(result, itemsets, Recoding.of_cut(before, tree, groups, repeats=bags))
     search.descend(task.limit)
+    cut_short = task.cut_short
     of_row = by_first_row(search.group_of)
     recoding = Recoding.of_cut(search.nodes, tree, of_row, repeats=bags)
-    return task.released(itemsets, recoding, search.trace(before))
+    return task.released(itemsets, recoding, search.trace(before), cut_short)

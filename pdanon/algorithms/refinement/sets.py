@@ -45,9 +45,9 @@ def refined_sets(task: Task) -> Anonymized:
         search = _of_rules(task, result.guarantee, itemsets, labels)
     else:
         search = Refinement(itemsets, labels, result.guarantee, blocks, task.asked["loss"], task.started)
-    task.run(search)
+    cut_short = task.run(search)
     recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
-    refined = task.released(itemsets, recoding, search.trace)
+    refined = task.released(itemsets, recoding, search.trace, cut_short)
     check_release(refined.mapping, utility, int((labels < 0).sum()))
     return refined
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.deadline import is_over
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.values import random_generator
 from pdanon.recoding.decided import Decided
@@ -74,15 +75,34 @@ class Task:
         """What sets are called."""
         return self.result.parameters.get("labels", "set")
 
-    def released(self, itemsets: Itemsets, recoding: Recoding, trace: pd.DataFrame) -> Anonymized:
+    @property
+    def cut_short(self) -> str:
+        """That the time limit ended the descent, read when that has ended; empty if it was completed."""
+        if not is_over(self.started, self.limit):
+            return ""
+        seconds = "" if self.limit is None else f" of {self.limit:g} s"
+        return f"stopped at the time limit{seconds}; more time may lose less"
+
+    def released(
+        self, itemsets: Itemsets, recoding: Recoding, trace: pd.DataFrame, cut_short: str
+    ) -> Anonymized:
         """Publish what the search has found."""
         columns = ListColumns(itemsets, label=self.original.columns[self.position])
         found = Decided.of(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
         named = found.with_labels(self.labels)
-        return release(self.original, [self.position], named, self.result.passing.judged)
+        result = release(self.original, [self.position], named, self.result.passing.judged)
+        return replace(result, cut_short=cut_short)
 
-    def run(self, search: Search) -> None:
-        """Search until nothing gains; with a limit go on at random until it is reached."""
+    def run(self, search: Search) -> str:
+        """Search until nothing gains; with a limit go on at random until it is reached.
+
+        Returns
+        -------
+        str
+            Whether the descent was cut short, as `cut_short`; what is done at random is never complete.
+        """
         search.descend(self.limit)
+        cut_short = self.cut_short
         if self.limit is not None:
             search.restart(self.limit, random_generator(self.asked["random_state"]))
+        return cut_short

@@ -34,7 +34,7 @@ from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.counts import changes, class_sizes, label_sizes
 from pdanon.recoding.proven import shortfall
-from pdanon.recoding.result import Anonymized, called, counted, headline, in_chunks, recoded_lists
+from pdanon.recoding.result import Anonymized, called, counted, headline, in_chunks, made_by, recoded_lists
 
 __all__ = ["asked", "render", "write_page", "write_report"]
 
@@ -96,8 +96,7 @@ def _content(
 ) -> Iterator[str]:
     made = provenance(result, original)  # first, as it may find the time to be none
     yield _verdict(result)
-    algorithm = result.parameters.get("algorithm", "an unknown algorithm")
-    yield facts(f"{counted(result, ',')}, by {algorithm}", headline(result))
+    yield facts(f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}", headline(result))
     yield _asked(result)
     yield _guarantee(result)
     columns = recoded_lists(result)

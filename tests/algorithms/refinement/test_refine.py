@@ -402,7 +402,17 @@ def test_without_time_to_count_what_came_in_is_returned(monkeypatch):
     pd.testing.assert_frame_equal(refined.mapping, result.mapping)
     assert refined.guarantee == result.guarantee
     assert refined.trace.empty
+    assert refined.cut_short == "stopped at the time limit of 1e-09 s; more time may lose less"
+    assert f"  search     {refined.cut_short}" in repr(refined)
     assert len(pdanon.refine(frame, result).trace) > 0
+
+
+def test_a_descent_that_was_completed_is_not_cut_short():
+    """With a limit it goes on at random until the end, which no more time would be the end of."""
+    frame = frame_of(ROWS * 2)
+    result = pdanon.pcta(frame, k=3)
+    for limit in (None, 0.5):
+        assert pdanon.refine(frame, result, time_limit=limit).cut_short == ""
 
 
 @pytest.mark.parametrize("rows", [[], [[], []], [None, [], []], [["a"], ["a"]]])

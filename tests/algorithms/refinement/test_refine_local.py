@@ -120,8 +120,9 @@ def test_no_class_is_begun_when_time_is_over(monkeypatch):
     monkeypatch.setattr(ClassSearch, "begin", lambda *asked: begun.append(asked) or begin(*asked))
     refined = frame.txanon.refine(result, time_limit=1e-9)
     assert not begun
+    assert refined.cut_short.startswith("stopped at the time limit")
     pd.testing.assert_frame_equal(refined.mapping, result.mapping)
-    frame.txanon.refine(result)
+    assert frame.txanon.refine(result).cut_short == ""
     assert len(begun) == 2
 
 

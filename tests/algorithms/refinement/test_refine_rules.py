@@ -126,6 +126,7 @@ def test_with_time_sets_are_merged_at_random_and_the_best_is_kept():
 def test_without_time_what_came_in_is_returned():
     result = TOY.txanon.ps_rules(rules=constraints.AllRules(1, ["s"]), k=2, c=0.6)
     refined = TOY.txanon.refine(result, time_limit=1e-9)
+    assert refined.cut_short.startswith("stopped at the time limit")
     assert became_of(refined) == became_of(result)
     assert len(refined.trace) == 0
 
