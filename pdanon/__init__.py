@@ -4,15 +4,15 @@ Importing the package registers ``df.txanon`` and ``series.itemset``.
 """
 
 import sys
-from importlib import import_module
-from importlib.metadata import version
-from typing import Any
 
-from pdanon.cli.starting import end_at_interrupts as _end_at_interrupts
+from pdanon.cli.starting import end_at_signals as _end_at_signals
 
-_end_at_interrupts()  # before what takes long to import
+_end_at_signals()  # before anything that takes time to import
 
 # ruff: noqa: E402
+from importlib import import_module
+from typing import Any
+
 from pdanon import accessors as _accessors  # noqa: F401  (registers the accessors)
 from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.apriori import apriori
@@ -203,13 +203,13 @@ __all__ = [
     "vpa",
 ]
 
-__version__ = version("pdanon")
-
 
 def __getattr__(name: str) -> Any:
-    """Import what is larger than memory, or on several machines, when it is first asked for."""
+    """Import on first use: engines for tables larger than memory or on several machines, and the version."""
     if name in ("dask", "stream"):
         return import_module(f"pdanon.{name}")
+    if name == "__version__":
+        return import_module("importlib.metadata").version("pdanon")
     raise AttributeError(f"module 'pdanon' has no attribute {name!r}")
 
 

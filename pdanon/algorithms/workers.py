@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 from threading import Thread
 from typing import Any, TypeAlias
@@ -34,10 +34,14 @@ def processes(n_jobs: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
     *prepare : callable, object
         What each does first, and what it is given.
     """
-    most = min(n_jobs, _MOST_PROCESSES)
+    most, others = min(n_jobs, _MOST_PROCESSES), {*active_children()}
     pool = ProcessPoolExecutor(most, get_context("spawn"), _begin, prepare)
     try:
         yield pool
+    except KeyboardInterrupt:  # else what they have begun would be waited for
+        for process in {*active_children()} - others:
+            process.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
 

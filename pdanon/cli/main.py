@@ -1,8 +1,8 @@
 """The command line: anonymize a file, audit a release, measure a risk, run a policy.
 
 Exit codes: 0 done; 1 the guarantee cannot be had, or an audit finds that it does not hold; 2 wrong usage, a
-file that cannot be read or written, or any other failure; 130 interrupted; 141 nobody reads the output any
-more.
+file that cannot be read or written, or any other failure; 129, 130, 143 ended by SIGHUP, SIGINT (Ctrl-C) or
+SIGTERM; 141 nobody reads the output any more.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from signal import SIGINT
 from typing import Any
 
 import pandas as pd
@@ -36,7 +37,7 @@ from pdanon.cli.policy import Policy
 from pdanon.cli.printing import escaped_output, print_compared, print_result, print_risk
 from pdanon.cli.reading import read, read_options
 from pdanon.cli.saying import bar, print_aside, say, stage, warned
-from pdanon.cli.starting import INTERRUPTED, raise_interrupts
+from pdanon.cli.starting import ended, ignore_signals, raise_at_signals
 from pdanon.cli.usage import Command, parser_of
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation.fingerprint import fingerprint
@@ -56,6 +57,7 @@ from pdanon.guarantees import (
 from pdanon.guarantees.parameters import Unsaid, check_unsaid, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.io.files import remove_drafts
 from pdanon.io.tables import (
     read_columns,
     write_confidential,
@@ -97,7 +99,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     2
     """
     try:
-        raise_interrupts()
+        raise_at_signals()
+        code = _code_of(argv)
+        ignore_signals()
+    except KeyboardInterrupt as error:
+        code = say(str(error) or "interrupted", 128 + SIGINT)
+        remove_drafts()
+    return ended(code)
+
+
+def _code_of(argv: Sequence[str] | None) -> int:
+    """Run a command, and say what goes wrong."""
+    try:
         with _output():
             arguments = parser_of(_COMMANDS).parse_args(argv)
             if sys.stdout is None:
@@ -114,8 +127,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = "" if error.filename is None else f"\n  where: {error.filename}"
         return say(f"error: {cause_of(error)}{where}", 2)
-    except KeyboardInterrupt:
-        return say("interrupted", INTERRUPTED)
     except MemoryError:
         return say("error: not enough memory", 2)
     except Exception:  # a defect, and no verdict: not 1

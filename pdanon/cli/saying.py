@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from threading import Timer
 from typing import Any
@@ -40,7 +40,8 @@ def say(message: str, code: int = 0) -> int:
 def print_aside(text: str) -> None:
     """Print a line on stderr."""
     if sys.stderr is not None:  # else it would be printed as a result
-        print(escape_controls(mask_credentials(text)), file=sys.stderr)
+        with suppress(OSError):  # of a terminal that is closed
+            print(escape_controls(mask_credentials(text)), file=sys.stderr)
 
 
 @contextmanager

@@ -136,9 +136,11 @@ class Draft:
         _OWN[path] = []
         if path.is_dir():
             shutil.rmtree(path)
-        path.mkdir()
-        self.path, self._mode = path, stat.S_IMODE(path.stat().st_mode)
-        path.chmod(0o700)
+        path.mkdir(0o700)
+        probe = path / "probe"
+        probe.mkdir()
+        self.path, self._mode = path, stat.S_IMODE(probe.stat().st_mode)
+        probe.rmdir()
 
 
 def hidden(target: Path, end: str) -> Path:

@@ -101,7 +101,7 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="processes are looked for there")
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_processes_end_with_the_one_that_started_them(tmp_path, number):
     (tmp_path / "script.py").write_text(AT_WORK)
     paths = os.pathsep.join(sys.path)

@@ -113,16 +113,16 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """
 
 
-def interrupted_at_the_start(*command):
-    """Ctrl-C while a module that takes long is imported: it is held back until the signal was sent."""
+def ended_at_the_start(*command, number=signal.SIGINT, module="pandas"):
+    """A signal while a module that takes long is imported: it is held back until the signal was sent."""
     Path("hold").mkdir()
-    Path("hold/pandas.py").write_text("import sys, time\nprint('importing', flush=True)\ntime.sleep(60)\n")
+    Path(f"hold/{module}.py").write_text("import sys, time\nprint('importing', flush=True)\ntime.sleep(60)\n")
     paths = os.pathsep.join(["hold", os.path.dirname(os.path.dirname(pdanon.__file__))])
     environment = os.environ | {"PYTHONPATH": paths}
     both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     running = subprocess.Popen([sys.executable, "-c", LISTENING, *command], env=environment, **both)
     assert running.stdout.readline() == "importing\n"
-    running.send_signal(signal.SIGINT)
+    running.send_signal(number)
     _, err = running.communicate(timeout=60)
     return running.returncode, err
 
@@ -130,11 +130,21 @@ def interrupted_at_the_start(*command):
 @pytest.mark.parametrize("command", [("-m", "pdanon"), ("pdanon",)])
 def test_interrupt_at_the_start(command):
     Path("pdanon").write_text("import pdanon.cli")  # as the script that pip installs
-    assert interrupted_at_the_start(*command, "algorithms") == (130, "pdanon: interrupted\n")
+    module = "pandas" if command == ("-m", "pdanon") else "email"  # which importlib.metadata needs
+    ended = ended_at_the_start(*command, "algorithms", module=module)
+    assert ended == (130, "pdanon: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("SIGTERM", 143), pytest.param("SIGHUP", 129, marks=pytest.mark.slow)]
+)
+def test_other_signals_at_the_start(name, code):
+    ended = ended_at_the_start("-m", "pdanon", "algorithms", number=getattr(signal, name))
+    assert ended == (code, f"pdanon: interrupted by {name}\n")
 
 
 def test_interrupts_of_other_programs_are_their_own():
     Path("program.py").write_text("import pdanon")
-    code, err = interrupted_at_the_start("program.py")
+    code, err = ended_at_the_start("program.py")
     assert code == -signal.SIGINT
     assert "KeyboardInterrupt" in err
