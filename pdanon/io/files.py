@@ -68,7 +68,7 @@ class Draft:
     target : pathlib.Path
         What it is to become, links resolved. A draft of a draft is that draft itself.
     directory : bool
-        Make a directory. No other process may write to the target meanwhile.
+        Make a directory, else a file.
 
     Notes
     -----
@@ -85,11 +85,8 @@ class Draft:
         names = [hidden(target, f"{number}.tmp{target.suffix}") for number in range(_SLOTS)]
         for path in names:
             _remove_abandoned(path)
-        if directory:
-            self._make_directory(hidden(target, "tmp"))
-        else:
-            names.append(hidden(target, f"{uuid4().hex}.tmp{target.suffix}"))  # if all others are taken
-            next(path for path in names if self._make_file(path))
+        names.append(hidden(target, f"{uuid4().hex}.tmp{target.suffix}"))  # if all others are taken
+        next(path for path in names if self._make(path, directory))
 
     def appear(self) -> None:
         """Replace the target in one step, and keep its permissions."""
@@ -104,43 +101,44 @@ class Draft:
         """Remove what has not appeared."""
         if self.path != self.target:
             _remove_own(self.path)
-            for number in _OWN.pop(self.path, []):
-                os.close(number)
+            _close(_OWN.pop(self.path, []))
 
-    def _make_file(self, path: Path) -> bool:
-        """Make a file and lock it, unless its name is taken."""
+    def _make(self, path: Path, directory: bool) -> bool:
+        """Make a file or directory and lock it, unless its name is taken."""
         numbers: list[int] = []
+        made = False
         if _OWN.setdefault(path, numbers) is not numbers:
             return False  # by another thread
         try:
-            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, self._mode)
-            numbers.append(number)
-            self._mode = stat.S_IMODE(os.fstat(number).st_mode)
-            path.chmod(_OWNER)
+            if directory:
+                path.mkdir(0o700)
+            else:
+                numbers.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, self._mode))
+                self._mode = stat.S_IMODE(os.fstat(numbers[0]).st_mode)
+            made = True
+            path.chmod(0o700 if directory else _OWNER)
             if fcntl is None:  # where what is open cannot be renamed
-                os.close(numbers.pop())
-            elif not _lock(number) or not is_at(path, number):
-                raise FileExistsError  # another process has found it before it was locked, and removes it
-        except FileExistsError:
-            for number in _OWN.pop(path):
-                os.close(number)
-            return False
+                _close(numbers)
+            else:
+                numbers[:] = numbers or [os.open(path, os.O_RDONLY)]
+                if not _lock(numbers[0]) or not is_at(path, numbers[0]):
+                    raise FileNotFoundError
+            if directory:
+                probe = path / "probe"
+                probe.mkdir()
+                self._mode = stat.S_IMODE(probe.stat().st_mode)
+                probe.rmdir()
+        except (FileExistsError, FileNotFoundError) as error:
+            _close(_OWN.pop(path))
+            if made or isinstance(error, FileExistsError):
+                return False  # another process has it, or has removed it before it was locked
+            raise
         except BaseException:
             self.path = path
             self.remove()
             raise
         self.path = path
         return True
-
-    def _make_directory(self, path: Path) -> None:
-        _OWN[path] = []
-        if path.is_dir():
-            shutil.rmtree(path)
-        path.mkdir(0o700)
-        probe = path / "probe"
-        probe.mkdir()
-        self.path, self._mode = path, stat.S_IMODE(probe.stat().st_mode)
-        probe.rmdir()
 
 
 def hidden(target: Path, end: str) -> Path:
@@ -165,10 +163,8 @@ def remove_drafts() -> None:
 
 
 def _remove_own(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    elif fcntl is None or any(is_at(path, number) for number in _OWN.get(path, [])):
-        path.unlink(missing_ok=True)
+    if fcntl is None or any(is_at(path, number) for number in _OWN.get(path, [])):
+        _delete(path)
     else:  # another process may have taken the name
         _remove_abandoned(path)
 
@@ -177,15 +173,28 @@ def _remove_abandoned(path: Path) -> None:
     """Remove a draft whose process has ended: its lock can be had."""
     if fcntl is None:
         return
+    access = os.O_RDONLY if path.is_dir() else os.O_RDWR
     try:
-        number = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        number = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:  # there is none, or it is somebody else's
         return
     try:
         if _lock(number, unknown=False) and is_at(path, number):
-            path.unlink()
+            _delete(path)
     finally:
         os.close(number)
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _close(numbers: list[int]) -> None:
+    while numbers:
+        os.close(numbers.pop())
 
 
 def _lock(number: int, *, unknown: bool = True) -> bool:

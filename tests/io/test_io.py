@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from examples import examples
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError
 from pdanon.io.csv import read_csv, to_csv
-from pdanon.io.files import replacing
+from pdanon.io.files import Draft, new_directory, replacing
 from pdanon.io.lines import read_lines
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
@@ -339,6 +339,27 @@ def test_drafts_of_processes_that_have_ended_are_removed(tmp_path, abandoned):
         assert [path.read_text() for path in tmp_path.iterdir() if path.name[0] == "."] == [""]
         draft.write_text("whole")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "whole", "b.txt": "b"}
+
+
+@POSIX
+def test_directories_are_drafts_like_files(tmp_path):
+    target = tmp_path / "release"
+    before = os.umask(0o027)
+    try:
+        with new_directory(target) as draft:
+            assert modes(tmp_path) == {draft.name: 0o700}
+        assert modes(tmp_path) == {"release": 0o750}
+    finally:
+        os.umask(before)
+    target.rename(draft)  # as if its process had been killed
+    (draft / "mapping").touch()
+    with new_directory(target) as first, new_directory(tmp_path / "other"):
+        assert list(first.iterdir()) == []
+        second = Draft(target, directory=True)
+        assert first.exists()  # which is still written
+        assert second.path != first
+        second.remove()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "release"]
 
 
 @POSIX
