@@ -123,7 +123,7 @@ def knowledge_of(frame, result, columns):
     became = {}
     lines = zip(owners, tables["group"], tables["item"].tolist(), tables["generalized"].tolist(), strict=True)
     for column, group, item, label in lines:
-        became.setdefault((group, (column, str(item))), set()).add(None if label is pd.NA else label)
+        became.setdefault((group, (column, str(item))), set()).add(None if lacks(label) else str(label))
     originals = [*zip(*(lists_of(frame[label]) for label in columns), strict=True)]
     held = [frozenset(column for column, row in enumerate(each) if row is not None) for each in originals]
     rows = [
