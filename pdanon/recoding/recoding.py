@@ -86,7 +86,13 @@ class Recoding:
 
     @classmethod
     def of_cut(
-        cls, nodes: Codes, hierarchy: Hierarchy, groups: Codes | None = None, *, repeats: bool = False
+        cls,
+        nodes: Codes,
+        hierarchy: Hierarchy,
+        groups: Codes | None = None,
+        *,
+        repeats: bool = False,
+        n_leaves: int | None = None,
     ) -> Recoding:
         """Publish each item as a node of a hierarchy.
 
@@ -100,12 +106,16 @@ class Recoding:
             Group of each row, if each group has nodes of its own.
         repeats : bool
             Whether rows are published as bags; only with groups.
+        n_leaves : int, optional
+            The leaves that nodes may stand for, if further ones were added below the root, for items that are
+            published as themselves or not at all.
         """
+        domain = hierarchy.n_leaves if n_leaves is None else n_leaves
         used = np.unique(nodes[nodes >= 0])
         targets = np.where(nodes >= 0, np.searchsorted(used, nodes), -1).astype(np.int32)
         labels = pa.array([hierarchy.labels[node] for node in used], pa.string())
-        covered = hierarchy.leaves[used].astype(np.int64)
-        return cls(targets, labels, covered, hierarchy.n_leaves, True, groups, repeats)
+        covered = np.minimum(hierarchy.leaves[used], domain).astype(np.int64)
+        return cls(targets, labels, covered, domain, True, groups, repeats)
 
     @classmethod
     def of_suppressed(cls, suppressed: NDArray[np.bool_], itemsets: Itemsets) -> Recoding:

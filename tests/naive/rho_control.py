@@ -97,6 +97,8 @@ class Tree:
     def __init__(self, tree, sensitive):
         self.names, self.children = [], []
         self._add(*next(iter(tree.items())))
+        self.n_given = len(self.names)
+        self.n_leaves = len(self.leaves(0))  # which nodes may stand for, unlike what is added
         for item in sorted(set(sensitive) - {self.names[leaf] for leaf in self.leaves(0)}):
             self.children[0].append(self._new(item))
         self.leaf = {self.names[leaf]: leaf for leaf in self.leaves(0)}
@@ -118,8 +120,9 @@ class Tree:
         return [leaf for child in below for leaf in self.leaves(child)] if below else [node]
 
     def lower(self, node):
-        """The node itself, or below it where each has one child, the last."""
-        return self.lower(self.children[node][0]) if len(self.children[node]) == 1 else node
+        """The node itself, or below it where each was given with one child, the last."""
+        children = [child for child in self.children[node] if child < self.n_given]
+        return self.lower(children[0]) if len(children) == 1 else node
 
     def expanded(self, node):
         return [self.lower(child) for child in self.children[node]]
@@ -143,10 +146,11 @@ class Cut:
         return sum(self.supports.get(leaf, 0) for leaf in set(self.tree.leaves(node)) - self.sensitive)
 
     def ncp(self, node):
-        return len(self.tree.leaves(node)) * self.occurrences(node) if self.tree.children[node] else 0
+        covered = min(len(self.tree.leaves(node)), self.tree.n_leaves)
+        return covered * self.occurrences(node) if self.tree.children[node] else 0
 
     def to_suppress(self, node):
-        return len(self.tree.leaves(0)) * self.occurrences(node) - self.ncp(node)
+        return self.tree.n_leaves * self.occurrences(node) - self.ncp(node)
 
     def published(self, of, gone):
         leaf = self.tree.leaf

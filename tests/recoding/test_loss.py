@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,53 @@ def test_results_report_the_loss_of_their_mapping(rows, m):
 
 
 # --- published and hand-made values
+
+
+KINDS = {"A": ["a1", "a2", "a3"], "B": ["b1", "b2"], "C": ["c1"], "D": ["d1", "d2"]}
+BELOW = {"A": 3, "B": 2, "C": 1, "D": 2, "*": 8}
+SECRETS = ["flu"]
+HIDING = {
+    "apriori": {"k": 2, "m": 2, "sensitive": SECRETS, "l": 2},
+    "td_control": {"rho": 0.5, "m": 2, "sensitive": SECRETS},
+    "cahd": {"p": 2, "k": 2, "m": 2, "sensitive": SECRETS},
+    "rfirst": {"k": 2, "m": 1},
+}
+
+
+def penalty(label, n_leaves):
+    """The loss of an occurrence by its definition: shares of the leaves that the hierarchy was given with."""
+    if label is None:
+        return Fraction(1)
+    covered = BELOW.get(label, 1)
+    return Fraction(0) if covered == 1 else Fraction(covered, n_leaves)
+
+
+@pytest.mark.parametrize("algorithm", HIDING)
+def test_sensitive_items_beside_the_hierarchy_are_no_leaves_of_it(algorithm):
+    tree, draw = {"*": KINDS}, Random(3)
+    items = [leaf for name in "ABC" for leaf in KINDS[name]]  # no row has a leaf of D
+    rows = [{*draw.sample(items, 2), *(SECRETS if place % 3 == 0 else [])} for place in range(24)]
+    frame = frame_of(rows)
+    if algorithm == "rfirst":
+        private = pdanon.Transaction("apriori", hierarchy=tree, sensitive=SECRETS, l=2)
+        asked = {"quasi": ["age"], "transaction": private, "random_state": 0, **HIDING[algorithm]}
+        result = frame.assign(age=range(24)).txanon.rfirst("items", **asked)
+    else:
+        result = getattr(frame.txanon, algorithm)(hierarchy=tree, **HIDING[algorithm])
+    mapping = result.mapping
+    labels = [None if pd.isna(label) else label for label in mapping["generalized"]]
+    lines = [*zip(labels, mapping["support"].tolist(), strict=True)]
+    lost = sum(penalty(label, 8) * support for label, support in lines)
+    assert any(label in BELOW for label in labels)
+    assert result.loss["NCP"] == pytest.approx(float(lost / sum(support for _, support in lines)))
+
+
+def test_a_node_with_one_leaf_leaves_nothing_open():
+    itemsets = itemsets_of([{"a"}, {"b"}, {"b", "c"}])
+    tree, leaves = Hierarchy.of({"*": {"X": ["a"], "Y": ["b", "c"]}}).cover(itemsets.texts())
+    nodes = np.where(leaves == tree.names.index("a"), tree.names.index("X"), leaves).astype(np.int32)
+    loss = information_loss(itemsets, Recoding.of_cut(nodes, tree))
+    assert (loss["NCP"], loss["LM"]) == (0, 0)
 
 
 def test_utility_loss_published_for_one_cluster():

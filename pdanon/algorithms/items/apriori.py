@@ -150,10 +150,11 @@ def decide(
     known, secrets = divided(itemsets, hidden)
     check_feasible(known, k, itemsets.n_present)
     _check_diverse(known, secrets, l, itemsets.n_present)
-    tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
+    tree, leaves, n_leaves = covering(hierarchy, itemsets.texts(), hidden)
     cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
     cut.protect(k, m, report)
-    return Decided.of(columns, Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree), guarantee)
+    recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree, n_leaves=n_leaves)
+    return Decided.of(columns, recoding, guarantee)
 
 
 def _guarantee(k: int, m: int | None, sensitive: Any, diversity: int | None) -> KmAnonymity | LmDiversity:
@@ -188,11 +189,21 @@ def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | 
 
 def covering(
     hierarchy: HierarchyLike, texts: Sequence[str], hidden: NDArray[np.bool_]
-) -> tuple[Hierarchy, Codes]:
-    """The hierarchy, which has to have the known items, with sensitive ones added where it lacks them."""
+) -> tuple[Hierarchy, Codes, int]:
+    """Find the leaf of each item, in a hierarchy that has to have the known items.
+
+    Returns
+    -------
+    tree : Hierarchy
+        The hierarchy, with the sensitive items that it lacks as leaves below the root.
+    leaves : ndarray of int32, shape (items,)
+        The leaf of each item.
+    n_leaves : int
+        How many leaves it has without these.
+    """
     known = [text for text, secret in zip(texts, hidden, strict=True) if not secret]
     tree, _ = Hierarchy.of(hierarchy, known or texts).cover(known)  # a fan-out needs some items
-    return replace(tree, missing="root").cover(texts)
+    return *replace(tree, missing="root").cover(texts), tree.n_leaves
 
 
 def _nodes(

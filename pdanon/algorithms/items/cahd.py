@@ -253,11 +253,11 @@ def _generalized(
     check_feasible(SupportIndex.of(public), guarantee.k, public.n_rows)
     became = np.full(itemsets.n_items, -1, np.int32)
     if hierarchy is not None:
-        tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
+        tree, leaves, n_leaves = covering(hierarchy, itemsets.texts(), hidden)
         cut = Cut(SupportIndex.of(public), tree, leaves[~hidden])
         cut.protect(guarantee.k, guarantee.m, report)
         became[~hidden] = cut.nodes
-        return Recoding.of_cut(became, tree)
+        return Recoding.of_cut(became, tree, n_leaves=n_leaves)
     clusters = Clusters(SupportIndex.of(public))
     protect(clusters, guarantee, public, report)
     became[~hidden] = clusters.labels

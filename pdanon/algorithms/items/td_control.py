@@ -152,14 +152,15 @@ def decide(
     guarantee = RhoUncertainty(rho, sensitive, m)
     itemsets = columns.itemsets
     hidden = guarantee.is_sensitive(itemsets)
-    tree, leaves = covering(hierarchy, itemsets.texts(), hidden)
+    tree, leaves, n_leaves = covering(hierarchy, itemsets.texts(), hidden)
     is_sensitive = np.zeros(tree.n_nodes, np.bool_)
     is_sensitive[leaves[hidden]] = True
     demand = demand_of(guarantee, itemsets, is_sensitive, scope)
-    search = Expansion(SupportIndex.of(itemsets), tree, leaves, demand, report)
+    search = Expansion(SupportIndex.of(itemsets), tree, leaves, n_leaves, demand, report)
     found = search.uncut(), search.descended(), search.without_sensitive()
     best = min(found, key=lambda each: each.rank)
-    return Decided.of(columns, Recoding.of_cut(best.nodes, tree), guaranteed(guarantee, best.m))
+    recoding = Recoding.of_cut(best.nodes, tree, n_leaves=n_leaves)
+    return Decided.of(columns, recoding, guaranteed(guarantee, best.m))
 
 
 RECORD = Algorithm(

@@ -62,8 +62,9 @@ class Dataset:
         The quasi-identifiers.
     transactions : TransactionSide
         The transactions, and how they are anonymized.
-    trees : list of Hierarchy or None
-        Those of the items, column by column; None where sets are published.
+    trees : list of (Hierarchy, int) or None
+        Those of the items, column by column, with the number of leaves that nodes may stand for; None where
+        sets are published.
     labels : str or callable
         What sets are called.
     judged : tuple of hashable
@@ -76,7 +77,7 @@ class Dataset:
     guarantee: KKm | KLm
     table: QuasiTable
     transactions: TransactionSide
-    trees: list[Hierarchy] | None
+    trees: list[tuple[Hierarchy, int]] | None
     labels: Labels
     judged: tuple[Hashable, ...]
 
@@ -191,8 +192,9 @@ class Dataset:
                 yield Recoding.of_clusters(numbers[own], itemsets, of_row)
                 continue
             nodes = np.where(numbers[own] >= 0, numbers[own] - first_node, -1) if first_node else numbers[own]
-            first_node += self.trees[place].n_nodes
-            yield Recoding.of_cut(nodes, self.trees[place], of_row)
+            tree, n_leaves = self.trees[place]
+            first_node += tree.n_nodes
+            yield Recoding.of_cut(nodes, tree, of_row, n_leaves=n_leaves)
 
 
 def at_least(share: float) -> str:
@@ -218,7 +220,7 @@ def _labels(column: Hashable | None, columns: Sequence[Hashable] | None) -> Sequ
 
 def _side(
     columns: Sequence[Itemsets], guarantee: KKm | KLm, transaction: Transaction, *, refine: bool
-) -> tuple[TransactionSide, list[Hierarchy] | None]:
+) -> tuple[TransactionSide, list[tuple[Hierarchy, int]] | None]:
     """The transactions of list columns, how they are anonymized, and the hierarchies of their items."""
     itemsets, column_of = beside(columns)
     asked = transaction, itemsets, guarantee.k, guarantee.m
@@ -228,8 +230,8 @@ def _side(
         diversity = min(guarantee.l, itemsets.n_rows + 1)  # as in the audit: products must not overflow
         if source is None:
             return by_diverse_sets(*asked, hidden, diversity, refine=refine), None
-        tree, leaves = covering(source, itemsets.texts(), hidden)
-        return by_diverse_cuts(*asked, tree, leaves, hidden, diversity), [tree]
+        tree, leaves, n_leaves = covering(source, itemsets.texts(), hidden)
+        return by_diverse_cuts(*asked, tree, leaves, n_leaves, hidden, diversity), [(tree, n_leaves)]
     if source is None:
         domains = np.array([max(each.n_items, 1) for each in columns])
         return by_sets(*asked, domains, column_of, refine=refine), None
@@ -239,7 +241,8 @@ def _side(
     trees = [tree for tree, _ in found]
     tree, leaves = _joint(trees, [leaves for _, leaves in found])
     domains = np.array([each.n_leaves for each in trees])
-    return by_cuts(*asked, tree, leaves, domains, column_of, refine=refine), trees
+    numbered = [(each, each.n_leaves) for each in trees]
+    return by_cuts(*asked, tree, leaves, domains, column_of, refine=refine), numbered
 
 
 def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:

@@ -181,13 +181,17 @@ def by_diverse_cuts(
     m: int | None,
     tree: Hierarchy,
     leaves: Codes,
+    n_leaves: int,
     hidden: NDArray[np.bool_],
     diversity: int,
 ) -> TransactionSide:
     """Transactions whose known items are published as nodes, and do not give a sensitive one away."""
     decide = partial(_diverse_nodes, k, m, tree, leaves, hidden, diversity)
-    sizes, column_of = tree.leaves.astype(np.int64), np.zeros(itemsets.n_items, np.int32)
-    domains = np.array([tree.n_leaves])
+    sizes, column_of = (
+        np.minimum(tree.leaves, n_leaves).astype(np.int64),
+        np.zeros(itemsets.n_items, np.int32),
+    )
+    domains = np.array([n_leaves])
     return TransactionSide(itemsets, 0, m, decide, sizes, domains, column_of, transaction.tum)
 
 

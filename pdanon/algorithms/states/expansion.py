@@ -81,6 +81,8 @@ class Expansion:
         Over the items.
     leaves : ndarray of int32, shape (items,)
         The leaf of each item.
+    n_leaves : int
+        How many leaves nodes may stand for: those of sensitive items may have been added to the others.
     demand : Demand
         What must hold of rows of nodes.
     report : callable
@@ -88,7 +90,13 @@ class Expansion:
     """
 
     def __init__(
-        self, index: SupportIndex, tree: Hierarchy, leaves: Codes, demand: Demand, report: Report
+        self,
+        index: SupportIndex,
+        tree: Hierarchy,
+        leaves: Codes,
+        n_leaves: int,
+        demand: Demand,
+        report: Report,
     ) -> None:
         self._index, self._tree, self._leaves, self._demand = index.distinct(), tree, leaves, demand
         self._report = report
@@ -99,10 +107,13 @@ class Expansion:
         below = offsets_of(np.where(demand.hidden, 0, supports))
         places = np.arange(tree.n_nodes)
         self._occurrences = below[places + tree.size] - below[places]
-        self._ncp = np.where(tree.is_leaf, 0, self._occurrences * tree.leaves.astype(np.int64))
+        covered = np.minimum(tree.leaves, n_leaves).astype(np.int64)
+        self._ncp = np.where(tree.is_leaf, 0, self._occurrences * covered)
         # What it costs to suppress a node that is published, or a sensitive item.
-        self._losses = np.where(demand.hidden, supports, self._occurrences) * tree.n_leaves - self._ncp
-        lone = np.append(tree.size[:-1] == tree.size[1:] + 1, False)
+        self._losses = np.where(demand.hidden, supports, self._occurrences) * n_leaves - self._ncp
+        lone = np.append(
+            ~tree.is_leaf[:-1] & (covered[:-1] == covered[1:]), False
+        )  # with one child that counts
         self._lower = np.minimum.accumulate(np.where(lone, len(places), places)[::-1])[::-1]
         self._gone = np.zeros(tree.n_nodes, np.bool_)
         self._nodes = leaves

@@ -67,11 +67,11 @@ def descended(rows, rho, sensitive, m, scope, tree):
     """The best cut, also where it loses more than to suppress alone."""
     itemsets = Itemsets.from_series(frame_of(rows)["items"])
     texts = itemsets.texts()
-    hierarchy, leaves = covering(tree, texts, np.isin(texts, sensitive))
+    hierarchy, leaves, n_leaves = covering(tree, texts, np.isin(texts, sensitive))
     is_sensitive = np.isin(np.arange(hierarchy.n_nodes), leaves[np.isin(texts, sensitive)])
     may_go = is_sensitive if scope == "sensitive" else np.ones_like(is_sensitive)
     demand = Demand(is_sensitive, rho, m, itemsets.n_present, may_go)
-    found = Expansion(SupportIndex.of(itemsets), hierarchy, leaves, demand, quietly).descended()
+    found = Expansion(SupportIndex.of(itemsets), hierarchy, leaves, n_leaves, demand, quietly).descended()
     names = [*hierarchy.names, None]
     return {text: names[node] for text, node in zip(texts, found.nodes, strict=True)}, found.loss
 
@@ -87,7 +87,7 @@ def assert_is_naive(rows, rho, sensitive, m, scope, tree):
     left = published(result)
     assert not inferences.breaking_rules(left, share, frozenset(sensitive), m)
     assert result.guarantee == RhoUncertainty(rho, sensitive, m)
-    leaves = len(naive.Tree(tree, sensitive).leaves(0))
+    leaves = naive.Tree(tree, sensitive).n_leaves
     assert result.loss["NCP"] == pytest.approx(loss / (leaves * sum(naive.supports(rows).values())))
     suppressed = frame_of(rows).txanon.suppress_control(**asked)
     assert result.loss["NCP"] <= suppressed.loss["NCP"] + 1e-12

@@ -7,7 +7,9 @@ import io
 import itertools
 import pickle
 from collections import Counter
+from contextlib import suppress
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -445,6 +447,27 @@ def test_several_columns_keep_the_bound_of_what_is_reported(rows, items, delta, 
     expected = ncp_of(result.mapping, trees)
     assert result.loss["NCP"] == pytest.approx(float(expected), abs=1e-12)
     assert expected <= Fraction(str(delta))
+
+
+@pytest.mark.parametrize("delta", [0.1, 0.2, 0.3])
+def test_the_bound_beside_sensitive_items_is_that_of_the_loss(delta):
+    """Sensitive items that the hierarchy lacks are no leaves of it, neither for the bound nor for the loss."""
+    tree = {"*": {"A": ["a1", "a2", "a3"], "B": ["b1", "b2"], "C": ["c1"]}}
+    items, secrets = ["a1", "a2", "a3", "b1", "b2", "c1"], ["flu", "hiv", "gout"]
+    private = pdanon.Transaction("apriori", hierarchy=tree, sensitive=secrets, l=2)
+    found = 0
+    for seed in range(6):
+        draw = Random(seed)
+        rows = [
+            {*draw.sample(items, 2)} | ({secrets[n // 3 % 3]} if n % 3 == 0 else set()) for n in range(24)
+        ]
+        frame = frame_of(rows).assign(age=[draw.randrange(8) for _ in rows])
+        asked = {"k": 2, "m": 1, "quasi": ["age"], "transaction": private, "random_state": 0}
+        with suppress(InfeasibleError):
+            result = frame.txanon.tum_bound(delta=delta, **asked)
+            assert result.loss["NCP"] <= delta
+            found += 1
+    assert found
 
 
 def test_the_bound_of_two_columns_is_that_of_the_loss():
