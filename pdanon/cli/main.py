@@ -173,7 +173,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     with stage(f"running {name or 'the algorithms'}", announced=not watched), warned(_TO_KEEP):
         run = least_lossy if name is None else algorithm(name)
         result = run(frame, arguments.column, **options)
-    with stage(f"writing {arguments.target}"):
+    with stage(f"writing {arguments.target}"), warned():
         _write_release(result, arguments, frame)
     print_result(result)
     if in_chunks(result) and options.get("keep"):
@@ -288,7 +288,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with stage(f"running {arguments.policy}"), warned():
         original = policy.read()
         result = policy.run(original)
-    with stage("writing"):
+    with stage("writing"), warned():
         policy.write(result, original)
     print_result(result)
     for name in ("release", "classes", "mapping", "legend", "loss", "report"):
@@ -357,16 +357,21 @@ def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
 def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:
     """Write the release and what was asked for beside it: all or none, it last."""
     files: dict[Path, Callable[[Path], object]] = {}
+    plain = partial(write_plain, escape_formulas=arguments.escape_formulas)
     if arguments.mapping:
-        files[arguments.mapping] = partial(write_plain, result.mapping)
+        files[arguments.mapping] = partial(plain, result.mapping)
     if arguments.legend:
-        files[arguments.legend] = partial(write_plain, result.legend)
+        files[arguments.legend] = partial(plain, result.legend)
     if arguments.classes:
-        files[arguments.classes] = partial(write_plain, result.published["classes"])
+        files[arguments.classes] = partial(plain, result.published["classes"])
     if arguments.report:
         files[arguments.report] = partial(write_page, result, original=original)
     files[arguments.target] = partial(
-        write_table, result.frame, column=arguments.column, separator=arguments.join or arguments.separator
+        write_table,
+        result.frame,
+        column=arguments.column,
+        separator=arguments.join or arguments.separator,
+        escape_formulas=arguments.escape_formulas,
     )
     write_whole(files, confidential=[arguments.mapping] if arguments.mapping else [])
 

@@ -90,6 +90,11 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
         help="what stands between two items in a release that is CSV (default: that of --separator)",
     )
     command.add_argument(
+        "--escape-formulas",
+        action="store_true",
+        help="in CSV, put ' before texts that a spreadsheet would run as formulas; this changes the text",
+    )
+    command.add_argument(
         "--mapping", metavar="FILE", type=new_table, help="write what each item became: .parquet or .csv"
     )
     command.add_argument(

@@ -15,21 +15,34 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from pdanon.errors import ColumnError, FormatError, ParameterError, check_names, did_you_mean, readable
+from pdanon.errors import (
+    ColumnError,
+    FormatError,
+    ParameterError,
+    ReleaseWarning,
+    check_names,
+    did_you_mean,
+    readable,
+    warn,
+)
 from pdanon.io.encodings import check_encoding
 from pdanon.io.files import replacing
 from pdanon.io.lines import unreadable_text
 from pdanon.io.text import check_separator, separator_hint, unreadable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
-from pdanon.itemsets.values import check_path, check_text, quoted
+from pdanon.itemsets.dtype import is_text_type
+from pdanon.itemsets.values import check_flag, check_path, check_text, quoted
 from pdanon.itemsets.versions import text_column
 
-__all__ = ["read_csv", "read_joined", "to_csv"]
+__all__ = ["escaped", "read_csv", "read_joined", "to_csv", "warn_of_formulas"]
 
 _FEW = 20  # texts; in fewer, each may have one item by chance
 _USUAL = (";", ",", "|", "\t")
+_FORMULA = r"[=+\-@\t\r]"  # how a text begins that spreadsheets take for a formula
+_NUMBER = r"[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def read_csv(
@@ -141,6 +154,7 @@ def to_csv(
     separator: str,
     column: Hashable | None = None,
     field_separator: str = ",",
+    escape_formulas: bool = False,
 ) -> None:
     """Write a frame with one list column to a CSV file, whole or not at all.
 
@@ -157,6 +171,15 @@ def to_csv(
         Label of the list column. By default the only list-valued column.
     field_separator : str
         The one character between two fields.
+    escape_formulas : bool
+        Put an apostrophe before each text that a spreadsheet would run as a formula: an item, another cell or
+        a header that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, and is no number.
+        This changes the text, also for those who read the file without a spreadsheet.
+
+    Warns
+    -----
+    ReleaseWarning
+        If there are such texts, and they are not escaped.
 
     Raises
     ------
@@ -194,13 +217,18 @@ def to_csv(
     south,
     """
     _check_separators(separator, field_separator)
+    check_flag(escape_formulas, "escape_formulas")
     position = find_column(frame, column)
     lists = [label for i, label in enumerate(frame) if i != position and is_list_column(frame.iloc[:, i])]
     if lists:
         raise ColumnError("a CSV file holds one list column", got=f"more: {lists}", hint="write Parquet")
     check_names(map(str, frame.columns), path)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
-    texts = itemsets.texts()
+    items = pd.DataFrame({"item": itemsets.texts() if is_text_type(itemsets.vocabulary.type) else []})
+    texts = escaped(items)["item"].tolist() if escape_formulas and len(items) else itemsets.texts()
+    if len(set(texts)) < len(texts):
+        hint = "rename the items, or write Parquet"
+        raise ParameterError("an escaped item is the text of another", where="escape_formulas", hint=hint)
     lost = sum(unreadable(text, separator) or any(mark in text for mark in "\r\0") for text in texts)
     if lost:
         raise ParameterError(
@@ -213,6 +241,11 @@ def to_csv(
     as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
     joined = pc.binary_join(as_text.to_arrow(), separator).fill_null("")
     written = frame.copy(deep=False)
+    written.isetitem(position, np.zeros(len(frame), np.int8))  # its items are looked at on their own
+    if escape_formulas:
+        written = escaped(written)
+    else:
+        warn_of_formulas(items, written)
     written.isetitem(position, text_column(joined))
     unwritable = False
     with replacing(path) as temporary:
@@ -223,9 +256,47 @@ def to_csv(
         if unwritable:  # raised outside the handler: the error of Python carries the text along
             raise FormatError("a text holds half of a surrogate pair", where="another column")
         header = pd.read_csv(temporary, sep=field_separator, index_col=False, nrows=0).columns
-        if header[position] != str(frame.columns[position]):
+        if header[position] != str(written.columns[position]):
             hint = "give it a name of its own, which is text"
             raise ColumnError("the label of the list column could not be read back", hint=hint)
+
+
+def escaped(frame: pd.DataFrame) -> pd.DataFrame:
+    """Put an apostrophe before the texts and headers of a frame that a spreadsheet would run as formulas."""
+    copy = frame.copy(deep=False)
+    for position in range(frame.shape[1]):
+        column = frame.iloc[:, position]
+        found = _formulas(column)
+        if found.any():
+            texts = column.astype(object).to_numpy(copy=True)
+            texts[found] = [f"'{text}" for text in texts[found]]
+            copy.isetitem(position, text_column(texts))
+    headers = frame.columns.to_series()
+    found = _formulas(headers)
+    if found.any():
+        copy.columns = [f"'{label}" if each else label for label, each in zip(headers, found, strict=True)]
+    return copy
+
+
+def warn_of_formulas(*frames: pd.DataFrame) -> None:
+    """Warn of texts and headers that a spreadsheet would run as formulas."""
+    columns = [frame.iloc[:, position] for frame in frames for position in range(frame.shape[1])]
+    columns += [frame.columns.to_series() for frame in frames]
+    found = sum(int(_formulas(column).sum()) for column in columns)
+    if found:
+        begun = "texts that begin with =, +, -, @, a tab or a carriage return"
+        hint = "escape_formulas=True (--escape-formulas) puts an apostrophe before them; or write Parquet"
+        warn(ReleaseWarning(f"Spreadsheets run {begun} as formulas: {found:,} in a CSV file", hint=hint))
+
+
+def _formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Which values are texts that a spreadsheet would run; it only shows those that are numbers."""
+    try:
+        texts = column.str
+    except AttributeError:
+        return np.zeros(len(column), np.bool_)
+    begun, number = (texts.match(pattern, na=False).to_numpy(bool) for pattern in (_FORMULA, _NUMBER))
+    return begun & ~number
 
 
 def _write_csv(frame: pd.DataFrame, path: Path, field_separator: str) -> None:

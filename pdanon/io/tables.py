@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
-from pdanon.io.csv import to_csv
+from pdanon.io.csv import escaped, to_csv, warn_of_formulas
 from pdanon.io.files import check_name, named_as, replacing, replacing_all
 from pdanon.io.lines import parsed
 from pdanon.io.parquet import read_parquet, to_parquet
@@ -99,11 +99,18 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
     return frame
 
 
-def write_table(frame: pd.DataFrame, path: Path, column: str | None, separator: str | None) -> None:
+def write_table(
+    frame: pd.DataFrame,
+    path: Path,
+    column: str | None,
+    separator: str | None,
+    *,
+    escape_formulas: bool = False,
+) -> None:
     """Write a table with a list column; a CSV file needs the separator."""
     if not is_csv(path):
         return to_parquet(frame, path)
-    to_csv(frame, path, column=column, separator=separator or "")
+    to_csv(frame, path, column=column, separator=separator or "", escape_formulas=escape_formulas)
 
 
 def write_threats(threats: pd.DataFrame, path: Path, separator: str | None) -> None:
@@ -113,14 +120,17 @@ def write_threats(threats: pd.DataFrame, path: Path, separator: str | None) -> N
     write_table(threats, path, "itemset", separator)
 
 
-def write_plain(mapping: pd.DataFrame, path: Path) -> None:
+def write_plain(mapping: pd.DataFrame, path: Path, *, escape_formulas: bool = False) -> None:
     """Write a table without lists: a mapping, losses, a comparison."""
     if not is_csv(path):
         return to_parquet(mapping, path)
     check_name(path)
-    options = pa_csv.WriteOptions(
-        batch_size=64
-    )  # as many lines in memory, all of which may have a long label
+    if escape_formulas:
+        mapping = escaped(mapping)
+    else:
+        warn_of_formulas(mapping)
+    # Few lines are in memory at once: all of them may have a long label.
+    options = pa_csv.WriteOptions(batch_size=64)
     with replacing(path) as draft:  # Arrow's writer tells a missing label from one without a character
         pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft, options)
 

@@ -285,3 +285,17 @@ def test_lines_by_invoice_are_warned_of_the_customers(capsys):
     assert "\n  hint:  name that column in --by, or leave it out" in said
     assert main([*command, "customer"]) == 0
     assert "warning" not in capsys.readouterr().err
+
+
+def test_formulas_in_csv_are_reported_and_escaped(run, tmp_path):
+    rows = [["=1", "b"], ["b", "c"], ["=1"], ["c"]]
+    pdanon.to_parquet(pd.DataFrame({"items": rows}), tmp_path / "in.parquet")
+    files = (str(tmp_path / "in.parquet"), str(tmp_path / "out.csv"))
+    asked = ("anonymize", *files, "--algorithm", "pcta", "-k", "2", "-m", "1", "--separator", "|")
+    code, _, err = run(*asked, "--mapping", str(tmp_path / "mapping.csv"))
+    assert (code, err.count("as formulas")) == (0, 2)
+    assert "--escape-formulas" in err
+    code, _, err = run(*asked, "--mapping", str(tmp_path / "mapping.csv"), "--escape-formulas")
+    assert (code, err) == (0, "")
+    assert "'=1|b" in (tmp_path / "out.csv").read_text().splitlines()
+    assert '"\'=1"' in (tmp_path / "mapping.csv").read_text()

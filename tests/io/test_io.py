@@ -476,6 +476,7 @@ def test_file_without_rows_has_no_rows(tmp_path):
 ITEM = st.text(st.characters(exclude_characters="|\r\0", exclude_categories=["Cs"]), min_size=1, max_size=4)
 
 
+@pytest.mark.filterwarnings("ignore::pdanon.errors.ReleaseWarning")  # of formulas
 @settings(max_examples=examples(40))
 @given(
     rows=st.lists(st.lists(ITEM | st.sampled_from(["NA", "null", " ", '"', "a,b", "\n"]), max_size=3)),
@@ -496,6 +497,7 @@ MARKS = st.sampled_from(["a", "b", "|", ":", '"', "'", ",", ";", "\n", "\r", "\0
 SHORT = st.text(MARKS, min_size=1, max_size=3)
 
 
+@pytest.mark.filterwarnings("ignore::pdanon.errors.ReleaseWarning")  # of formulas
 @settings(max_examples=examples(60))
 @given(
     rows=st.lists(st.lists(SHORT, max_size=3), max_size=4),
@@ -530,6 +532,7 @@ def test_csv_of_any_separators_reads_back_or_is_refused(
     assert back["note"].tolist() == frame["note"].tolist()
 
 
+@pytest.mark.filterwarnings("ignore::pdanon.errors.ReleaseWarning")  # of formulas
 @pytest.mark.parametrize(
     ("rows", "separator", "problem"),
     [

@@ -451,7 +451,7 @@ def test_several_columns_keep_the_bound_of_what_is_reported(rows, items, delta, 
 
 @pytest.mark.parametrize("delta", [0.1, 0.2, 0.3])
 def test_the_bound_beside_sensitive_items_is_that_of_the_loss(delta):
-    """Sensitive items that the hierarchy lacks are no leaves of it, neither for the bound nor for the loss."""
+    """Sensitive items that the hierarchy lacks are leaves of it for neither."""
     tree = {"*": {"A": ["a1", "a2", "a3"], "B": ["b1", "b2"], "C": ["c1"]}}
     items, secrets = ["a1", "a2", "a3", "b1", "b2", "c1"], ["flu", "hiv", "gout"]
     private = pdanon.Transaction("apriori", hierarchy=tree, sensitive=secrets, l=2)
