@@ -99,9 +99,12 @@ def mapping_labels(mapping: pd.DataFrame, kind: pa.DataType) -> pa.DictionaryArr
     pyarrow.DictionaryArray
         Null where suppressed. A long label is stored once, however many lines have it.
     """
-    encoded = mapping_values(mapping, "generalized")
+    encoded = values = mapping_values(mapping, "generalized")
+    if not pa.types.is_dictionary(values.type):
+        with suppress(pa.ArrowException):  # of lists
+            encoded = values.dictionary_encode()
     if not pa.types.is_dictionary(encoded.type):
-        encoded = encoded.dictionary_encode()
+        raise _wrong_type("generalized", f"type {str(values.type).split('<')[0]}")
     return pa.DictionaryArray.from_arrays(encoded.indices, _labels(encoded.dictionary, item_type(kind)))
 
 

@@ -110,7 +110,7 @@ def test_report_shows_the_risk_before_and_after(run, monkeypatch):
 
 
 def test_release_report_and_mapping_appear_all_or_none(run, monkeypatch):
-    def full(*arguments):
+    def full(*arguments, **options):
         raise OSError(28, "no space left")
 
     before = contents()
