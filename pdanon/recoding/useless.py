@@ -68,7 +68,8 @@ def items_left(
        together have lost at least 95 % of theirs: by suppression, or by labels that stand for at least 95 %
        of the items of the column.
     3. At least 95 % of the occurrences are changed, the count of a pair is off by at least 95 %
-       (``loss["pairs"]``), and the count of an item by at least 50 % (``loss["singles"]``).
+       (``loss["pairs"]``), and the count of an item by at least 50 % (``loss["singles"]``). Nodes of a
+       hierarchy can be counted themselves: for them NCP must be at least 50 % as well.
     4. All that the guarantee protects is suppressed, as `RhoUncertainty` allows.
 
     All comparisons are of integers; errors are rounded to millionths.
@@ -172,10 +173,11 @@ def _blurred(mapping: pd.DataFrame, loss: Mapping[str, float] | pd.Series[float]
     """Report that almost all occurrences are changed, and that neither items nor pairs can be counted."""
     supports = mapping["support"].to_numpy(np.int64)
     changed, total = int(supports[~is_kept(mapping).to_numpy()].sum()), int(supports.sum())
-    pairs, singles = (round(_MILLION * float(loss.get(name, 0.0))) for name in ("pairs", "singles"))
+    errors = (round(_MILLION * float(loss.get(name, 0.0))) for name in ("pairs", "singles", "NCP"))
+    pairs, singles, ncp = errors
     if not (total and is_nearly_all(changed, total) and is_nearly_all(pairs, _MILLION)):
         return ""
-    if 2 * singles < _MILLION:  # single items can be counted still
+    if 2 * singles < _MILLION or ("LM" in loss and 2 * ncp < _MILLION):  # items, or nodes, can be counted
         return ""
     return (
         f"{percent(changed / total)} of the occurrences of {items} are changed, and counts are off by "

@@ -82,6 +82,14 @@ def test_a_release_in_which_nothing_can_be_counted(kept, pairs, singles, useless
     assert bool(items_left(mapping_of(entries), {"pairs": pairs, "singles": singles}, 19)) is False
 
 
+@pytest.mark.parametrize(("ncp", "useless"), [(0.5, True), (0.499999, False)])
+def test_nodes_of_a_hierarchy_can_be_counted_unless_they_are_broad(ncp, useless):
+    entries = [(0, item, f"node {place // 2}", 5) for place, item in enumerate(ascii_lowercase[:20])]
+    errors = {"pairs": 1.2, "singles": 0.9, "NCP": ncp}
+    assert bool(items_left(mapping_of(entries), {**errors, "LM": ncp}, 100)) is useless
+    assert items_left(mapping_of(entries), errors, 100)  # of sets
+
+
 SENSITIVE = {
     "LmDiversity": pdanon.LmDiversity(2, 1, ["s"]),
     "KLm": pdanon.KLm(2, 2, 1, ["age"], ["s"]),
