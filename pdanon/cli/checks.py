@@ -9,10 +9,12 @@ from pathlib import Path
 from pdanon.cli.options import flag, is_table
 from pdanon.errors import ParameterError, readable
 from pdanon.guarantees.parameters import Unsaid
+from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_parquet, is_text
 from pdanon.io.listing import located
 from pdanon.io.tables import check_distinct, is_csv, suffix_hint
+from pdanon.io.targets import check_absent
 from pdanon.itemsets.values import is_uri
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "check_table",
     "form_of",
     "form_said",
+    "inputs_of",
+    "outputs_of",
 ]
 
 
@@ -90,6 +94,11 @@ def check_files(arguments: argparse.Namespace) -> None:
     """Check what can be checked of files before any is read."""
     files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
     check_distinct(files.values(), "arguments")
+    for name, path in outputs_of(arguments).items():
+        if name == "target" and arguments.stream:
+            check_absent(path)
+        else:
+            check_replaceable(path, overwrite=arguments.overwrite)
     if getattr(arguments, "join", None) is not None and not is_csv(arguments.target):
         raise ParameterError("--join is of a release that is CSV", where=str(arguments.target))
     if is_text(arguments.source) and not form_of(arguments).raw:
@@ -100,6 +109,18 @@ def check_files(arguments: argparse.Namespace) -> None:
         if name in files and is_csv(files[name]):
             hint = "say what stands between two items, such as --separator ' '; it is never guessed"
             raise ParameterError("a CSV file needs --separator", where=str(files[name]), hint=hint)
+
+
+def outputs_of(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Return the files that a command is to write, by their arguments."""
+    given = {name: getattr(arguments, name) for name in arguments.written}
+    return {name: path for name, path in given.items() if path is not None}
+
+
+def inputs_of(arguments: argparse.Namespace) -> list[Path | str]:
+    """Return what a command is to read."""
+    others = [value for name, value in vars(arguments).items() if name not in (*arguments.written, "source")]
+    return [arguments.source, *(value for value in others if isinstance(value, Path))]
 
 
 def _check_joined(arguments: argparse.Namespace) -> None:

@@ -12,9 +12,9 @@ from shlex import quote
 
 import pandas as pd
 
-from pdanon.cli.checks import check_files, check_form, form_of, form_said
+from pdanon.cli.checks import check_files, check_form, form_of, form_said, inputs_of, outputs_of
 from pdanon.cli.options import of_algorithm, of_guarantee
-from pdanon.cli.printing import print_profile, print_tradeoff
+from pdanon.cli.printing import print_plan, print_profile, print_tradeoff
 from pdanon.cli.reading import read, read_options
 from pdanon.cli.saying import bar, stage
 from pdanon.errors import ParameterError, mask_credentials
@@ -34,6 +34,8 @@ def run_profile(arguments: argparse.Namespace) -> int:
     """Print a first look, and write its page if asked to."""
     check_form(arguments)
     check_files(arguments)
+    if arguments.dry_run:
+        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     frame = read(arguments.source, arguments)
     if arguments.keep and not form_of(arguments).chosen:
         frame = _beside(frame, arguments.keep, arguments.column)
@@ -52,6 +54,8 @@ def run_tradeoff(arguments: argparse.Namespace) -> int:
     check_form(arguments)
     options = of_guarantee(arguments) if arguments.algorithm is None else of_algorithm(arguments)
     check_files(arguments)
+    if arguments.dry_run:
+        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     if arguments.picture and find_spec("matplotlib") is None:  # found out before the work, not after
         raise ParameterError("pictures need the package matplotlib", hint="pip install 'pdanon[plot]'")
     read_options(options, arguments)
@@ -76,7 +80,7 @@ def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse
     if arguments.report:
         look = _look(frame, arguments, min(arguments.k), max(arguments.m))
         files[arguments.report] = partial(look.report, tradeoff=trials)
-    write_whole(files, confidential=files)
+    write_whole(files, confidential=files, overwrite=arguments.overwrite)
 
 
 def _look(frame: pd.DataFrame, arguments: argparse.Namespace, k: int, m: int) -> Profile:

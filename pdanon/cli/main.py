@@ -29,12 +29,14 @@ from pdanon.cli.checks import (
     check_form,
     check_parts,
     check_stream,
+    inputs_of,
+    outputs_of,
 )
 from pdanon.cli.least import least_lossy
 from pdanon.cli.looks import run_profile, run_tradeoff
 from pdanon.cli.options import described, in_a_line, is_run_by_command, of_algorithm, of_guarantee
 from pdanon.cli.policy import Policy
-from pdanon.cli.printing import escaped_output, print_compared, print_result, print_risk
+from pdanon.cli.printing import escaped_output, print_compared, print_plan, print_result, print_risk
 from pdanon.cli.reading import read, read_options
 from pdanon.cli.saying import bar, print_aside, say, stage, warned
 from pdanon.cli.starting import ended, ignore_signals, raise_at_signals
@@ -167,6 +169,8 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     adds = "p" in options if record is None else bool(record.adds)
     check_classes(arguments, adds, repeats=record is not None and record.recodes == "chunks")
     check_files(arguments)
+    if arguments.dry_run:
+        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
     watched = bool(options.get("progress"))
@@ -195,6 +199,8 @@ def _anonymize_files(arguments: argparse.Namespace) -> int:
     check_stream(arguments)
     options = _algorithm_options(arguments)
     check_files(arguments)
+    if arguments.dry_run:
+        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
     asked: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
     watched = bool(options.get("progress"))
@@ -214,6 +220,8 @@ def _audit(arguments: argparse.Namespace) -> int:
     (check_parts if arguments.stream else check_form)(arguments)
     check_audited(arguments)
     check_files(arguments)
+    if arguments.dry_run:
+        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     guarantee = _guarantee(arguments)
     audit, counted, hashed = (_audited_files if arguments.stream else _audited)(arguments, guarantee)
     print(f"Audit: {counted}")
@@ -227,7 +235,8 @@ def _audit(arguments: argparse.Namespace) -> int:
     if arguments.threats:
         with stage("listing threats"):
             write = partial(write_threats, audit.threats, separator=arguments.separator)
-            write_whole({arguments.threats: write}, confidential=[arguments.threats])
+            files = {arguments.threats: write}
+            write_whole(files, confidential=[arguments.threats], overwrite=arguments.overwrite)
         print(f"  threats    {len(audit.threats)}, written to {arguments.threats}")
     return 0 if audit.holds else 1
 
@@ -270,12 +279,14 @@ def _files(number: int) -> str:
 def _risk(arguments: argparse.Namespace) -> int:
     check_form(arguments)
     check_files(arguments)
+    if arguments.dry_run:
+        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     arguments.keep = arguments.quasi
     frame = read(arguments.source, arguments)
     with stage("counting"):
         table = risk(frame, arguments.column, k=arguments.k, m=arguments.m, quasi=arguments.quasi)
     if arguments.out:
-        write_confidential(table, arguments.out)
+        write_confidential(table, arguments.out, overwrite=arguments.overwrite)
     print_risk(table, whole=arguments.all, path=arguments.out)
     return 0
 
@@ -285,23 +296,38 @@ def _run(arguments: argparse.Namespace) -> int:
     if "release" not in policy.outputs:
         where = f"{arguments.policy}, [outputs]"
         raise ParameterError("the policy names no release", where=where, hint='release = "released.parquet"')
+    outputs = {name: file for name, file in policy.outputs.items() if name != "comparison"}
+    allowed = {"overwrite": arguments.overwrite, "allow_outside": arguments.allow_outside}
+    policy.check_outputs(outputs.values(), **allowed)
+    if arguments.dry_run:
+        return print_plan(policy.inputs, outputs.values())
+    say(f"writes {', '.join(map(str, outputs.values()))}")
     with stage(f"running {arguments.policy}"), warned():
         original = policy.read()
         result = policy.run(original)
     with stage("writing"), warned():
-        policy.write(result, original)
+        policy.write(result, original, **allowed)
     print_result(result)
     for name in ("release", "classes", "mapping", "legend", "loss", "report"):
-        if name in policy.outputs:
-            print(f"  {name:10} {policy.outputs[name]}")
+        if name in outputs:
+            print(f"  {name:10} {outputs[name]}")
     return 0
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     policy = Policy.from_toml(arguments.policy)
+    allowed = {"overwrite": arguments.overwrite, "allow_outside": arguments.allow_outside}
+    outputs = [file for name, file in policy.outputs.items() if name == "comparison"]
+    policy.check_outputs(outputs, **allowed)
+    resumed = [policy.comparison["resume"]] if "resume" in policy.comparison else []
+    policy.check_outputs(resumed, overwrite=True, allow_outside=arguments.allow_outside)
+    if arguments.dry_run:
+        return print_plan(policy.inputs, [*outputs, *resumed])
+    if outputs or resumed:
+        say(f"writes {', '.join(map(str, [*outputs, *resumed]))}")
     with stage(f"running {arguments.policy}"):
-        table = policy.compare(progress=bar())
-    policy.write_comparison(table)
+        table = policy.compare(progress=bar(), allow_outside=arguments.allow_outside)
+    policy.write_comparison(table, **allowed)
     print_compared(table, whole=arguments.all)
     return 0
 
@@ -373,7 +399,8 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
         separator=arguments.join or arguments.separator,
         escape_formulas=arguments.escape_formulas,
     )
-    write_whole(files, confidential=[arguments.mapping] if arguments.mapping else [])
+    confidential = [arguments.mapping] if arguments.mapping else []
+    write_whole(files, confidential, overwrite=arguments.overwrite)
 
 
 _COMMANDS: dict[str, Command] = {

@@ -5,7 +5,7 @@ A policy says in TOML which table is read, what its columns are, how it is anony
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import partial
 from os import PathLike, path
@@ -32,6 +32,7 @@ from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.report.page import write_page
 from pdanon.evaluation.tasks import list_tasks
 from pdanon.guarantees.parameters import constraint_list
+from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_text
 from pdanon.io.listing import located
@@ -195,13 +196,15 @@ class Policy:
         place = {"column": self.items} if self._of_lists() else {}
         return algorithm(self.algorithm)(frame, **place, **options)
 
-    def compare(self, *, progress: bool = False) -> pd.DataFrame:
+    def compare(self, *, progress: bool = False, allow_outside: bool = False) -> pd.DataFrame:
         """Run what the policy compares, as `pdanon.compare`; nothing is written but the file of ``resume``.
 
         Parameters
         ----------
         progress : bool
             Show a progress bar.
+        allow_outside : bool
+            Let the file of ``resume`` be outside of the directory of the policy.
 
         Returns
         -------
@@ -215,6 +218,8 @@ class Policy:
         if not self.comparison.get("algorithms"):
             hint = "give each algorithm a table, which may be empty: [compare.algorithms.pcta]"
             raise ParameterError("the policy compares nothing", where=self._place("compare"), hint=hint)
+        if "resume" in self.comparison:
+            self.check_outputs([self.comparison["resume"]], overwrite=True, allow_outside=allow_outside)
         configurations = {label: self._read_all(given) for label, given in self._configurations().items()}
         varied = self.comparison.get("vary", {}).items()
         vary = {key: each_changed(values, partial(self._read, key)) for key, values in varied}
@@ -245,7 +250,54 @@ class Policy:
             raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
         return self._roles.published(frame, self._place("columns"), lists=self._of_lists())
 
-    def write(self, result: Anonymized, original: pd.DataFrame | None = None) -> None:
+    @property
+    def inputs(self) -> list[Path | str]:
+        """What is read: the policy itself, the table, and the files of hierarchies and parameters."""
+        varied = self.comparison.get("vary", {}).values()
+        settings = [*self._settings(), *(values for values in varied if isinstance(values, Mapping))]
+        read = [self.source, self.input, *self.hierarchies.values()]
+        read += [value for given in settings for value in _leaves(given)]
+        return list(dict.fromkeys(file for file in read if isinstance(file, Path) or file is self.input))
+
+    def check_outputs(
+        self, files: Iterable[Path], *, overwrite: bool = False, allow_outside: bool = False
+    ) -> None:
+        """Check that files may be written: the policy names them, its caller says whether it may.
+
+        Parameters
+        ----------
+        files : iterable of path
+            What is to be written.
+        overwrite : bool
+            Replace files that exist.
+        allow_outside : bool
+            Write files that are outside of the directory of the policy, links followed.
+
+        Raises
+        ------
+        ParameterError
+            If a file exists, or is outside.
+        FormatError
+            If what is there is no regular file.
+        """
+        for file in files:
+            if self.source is not None and not allow_outside:
+                real = Path(path.realpath(file))
+                if Path(path.realpath(self.source.parent)) not in real.parents:
+                    hint = "pass --allow-outside (allow_outside=True) if the policy may write there"
+                    where = self._place("outputs")
+                    problem = "an output is outside of the directory of the policy"
+                    raise ParameterError(problem, where=where, got=str(real), hint=hint)
+            check_replaceable(file, overwrite=overwrite)
+
+    def write(
+        self,
+        result: Anonymized,
+        original: pd.DataFrame | None = None,
+        *,
+        overwrite: bool = False,
+        allow_outside: bool = False,
+    ) -> None:
         """Write what the policy says of a result: all of it or nothing, and the release last.
 
         Parameters
@@ -254,6 +306,8 @@ class Policy:
             What `run` returned.
         original : pandas.DataFrame, optional
             What `read` returned: the report shows the risk before as well, and its fingerprint.
+        overwrite, allow_outside : bool
+            As `check_outputs`.
         """
         check_kind(result, Anonymized, "result", "a result, such as run() returns")
         loss = pd.DataFrame({"measure": result.loss.index.astype("str"), "value": result.loss.to_numpy()})
@@ -268,19 +322,27 @@ class Policy:
         if "classes" in result.published:
             writers = {"classes": partial(write_plain, result.published["classes"]), **writers}
         files = {self.outputs[name]: write for name, write in writers.items() if name in self.outputs}
-        write_whole(files, confidential=[file for name, file in self.outputs.items() if name == "mapping"])
+        self.check_outputs(files, overwrite=overwrite, allow_outside=allow_outside)
+        confidential = [file for name, file in self.outputs.items() if name == "mapping"]
+        write_whole(files, confidential, overwrite=overwrite)
 
-    def write_comparison(self, table: pd.DataFrame) -> None:
+    def write_comparison(
+        self, table: pd.DataFrame, *, overwrite: bool = False, allow_outside: bool = False
+    ) -> None:
         """Write the table of `compare`, if the policy names a file for it.
 
         Parameters
         ----------
         table : pandas.DataFrame
             What `compare` returned.
+        overwrite, allow_outside : bool
+            As `check_outputs`.
         """
         check_frame(table, "table")
         if "comparison" in self.outputs:
-            write_confidential(table, self.outputs["comparison"])
+            file = self.outputs["comparison"]
+            self.check_outputs([file], overwrite=overwrite, allow_outside=allow_outside)
+            write_confidential(table, file, overwrite=overwrite)
 
     def __repr__(self) -> str:
         values = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))
@@ -386,10 +448,7 @@ class Policy:
             if file.is_dir() or not file.parent.is_dir():
                 problem = "is a directory" if file.is_dir() else "is in a directory that does not exist"
                 raise ParameterError(f"an output {problem}", where=self._place("outputs"), got=str(file))
-        varied = self.comparison.get("vary", {}).values()
-        settings = [*self._settings(), *(values for values in varied if isinstance(values, Mapping))]
-        read = [self.input, self.source, *self.hierarchies.values(), self.comparison.get("resume")]
-        read += [value for given in settings for value in _leaves(given)]
+        read = [*self.inputs, self.comparison.get("resume")]
         inputs = {path.realpath(check_path(file)): file for file in read if isinstance(file, Path)}
         for file in inputs.values():
             check_distinct([*self.outputs.values(), file], "entries of the policy")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import TextIOWrapper
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.errors import escape_controls
+from pdanon.errors import escape_controls, mask_credentials
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.profile import Profile
 from pdanon.recoding.result import Anonymized
@@ -19,6 +20,7 @@ from pdanon.recoding.result import Anonymized
 __all__ = [
     "escaped_output",
     "print_compared",
+    "print_plan",
     "print_profile",
     "print_result",
     "print_risk",
@@ -65,6 +67,18 @@ def print_result(result: Anonymized) -> None:
             print(f"not tried ({reason}): {'; '.join(left['algorithm'])}")
         print()
     print(result)
+
+
+def print_plan(reads: Iterable[Path | str], writes: Iterable[Path]) -> int:
+    """Print what a command would read and write, with what links lead to; return its exit code."""
+    print("Dry run: nothing is written")
+    for path in reads:
+        print(f"  reads      {mask_credentials(str(path))}")
+    for path in writes:
+        does = "replaces" if os.path.lexists(os.path.realpath(path)) else "writes"
+        real = os.path.realpath(path)
+        print(f"  {does:<10} {path}{f' -> {real}' if os.path.islink(path) else ''}")
+    return 0
 
 
 def print_risk(table: pd.DataFrame, *, whole: bool, path: Path | None) -> None:

@@ -66,8 +66,11 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         text, example, fill = _COMMANDS[name]
         description, epilog = f"{text.capitalize()}.", f"example:\n  pdanon {name} {example}".rstrip()
         command = added.add_parser(name, help=text, description=description, epilog=epilog, **options)
-        command.set_defaults(run=run)
         fill(command)
+        written = [action.dest for action in command._actions if action.type in _WRITTEN]
+        command.set_defaults(run=run, written=written)
+        if written or fill in (_fill_run, _fill_compare):
+            _add_writing(command)
     return parser
 
 
@@ -230,11 +233,34 @@ def _fill_risk(command: argparse.ArgumentParser) -> None:
 
 def _fill_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file")
+    _add_outside(command)
 
 
 def _fill_compare(command: argparse.ArgumentParser) -> None:
     command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
     command.add_argument("--all", action="store_true", help="print all configurations, if they are many")
+    _add_outside(command)
+
+
+def _add_outside(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--allow-outside",
+        action="store_true",
+        help="let the policy write outside of its own directory (default: refuse)",
+    )
+
+
+def _add_writing(command: argparse.ArgumentParser) -> None:
+    """Add what the caller says of files that are written, whoever names them."""
+    group = command.add_argument_group("what is written")
+    group.add_argument(
+        "--overwrite",
+        action="store_true",
+        help="replace files that exist (default: refuse); a release by --stream is never replaced",
+    )
+    group.add_argument(
+        "--dry-run", action="store_true", help="show what would be read and written, and do neither"
+    )
 
 
 def _fill_algorithms(command: argparse.ArgumentParser) -> None:
@@ -291,6 +317,7 @@ def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return group
 
 
+_WRITTEN = (release, new_table, new_page, new_picture)  # types of arguments that name files to write
 _QUASI_HELP = "columns that the attacker knows beside the items"
 _DATA = "the data: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl"
 

@@ -326,24 +326,25 @@ def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
         draft.remove()
 
 
-def check_replaceable(path: Path, *, overwrite: bool) -> None:
-    """Check that a file can be written to a path: nothing is there, or a file that may be replaced.
+def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Check that a file can be written: nothing is there, links followed, or a file that may be replaced.
 
     Parameters
     ----------
-    path : pathlib.Path
-        Links resolved.
+    target : path
+        The file.
     overwrite : bool
-        Whether a file may be replaced.
+        Whether it may be replaced.
     """
+    path = Path(os.path.realpath(target))
     if path in _OWN or not os.path.lexists(path):
         return
     if not path.is_file() and not path.is_dir():  # of a directory, the system says it
         hint = "name a file; a pipe or a device is never replaced"
-        raise FormatError("this is no regular file", where=str(path), hint=hint)
+        raise FormatError("this is no regular file", where=os.fspath(target), hint=hint)
     if not overwrite:
-        hint = "say --overwrite (overwrite=True) to replace it, or choose another name"
-        raise ParameterError("the file exists", where=str(path), hint=hint)
+        hint = "pass --overwrite (overwrite=True) to replace it, or choose another name"
+        raise ParameterError("the file exists", where=os.fspath(target), hint=hint)
 
 
 def _local(path: str) -> str:

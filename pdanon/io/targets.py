@@ -16,20 +16,25 @@ from pdanon.io.files import Draft, is_at, named_as
 from pdanon.io.tables import write_confidential
 from pdanon.io.trees import ParquetTree
 
-__all__ = ["appearing", "check_mapping_file", "check_target", "claimed", "write_mapping"]
+__all__ = ["appearing", "check_absent", "check_mapping_file", "check_target", "claimed", "write_mapping"]
 
 
 def check_target(target: Path, tree: ParquetTree) -> None:
     """Check that a release can be written to a path, which nothing has yet, and that none of it is read."""
-    _check_length(target)
-    if os.path.lexists(target):
-        hint = "remove it, or choose another name; nothing was read or written"
-        raise ParameterError("the target exists", where="target", got=str(target), hint=hint)
+    check_absent(target)
     if not target.absolute().parent.is_dir():
         raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
     if tree.holds(target):
         hint = "the release would become part of what is read"
         raise ParameterError("the target is within the source", where="target", got=str(target), hint=hint)
+
+
+def check_absent(target: Path) -> None:
+    """Check that nothing has the name of a target: a directory cannot be replaced in one step."""
+    _check_length(target)
+    if os.path.lexists(target):
+        hint = "remove it, or choose another name; nothing was read or written"
+        raise ParameterError("the target exists", where="target", got=str(target), hint=hint)
 
 
 def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:

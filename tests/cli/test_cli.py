@@ -137,7 +137,7 @@ def test_same_input_gives_the_same_bytes(run, suffix):
     written = []
     for _ in range(2):
         arguments = ("in.parquet", f"out{suffix}", *KM, "--mapping", f"map{suffix}", "--separator", " ")
-        code, out, _ = run("anonymize", *arguments)
+        code, out, _ = run("anonymize", *arguments, "--overwrite")
         assert code == 0
         written.append((out, contents()))
     assert written[0] == written[1]
@@ -157,9 +157,8 @@ def test_m_all_protects_whole_rows(run):
     rows = [{"a", "b", "c"}, {"a", "b"}, {"a", "c"}, {"b", "c"}]
     to_parquet(frame_of(rows), "in.parquet")
     for m, whole_rows_differ in [("2", True), ("all", False)]:
-        assert (
-            run("anonymize", "in.parquet", "out.parquet", "--algorithm", "pcta", "-k", "2", "-m", m)[0] == 0
-        )
+        asked = ("--algorithm", "pcta", "-k", "2", "-m", m, "--overwrite")
+        assert run("anonymize", "in.parquet", "out.parquet", *asked)[0] == 0
         released = rows_of(read_parquet("out.parquet"))
         assert bool(naive.km_threats(released, 2, None)) == whole_rows_differ
 
@@ -177,6 +176,7 @@ def test_hierarchy_is_a_file_or_a_fanout(run):
             "2",
             "--hierarchy",
             hierarchy,
+            "--overwrite",
         )
         assert run("anonymize", *arguments)[0] == 0
         assert rows_of(read_parquet("out.parquet"))[1] == {label}
@@ -191,7 +191,7 @@ def test_fanout_may_be_the_name_of_a_file(run):
 
 
 def _apriori(hierarchy):
-    return ("--algorithm", "apriori", "-k", "2", "--hierarchy", hierarchy)
+    return ("--algorithm", "apriori", "-k", "2", "--hierarchy", hierarchy, "--overwrite")
 
 
 def test_sensitive_items_are_options(run):
@@ -256,7 +256,7 @@ def test_weights_in_text_are_those_of_the_items(run):
     to_parquet(pd.DataFrame({"item": [1, 2, 3], "weight": [1, 0.01, 0.01]}), "weights.parquet")
     for weights, merged in [(None, "(1,3)"), ("weights.csv", "(2,3)"), ("weights.parquet", "(2,3)")]:
         asked = ("--weights", weights) if weights else ()
-        command = ("in.parquet", "out.parquet", "--algorithm", "pcta", "-k", "4", *asked)
+        command = ("in.parquet", "out.parquet", "--algorithm", "pcta", "-k", "4", *asked, "--overwrite")
         assert run("anonymize", *command)[0] == 0
         assert frozenset().union(*rows_of(read_parquet("out.parquet"))) & {"(1,3)", "(2,3)"} == {merged}
 
@@ -280,7 +280,7 @@ def test_long_tables_in_csv_are_cut_between_rows():
 def test_weights_written_by_hand_name_items_as_they_stand(run):
     to_parquet(frame_of([{"NA", "007"}, {"NA", "x"}, {"007"}]), "in.parquet")
     Path("weights.csv").write_text("item,weight\nNA,0.5\n007,1\n")
-    arguments = ("in.parquet", "out.parquet", *KM, "--weights", "weights.csv")
+    arguments = ("in.parquet", "out.parquet", *KM, "--weights", "weights.csv", "--overwrite")
     assert run("anonymize", *arguments)[0] == 0
     Path("weights.csv").write_text("item,weight\nNA,0.5\n7,1\n")
     code, _, err = run("anonymize", *arguments)

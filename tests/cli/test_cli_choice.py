@@ -12,7 +12,7 @@ from pdanon.io.parquet import read_parquet, to_parquet
 
 RICE, SALT, TEA = (f"{SECRET}-{name}" for name in ("rice", "salt", "tea"))
 ROWS = [{RICE, TEA}, {RICE, SALT}, {RICE, TEA}, {TEA}]
-FILES = ("anonymize", "in.parquet", "out.parquet")
+FILES = ("anonymize", "in.parquet", "out.parquet", "--overwrite")
 
 
 @pytest.fixture(autouse=True)

@@ -55,7 +55,8 @@ def test_threats_are_written_only_when_asked(run, suffix):
 def test_no_threats_are_written_as_no_threats(run):
     Path("threats.csv").write_text("of an earlier audit")
     to_parquet(frame_of([{RICE}, {RICE}]), "safe.parquet")
-    assert run("audit", "safe.parquet", "-k", "2", "--threats", "threats.csv", "--separator", " ")[0] == 0
+    asked = ("-k", "2", "--threats", "threats.csv", "--separator", " ", "--overwrite")
+    assert run("audit", "safe.parquet", *asked)[0] == 0
     assert Path("threats.csv").read_text() == "itemset,support,why\n"
 
 
@@ -203,8 +204,8 @@ def test_run_is_the_policy(run):
     Path("policy.toml").write_text(POLICY)
     written = []
     for _ in range(2):
-        code, out, err = run("run", "policy.toml")
-        assert (code, err) == (0, "")
+        code, out, err = run("run", "policy.toml", "--overwrite")
+        assert (code, err) == (0, "pdanon: writes out.parquet, map.csv\n")
         written.append(contents())
     assert written[0] == written[1]
     assert rows_of(read_parquet("out.parquet")) == [{MERGED, TEA}, {MERGED}, {MERGED, TEA}, {TEA}]
@@ -216,7 +217,7 @@ def test_run_is_the_policy(run):
 def test_compare_prints_and_writes_a_table(run):
     Path("policy.toml").write_text(POLICY)
     code, out, err = run("compare", "policy.toml")
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, "pdanon: writes comparison.csv\n")
     header, done, failed = out.splitlines()
     assert header.split()[:3] == ["algorithm", "label", "k"]
     assert "True" in done
@@ -240,9 +241,9 @@ def test_policy_that_fails_writes_nothing(run):
         assert change[0] in POLICY
         Path("policy.toml").write_text(POLICY.replace(*change, 1))
         before = contents()
-        got, out, err = run("run", "policy.toml")
+        got, out, err = run("run", "policy.toml", "--overwrite")
         assert (got, out) == (code, "")
-        assert err.startswith("pdanon: error: ")
+        assert err.removeprefix("pdanon: writes out.parquet, map.csv\n").startswith("pdanon: error: ")
         assert message in err
         assert contents() == before
     assert run("compare", "none.toml")[0] == 2
@@ -279,7 +280,7 @@ def test_audit_of_rules(run):
         same = {item: item for item in frozenset().union(*rows)}
         at_risk = naive_rules.rows_at_risk(rows, rules, 2, Fraction(2, 5), same)
         for stream in ([], ["--stream"]):
-            table = ("--threats", "threats.csv", "--separator", ";")
+            table = ("--threats", "threats.csv", "--separator", ";", "--overwrite")
             code, out, _ = run("audit", "in.parquet", *asked, "--rules", path, *stream, *table)
             assert code == (1 if at_risk else 0)
             assert re.search(rf"at risk +{at_risk} rows\n", out)

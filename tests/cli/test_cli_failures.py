@@ -41,7 +41,7 @@ def earlier():
     Path("headless.csv").write_text(f"{SECRET} tea\ntea\n")
 
 
-PARQUET = ("anonymize", "in.parquet", "out.parquet", "--mapping", "map.parquet", "-k", "2")
+PARQUET = ("anonymize", "in.parquet", "out.parquet", "--mapping", "map.parquet", "--overwrite", "-k", "2")
 PCTA = (*PARQUET, "--algorithm", "pcta")
 HIER = (*PARQUET, "--algorithm", "apriori", "--hierarchy")
 UNUSABLE = {
@@ -55,7 +55,7 @@ UNUSABLE = {
     "empty items": (2, ("risk", "gaps.csv", "-k", "2", *CSV), "an item is empty\n  where: gaps.csv, row 0"),
     "label with the separator": (
         2,
-        ("anonymize", "in.parquet", "out.csv", *KM, "--separator", ",", "--mapping", "map.csv"),
+        ("anonymize", "in.parquet", "out.csv", "--overwrite", *KM, "--separator", ","),
         "an item that is empty or contains the separator",
     ),
     "no weights": (2, (*PCTA, "--weights", "none.csv"), "the file cannot be read as CSV\n  where: none.csv"),
@@ -143,7 +143,7 @@ def test_no_half_of_anything_is_left(run, monkeypatch, stand_in, failure, code, 
 
         monkeypatch.setattr(pyarrow.parquet, "write_table", write_or_fail)
     arguments = ("in.parquet", f"out{suffix}", *KM, "--mapping", f"map{suffix}", "--separator", " ")
-    got, out, err = run("anonymize", *arguments)
+    got, out, err = run("anonymize", *arguments, "--overwrite")
     assert (got, out) == (code, "")
     named = f"{'map' if stage == 'mapping' else 'out'}{suffix}"
     full = "pdanon: error: No space left on device\n"
@@ -171,7 +171,7 @@ def test_mapping_is_there_before_its_release(run, monkeypatch):
 def test_existing_release_is_replaced_and_keeps_its_permissions(run):
     Path("out.parquet").write_text("of an earlier run")
     Path("out.parquet").chmod(0o600)
-    assert run("anonymize", "in.parquet", "out.parquet", *KM)[0] == 0
+    assert run("anonymize", "in.parquet", "out.parquet", *KM, "--overwrite")[0] == 0
     assert rows_of(read_parquet("out.parquet"))[3] == {TEA}
     assert Path("out.parquet").stat().st_mode & 0o777 == 0o600
 

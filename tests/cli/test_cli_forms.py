@@ -34,7 +34,7 @@ def ticked(mark=",", yes="1", no="0", items=(TEA, RICE, SALT), first=range(4)):
 
 
 def released(name, *asked, column="items"):
-    assert main(["anonymize", name, "out.parquet", *KM, *asked]) == 0
+    assert main(["anonymize", name, "out.parquet", *KM, *asked, "--overwrite"]) == 0
     frame = pdanon.read_parquet("out.parquet")
     assert [set(row) for row in frame[column]] == LISTS
     return frame
@@ -64,7 +64,8 @@ def test_columns_of_ticks_are_named_or_have_a_prefix(capsys):
     written("in.csv", ticked())
     released("in.csv", "--onehot", TEA, RICE, SALT)
     assert capsys.readouterr().err == ""  # all was said
-    assert main(["anonymize", "in.csv", "out.parquet", *KM, "--onehot", TEA, RICE, SALT, "age"]) == 0
+    named = ["--onehot", TEA, RICE, SALT, "age"]
+    assert main(["anonymize", "in.csv", "out.parquet", *KM, *named, "--overwrite"]) == 0
     assert "a number in every row are taken for items that every row has: 'age'" in capsys.readouterr().err
     with pytest.raises(AssertionError):  # numbers of persons and ages were taken for counts
         released("in.csv", "--onehot")
@@ -86,7 +87,7 @@ def test_rows_of_a_person_are_merged_and_may_not_conflict(capsys):
 
 
 def released_rows(name, *asked):
-    assert main(["anonymize", name, "out.parquet", *KM, *asked]) == 0
+    assert main(["anonymize", name, "out.parquet", *KM, *asked, "--overwrite"]) == 0
     frame = pdanon.read_parquet("out.parquet")
     return frame.assign(items=["".join(sorted(row)) for row in frame["items"]])
 
@@ -268,9 +269,8 @@ def test_every_form_gives_the_same_release_of_random_rows():
     }
     releases = []
     for name, asked in said.items():
-        assert (
-            main(["anonymize", name, "out.parquet", "--algorithm", "pcta", "-k", "5", "-m", "2", *asked]) == 0
-        )
+        more = ["--algorithm", "pcta", "-k", "5", "-m", "2", "--overwrite", *asked]
+        assert main(["anonymize", name, "out.parquet", *more]) == 0
         releases.append([set(row) for row in pdanon.read_parquet("out.parquet").iloc[:, -1]])
     assert releases[0] == releases[1] == releases[2]
 
@@ -278,7 +278,7 @@ def test_every_form_gives_the_same_release_of_random_rows():
 def test_lines_by_invoice_are_warned_of_the_customers(capsys):
     lines = pd.DataFrame({"invoice": [*range(40)] * 2, "customer": [n % 10 for n in range(40)] * 2})
     lines.assign(product=[TEA, RICE] * 40).to_csv("lines.csv", index=False)
-    command = ["anonymize", "lines.csv", "out.parquet", *KM, "--item", "product", "--by"]
+    command = ["anonymize", "lines.csv", "out.parquet", "--overwrite", *KM, "--item", "product", "--by"]
     assert main([*command, "invoice"]) == 0
     said = capsys.readouterr().err
     assert said.startswith("pdanon: warning: 40 rows, one a 'invoice', share 10 values of 'customer'")

@@ -194,7 +194,7 @@ def test_a_policy_names_a_file_for_each_table(run, sick):
     assert "What is published of sensitive items" in Path("page.html").read_text()
     both = POLICY.format(FLU).replace("p = 3", "p = 3\nk = 2\nm = 2")
     Path("both.toml").write_text(both + 'classes = "both.parquet"\nreport = "page.html"\n')
-    assert run("run", "both.toml")[0] == 0
+    assert run("run", "both.toml", "--overwrite")[0] == 0
     guarantee = pdanon.SensitiveGroups(3, [FLU], pd.read_parquet("both.parquet"), k=2, m=2)
     assert pd.read_parquet("out.parquet").txanon.audit(guarantee).holds
     assert "Risk before and after" in Path("page.html").read_text()

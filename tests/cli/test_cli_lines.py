@@ -31,7 +31,7 @@ def written(path, mark, *, encoding="utf-8"):
 
 def released(path, tmp_path, *more):
     target = tmp_path / "out.parquet"
-    assert main(["anonymize", str(path), str(target), *ASKED, *more]) == 0
+    assert main(["anonymize", str(path), str(target), *ASKED, *more, "--overwrite"]) == 0
     return pdanon.read_parquet(target)
 
 

@@ -33,7 +33,7 @@ def test_lines_and_joined_text_have_a_page_too(run):
     assert run("profile", "lines.csv", *lines)[0] == 0
     page = Page(contents()["look.html"].decode())
     assert rows_below(page, "Other columns")[0][6] == "city"
-    assert run("profile", "in.csv", *CSV, "--report", "look.html")[0] == 0
+    assert run("profile", "in.csv", *CSV, "--report", "look.html", "--overwrite")[0] == 0
     assert Page(contents()["look.html"].decode()).texts("h1") == ["A first look"]
 
 

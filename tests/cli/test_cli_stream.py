@@ -136,7 +136,7 @@ def test_directories_are_audited_as_one_table(run):
     assert out.splitlines()[2:] == ["  verdict    does not hold", "  at risk    3 rows"]
     assert run(*asked, "-k", "3", "--threats", "threats.parquet")[0] == 0
     assert len(read_parquet("threats.parquet")) == 0
-    assert run(*asked, "-k", "8", "--threats", "threats.parquet")[0] == 1
+    assert run(*asked, "-k", "8", "--threats", "threats.parquet", "--overwrite")[0] == 1
     assert read_parquet("threats.parquet")["itemset"].tolist() == [[f"{SECRET}-c"]]
 
 

@@ -104,7 +104,7 @@ def test_same_policy_gives_the_same_bytes(here, monkeypatch):
     runs = []
     for _ in range(2):
         policy = policy_of(here)
-        policy.write(policy.run())
+        policy.write(policy.run(), overwrite=True)
         runs.append(written(here))
     assert runs[0] == runs[1]
 
@@ -266,7 +266,7 @@ def test_outputs_are_written_all_or_none(here, monkeypatch, broken, anew):
     monkeypatch.setattr(pyarrow.csv, "write_csv", fail_at(pyarrow.csv.write_csv))
     monkeypatch.setattr(pyarrow.parquet, "write_table", fail_at(pyarrow.parquet.write_table))
     with pytest.raises(OSError, match="No space left"):
-        policy.write(result)
+        policy.write(result, overwrite=not anew)
     assert len(calls) == count
     assert written(here) == before
 

@@ -97,7 +97,7 @@ def test_the_command_line_runs_it(here, run):
     said = '{ algorithm = "apriori", order = "tum" }'
     policy_of(here, said, BY_ROLE + '[outputs]\nrelease = "out.parquet"\n')
     code, out, err = run("run", str(here / "policy.toml"))
-    assert (code, err) == (0, "")
+    assert (code, err) == (0, f"pdanon: writes {here / 'out.parquet'}\n")
     assert "KKm(k=2, m=2, quasi=('age',)), audited" in out
 
 
