@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -97,3 +98,17 @@ def test_guarantees_reach_no_code_that_decides():
     assert "pdanon._kernels.counting" in reached
     deciding = ("pdanon.algorithms", *(f"pdanon._kernels.{part}" for part in ("cl", "cu", "mo", "pa")))
     assert [module for module in reached if module.startswith(deciding)] == []
+
+
+def test_actions_are_pinned_to_commits():
+    """A tag can be moved to other code."""
+    workflows = PACKAGE.parent / ".github" / "workflows"
+    if not workflows.is_dir():
+        pytest.skip("this is no checkout")
+    used = [
+        each
+        for file in workflows.iterdir()
+        for each in re.findall(r"uses: *(.*)", file.read_text(encoding="utf-8"))
+    ]
+    assert used
+    assert [each for each in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}  # v[\d.]+", each)] == []

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from pdanon.errors import FormatError, ParameterError, cause_of, file_hint
 from pdanon.itemsets.values import check_kind, check_known, is_uri
@@ -67,6 +67,9 @@ _KEYS: dict[str, dict[str, tuple[type, ...]]] = {
 NESTED = ("transaction", "options")  # parameters that are tables of parameters
 OUTPUTS = tuple(_KEYS["outputs"])
 _DEEPEST = 100  # tables within each other: a hierarchy that is written out has a few
+# The parser takes the square of the length of a key.
+_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*\.[ \t]*{_PART}){{{_DEEPEST}}}")
 _UNPROTECTED = ("sensitive", "private", "secret", "confidential")  # words that a role would not keep
 _TYPES = {str: "text", list: "a list of column names", dict: "a table", int: "an integer"}
 
@@ -92,10 +95,11 @@ def read_toml(source: Path) -> dict[str, Any]:
 def _load(source: Path) -> dict[str, Any]:
     """Read the tables of a file, with no keys but those that are known, of the types they have."""
     tables: dict[str, Any] = {}
-    problem = ""
+    problem, deep = "", False
     try:
-        with source.open("rb") as file:
-            tables = tomllib.load(file)
+        text = source.read_bytes().decode()
+        deep = _LONG_KEY.search(text) is not None
+        tables = {} if deep else tomllib.loads(text)
     except RecursionError:
         problem = "lists within lists without end"
     except (OSError, ValueError) as error:
@@ -104,6 +108,8 @@ def _load(source: Path) -> dict[str, Any]:
     if problem:  # raised outside the handler: the parser's own message may show an item
         hint = file_hint(source, "TOML")
         raise FormatError("the file cannot be read as TOML", where=str(source), got=problem, hint=hint)
+    if deep:
+        _refuse_depth(str(source))
     check_depth(tables, str(source))
     _check_keys(tables, "", str(source))
     if "input" not in tables:
@@ -182,10 +188,15 @@ def check_comparison(table: Mapping[str, Any], place: str) -> None:
 def check_depth(table: Any, where: str, left: int = _DEEPEST) -> None:
     """Check that tables within tables come to an end soon: one may hold itself."""
     if not left:
-        hint = f"a table has up to {_DEEPEST} levels; one that holds itself has no end"
-        raise ParameterError("there are too many tables within tables", where=where, hint=hint)
-    for each in table.values() if isinstance(table, Mapping) else ():
+        _refuse_depth(where)
+    within = table.values() if isinstance(table, Mapping) else table if isinstance(table, list) else ()
+    for each in within:
         check_depth(each, where, left - 1)
+
+
+def _refuse_depth(where: str) -> NoReturn:
+    hint = f"a table has up to {_DEEPEST} levels; one that holds itself has no end"
+    raise ParameterError("there are too many tables within tables", where=where, hint=hint)
 
 
 def check_input(table: Mapping[str, Any], where: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import ParameterError
 from pdanon.itemsets.values import check_kind, check_known
 
-__all__ = ["Task", "list_tasks"]
+__all__ = ["Task", "check_combinations", "list_tasks"]
+
+_MOST = 100_000  # combinations of parameters
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -55,6 +58,7 @@ def list_tasks(
         raise ParameterError("give the parameters by algorithm", where="configurations", got=got, hint=hint)
     check_kind(vary, Mapping, "vary", "a dict of values by parameter")  # type: ignore[type-abstract]
     varied = {name: _choices(name, values) for name, values in vary.items()}
+    check_combinations(len(configurations) * prod(map(len, varied.values())), "vary")
     tasks = []
     for label, given in configurations.items():
         if not isinstance(label, str) or not isinstance(given, Mapping):
@@ -72,12 +76,19 @@ def list_tasks(
     return tasks
 
 
+def check_combinations(number: int, where: str) -> None:
+    """Check that no more releases are requested than anybody waits for."""
+    if number > _MOST:
+        hint = f"vary fewer values at a time: up to {_MOST:,} combinations"
+        raise ParameterError("there are too many combinations", where=where, got=f"{number:,}", hint=hint)
+
+
 def _choices(key: str, values: Any) -> list[tuple[Any, Any]]:
     """The values of a varied parameter, each with its name; None if it has none."""
     if isinstance(values, Mapping):
         choices = list(values.items())
     elif isinstance(values, Iterable) and not isinstance(values, str):
-        choices = [(None, value) for value in values]
+        choices = [(None, value) for value in islice(values, _MOST + 1)]
     else:
         choices = []
     if not choices:

@@ -15,6 +15,7 @@ from pdanon.algorithms.registry import algorithm as named
 from pdanon.algorithms.registry import parameters_of
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, one_line
 from pdanon.evaluation.metrics.risk import risk
+from pdanon.evaluation.tasks import check_combinations
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.progress import progress_bar
@@ -94,6 +95,7 @@ def tradeoff(
     position = find_column(frame, column)
     _check_varied(algorithm)
     asked = list(product(_values(k, "k", check_k), _values(m, "m", _known)))
+    check_combinations(len(asked), "k and m")
     rows: list[dict[str, Any]] = []
     with progress_bar(progress, "tradeoff", "releases", len(asked)) as report:
         for each in asked:

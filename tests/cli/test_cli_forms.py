@@ -291,7 +291,8 @@ def test_formulas_in_csv_are_reported_and_escaped(run, tmp_path):
     rows = [["=1", "b"], ["b", "c"], ["=1"], ["c"]]
     pdanon.to_parquet(pd.DataFrame({"items": rows}), tmp_path / "in.parquet")
     files = (str(tmp_path / "in.parquet"), str(tmp_path / "out.csv"))
-    asked = ("anonymize", *files, "--overwrite", "--algorithm", "pcta", "-k", "2", "-m", "1", "--separator", "|")
+    asked = ("anonymize", *files, "--algorithm", "pcta", "-k", "2", "-m", "1", "--separator", "|")
+    asked += ("--overwrite",)
     code, _, err = run(*asked, "--mapping", str(tmp_path / "mapping.csv"))
     assert (code, err.count("as formulas")) == (0, 2)
     assert "--escape-formulas" in err

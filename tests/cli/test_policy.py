@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from hashlib import sha256
 from pathlib import Path
 
@@ -321,6 +322,48 @@ def test_relational_policy(here):
 
 
 # --- Refused before anything is read
+
+LONG = ".".join(["a"] * 20_000)
+DEEP = {
+    "key": f"{LONG} = 1",
+    "quoted key": ".".join(['"a"'] * 20_000) + " = 1",
+    "header": f"[{LONG}]",
+    "array of tables": f"[[{LONG}]]",
+    "inline table": f"parameters = {{ k = 2, {LONG} = 1 }}",
+    "list": f"parameters = {{ k = 2, utility = [ {{ {LONG} = 1 }} ] }}",
+    "after an array": f"[[parameters.a]]\n{LONG} = 1",
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_keys_of_very_many_parts_are_refused_before_they_are_parsed(here, name, monkeypatch):
+    monkeypatch.setattr("tomllib.loads", None)  # which takes the square of the number of parts
+    with pytest.raises(ParameterError, match="too many tables within tables"):
+        policy_of(here, f'input = "in.parquet"\n{DEEP[name]}\n')
+
+
+def test_text_with_dots_is_no_key(here):
+    text = " ".join(f'"{number}.5"' for number in range(200)).replace(" ", ", ")
+    changes = {"n": ('drop = ["name"]', f'drop = ["name", {text}]')}
+    assert len(policy_of(here, **changes).drop) == 201
+
+
+def test_combinations_that_nobody_waits_for_are_refused(here):
+    many = list(range(2, 3002))
+    text = f"""
+    input = "in.parquet"
+    [compare.vary]
+    k = {many}
+    m = {many}
+    [compare.algorithms.pcta]
+    """
+    with pytest.raises(ParameterError, match=r"too many combinations(.|\n)*9,000,000"):
+        policy_of(here, text)
+    with pytest.raises(ParameterError, match="too many combinations"):
+        pdanon.tradeoff(data(), k=many, m=many)
+    with pytest.raises(ParameterError, match="too many combinations"):
+        pdanon.compare(data(), {"pcta": {}}, vary={"k": itertools.count(2)})
+
 
 REFUSED = {
     "key": (("input =", "inputs ="), "no such key of a policy(.|\n)*did you mean 'input'"),
