@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ItemsetDtypeError, ParameterError
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.values import is_number, shown
+from pdanon.errors import ParameterError
+from pdanon.itemsets.codes import Itemsets, item_array
+from pdanon.itemsets.values import is_number, shown, shown_positions
 
 __all__ = ["item_losses", "item_weights"]
 
@@ -66,19 +66,15 @@ def _weight(value: Any) -> float:
 
 
 def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> NDArray[np.int32]:
-    wanted = list(items)
-    problem = None
-    try:
-        codes = itemsets.lookup(wanted)
-    except ItemsetDtypeError:
-        problem = f"the {name} name items of another type than the data holds"
-    if problem is None and (codes < 0).any():
-        problem = f"{int((codes < 0).sum())} of {len(wanted)} {name} name items that do not occur in the data"
-    elif problem is None and len(np.unique(codes)) < len(codes):
-        problem = f"{len(codes) - len(np.unique(codes))} of {len(wanted)} {name} repeat an item"
-    if problem:
-        raise ParameterError(problem, where=name, hint="check spelling and type of the items")
-    return codes
+    codes = itemsets.lookup(item_array(items, name))
+    unknown, where = np.flatnonzero(codes < 0), name
+    problem = f"{len(codes) - len(np.unique(codes))} of {len(codes)} {name} repeat an item"
+    if len(unknown):
+        problem = f"{len(unknown)} of {len(codes)} {name} name items that do not occur in the data"
+        where = f"{name}, position {shown_positions(unknown)}"
+    elif len(np.unique(codes)) == len(codes):
+        return codes
+    raise ParameterError(problem, where=where, hint="check spelling and type of the items")
 
 
 def item_losses(

@@ -235,7 +235,7 @@ def _split(itemsets: Itemsets, labels: pa.StringArray, code: int, result: Anonym
         clusters = numbers_of(labels)
         clusters[code] = clusters.max() + 1
         return Recoding.of_clusters(clusters.astype(np.int32), itemsets)
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
+    tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
     number = {label: node for node, label in enumerate(tree.labels)}
     nodes = np.array([number.get(label, -1) for label in labels.to_pylist()], np.int32)
     below = (nodes <= leaves) & (leaves < nodes + tree.size[nodes])  # nodes are in pre-order

@@ -24,11 +24,11 @@ from pdanon.itemsets.lists import distinct, to_numpy
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
 from pdanon.itemsets.matching import item_texts, places
 from pdanon.itemsets.notation import label_members
+from pdanon.itemsets.values import shown_positions
 from pdanon.itemsets.versions import numbers_of
 
 __all__ = ["NamedItems", "Told", "named_items", "refuse_overlaps", "refuse_within_labels"]
 
-_MOST_SHOWN = 5  # positions of items in a message
 
 _HINT = "if labels that look like sets are none, a mapping table says so: guarantee.with_mapping(mapping)"
 
@@ -132,10 +132,9 @@ class NamedItems:
         """Refuse named items that are not known, given the numbers of those that are."""
         unknown = np.sort(np.delete(self.positions, [*known - {-1}]))
         if len(unknown):
-            shown = ", ".join(map(str, unknown[:_MOST_SHOWN])) + ", ..." * (len(unknown) > _MOST_SHOWN)
             raise ParameterError(
                 f"a {where} item {problem}",
-                where=f"{where}, {self.place} {shown}",
+                where=f"{where}, {self.place} {shown_positions(unknown)}",
                 got=f"{len(unknown)} of {len(self)} items",
                 hint=f"check spelling and type of the items; {hint}",
             )

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pdanon.errors import HierarchyError
 from pdanon.hierarchy.arrays import Nodes
 
-__all__ = ["TEXT", "Form"]
+__all__ = ["TEXT", "Form", "refuse_torn"]
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _MOMENT = re.compile(
@@ -81,14 +81,18 @@ class Form:
         found: dict[Hashable, int] = {}
         leaves = np.flatnonzero(is_leaf).tolist()
         first = [found.setdefault(self.key(names[leaf]), leaf) for leaf in leaves]
-        torn = np.count_nonzero(parent[first] != parent[leaves])
-        if torn:
-            raise HierarchyError(
-                "two leaves are one value and have different parents",
-                got=f"{torn} such leaves, read as {self.looks}",
-                hint="name each value once",
-            )
+        refuse_torn(parent[first] != parent[leaves], self.looks)
         return found
+
+
+def refuse_torn(torn: NDArray[np.bool_], looks: str) -> None:
+    """Refuse leaves of one value, given which have another parent than the first of them."""
+    if torn.any():
+        raise HierarchyError(
+            "two leaves are one value and have different parents",
+            got=f"{np.count_nonzero(torn)} such leaves, read as {looks}",
+            hint="name each value once",
+        )
 
 
 TEXT = Form("text, letter for letter", lambda text: None)

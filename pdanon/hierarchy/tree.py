@@ -12,12 +12,15 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import HierarchyError, ParameterError
 from pdanon.hierarchy import arrays, drawing, sources
 from pdanon.hierarchy.arrays import Nodes
-from pdanon.hierarchy.forms import TEXT, Form
+from pdanon.hierarchy.forms import TEXT, Form, refuse_torn
+from pdanon.itemsets.dtype import is_text_type
+from pdanon.itemsets.matching import item_texts, places
 from pdanon.itemsets.values import check_kind, check_known, listed
 from pdanon.itemsets.versions import text_column
 
@@ -390,17 +393,56 @@ class Hierarchy:
         check_kind(form, Form, "form", "a Form of pdanon.hierarchy")
         leaf_of = self._leaf_of if form is TEXT else form.leaves(self.names, self.parent, self.is_leaf)
         nodes = np.array([leaf_of.get(form.key(text), -1) for text in texts], np.int32)
-        lacking = np.flatnonzero(nodes < 0)
-        if len(lacking) == 0:
+        if (nodes >= 0).all():
             return self, nodes
+        return self._extended(nodes < 0, texts, form.looks).cover(texts, form)
+
+    @classmethod
+    def over(cls, source: HierarchyLike, items: pa.Array) -> tuple[Hierarchy, Nodes]:
+        """Build a hierarchy, as `of` does, and find the leaf of each item of a column."""
+        return cls.of(source, item_texts(items).to_pylist()).cover_items(items)
+
+    def cover_items(self, items: pa.Array) -> tuple[Hierarchy, Nodes]:
+        """Find the leaf of each item of a column, as `cover` does for texts.
+
+        Parameters
+        ----------
+        items : pyarrow.Array
+            Distinct items of any type. A leaf is an item that is published as its text, or that Arrow or
+            pandas write so.
+
+        Returns
+        -------
+        hierarchy : Hierarchy
+            As that of `cover`; an item that is added is called as it is published.
+        nodes : ndarray of int32, shape (items,)
+            The leaf of each item, in the returned hierarchy.
+
+        Raises
+        ------
+        HierarchyError
+            If items are missing, and ``missing="error"``; if leaves of different parents are one item.
+        """
+        looks = TEXT.looks if is_text_type(items.type) else "the texts of items in a release"
+        leaves = np.flatnonzero(self.is_leaf).astype(np.int32)
+        item = places(pa.array([self.names[leaf] for leaf in leaves], pa.large_string()), items)
+        leaves, item = leaves[item >= 0], item[item >= 0]
+        nodes = np.full(len(items), -1, np.int32)
+        nodes[item[::-1]] = leaves[::-1]  # of leaves of one item the first
+        refuse_torn(self.parent[nodes[item]] != self.parent[leaves], looks)
+        if (nodes >= 0).all():
+            return self, nodes
+        return self._extended(nodes < 0, item_texts(items).to_pylist(), looks).cover_items(items)
+
+    def _extended(self, lacking: NDArray[np.bool_], texts: Sequence[str], looks: str) -> Hierarchy:
+        """Put the items that this hierarchy lacks below its root, if it may have them."""
         if self.missing == "error":
             hint = 'add them, or put them below the root: pdanon.Hierarchy.of(tree, missing="root")'
-            got = f"{len(lacking)} of {len(texts)} items are not leaves; they were looked for as {form.looks}"
+            got = f"{lacking.sum()} of {len(texts)} items are not leaves; they were looked for as {looks}"
             raise HierarchyError("the hierarchy does not cover the items", got=got, hint=hint)
-        new = tuple(dict.fromkeys(texts[i] for i in lacking.tolist()))
+        new = tuple(dict.fromkeys(texts[i] for i in np.flatnonzero(lacking).tolist()))
         below_root = np.zeros(len(new), np.int32)
-        extended = replace(self, names=self.names + new, parent=np.append(self.parent, below_root))
-        return extended.cover(texts, form)
+        return replace(self, names=self.names + new, parent=np.append(self.parent, below_root))
 
     def to_frame(self) -> pd.DataFrame:
         """Tabulate the ARX rows.

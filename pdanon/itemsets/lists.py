@@ -103,7 +103,8 @@ def object_lists(rows: Iterable[Any]) -> pa.Array:
 
 def object_items(items: list[Any]) -> pa.Array:
     """Build the Arrow array of Python items, all of one kind."""
-    kind = pd.api.types.infer_dtype(items, skipna=True)
+    scalars = all(isinstance(item, pa.Scalar) for item in items)
+    kind = "scalar" if scalars else pd.api.types.infer_dtype(items, skipna=True)
     if kind.startswith("mixed"):  # as pandas 2 says of fractions, too, where one is None
         kind = pd.api.types.infer_dtype([item for item in items if not is_missing(item)], skipna=True)
     if kind == "date" or kind.startswith("mixed"):

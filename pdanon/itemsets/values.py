@@ -7,7 +7,7 @@ hold items.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from html import escape
 from numbers import Integral, Real
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError, did_you_mean, escape_controls
 from pdanon.itemsets.hints import frame_hint
@@ -37,10 +38,12 @@ __all__ = [
     "quoted",
     "random_generator",
     "shown",
+    "shown_positions",
 ]
 
 _Kind = TypeVar("_Kind")
 _LONGEST = 200  # characters of a word that is shown
+_MOST_POSITIONS = 5
 _MOST_BITS = 200  # of an integer that is shown
 
 
@@ -63,6 +66,12 @@ def quoted(value: Any) -> str:
 def escape_html(text: str) -> str:
     """Write a text as HTML: it adds no element, and no character reorders what stands beside it."""
     return escape(escape_controls(text))
+
+
+def shown_positions(positions: Sequence[int] | NDArray[Any]) -> str:
+    """Write the first of some positions for a message."""
+    shown = ", ".join(map(str, positions[:_MOST_POSITIONS]))
+    return f"{shown}, ..." if len(positions) > _MOST_POSITIONS else shown
 
 
 def is_integer(value: Any) -> bool:

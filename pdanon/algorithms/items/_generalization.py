@@ -23,8 +23,7 @@ def covered(itemsets: Itemsets, hierarchy: HierarchyLike, k: int) -> tuple[Suppo
     """The rows, of which k can hide in each other, the hierarchy, and the leaf of each item."""
     index = SupportIndex.of(itemsets)
     check_feasible(index, k, itemsets.n_present)
-    texts = itemsets.texts()
-    return index, *Hierarchy.of(hierarchy, texts).cover(texts)
+    return index, *Hierarchy.over(hierarchy, itemsets.vocabulary)
 
 
 def decide_nodes(

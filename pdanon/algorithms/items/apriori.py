@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.algorithms.record import Algorithm, Way
@@ -23,6 +24,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.calling import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.matching import item_texts
 from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.recoding.decided import Decided
@@ -150,7 +152,7 @@ def decide(
     known, secrets = divided(itemsets, hidden)
     check_feasible(known, k, itemsets.n_present)
     _check_diverse(known, secrets, l, itemsets.n_present)
-    tree, leaves, n_leaves = covering(hierarchy, itemsets.texts(), hidden)
+    tree, leaves, n_leaves = covering(hierarchy, itemsets.vocabulary, hidden)
     cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
     cut.protect(k, m, report)
     recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree, n_leaves=n_leaves)
@@ -188,7 +190,7 @@ def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | 
 
 
 def covering(
-    hierarchy: HierarchyLike, texts: Sequence[str], hidden: NDArray[np.bool_]
+    hierarchy: HierarchyLike, items: pa.Array, hidden: NDArray[np.bool_]
 ) -> tuple[Hierarchy, Codes, int]:
     """Find the leaf of each item, in a hierarchy that has to have the known items.
 
@@ -201,9 +203,10 @@ def covering(
     n_leaves : int
         How many leaves it has without these.
     """
-    known = [text for text, secret in zip(texts, hidden, strict=True) if not secret]
-    tree, _ = Hierarchy.of(hierarchy, known or texts).cover(known)  # a fan-out needs some items
-    return *replace(tree, missing="root").cover(texts), tree.n_leaves
+    known = items.filter(pa.array(~hidden))
+    grouped = known if len(known) else items  # a fan-out needs some items
+    tree, _ = Hierarchy.of(hierarchy, item_texts(grouped).to_pylist()).cover_items(known)
+    return *replace(tree, missing="root").cover_items(items), tree.n_leaves
 
 
 def _nodes(

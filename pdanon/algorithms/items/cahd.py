@@ -253,7 +253,7 @@ def _generalized(
     check_feasible(SupportIndex.of(public), guarantee.k, public.n_rows)
     became = np.full(itemsets.n_items, -1, np.int32)
     if hierarchy is not None:
-        tree, leaves, n_leaves = covering(hierarchy, itemsets.texts(), hidden)
+        tree, leaves, n_leaves = covering(hierarchy, itemsets.vocabulary, hidden)
         cut = Cut(SupportIndex.of(public), tree, leaves[~hidden])
         cut.protect(guarantee.k, guarantee.m, report)
         became[~hidden] = cut.nodes

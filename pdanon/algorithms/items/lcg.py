@@ -68,8 +68,7 @@ def lcg(
     """
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
-    texts = itemsets.texts()
-    tree, leaves = Hierarchy.of(hierarchy, texts).cover(texts)
+    tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
     chosen = np.unique(_positions(frame.index, rows))
     taken = LeafRows.of(itemsets.codes, itemsets.offsets, leaves).take(chosen)
     _, nodes, counts = node_counts(taken, tree)

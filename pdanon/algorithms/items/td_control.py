@@ -152,7 +152,7 @@ def decide(
     guarantee = RhoUncertainty(rho, sensitive, m)
     itemsets = columns.itemsets
     hidden = guarantee.is_sensitive(itemsets)
-    tree, leaves, n_leaves = covering(hierarchy, itemsets.texts(), hidden)
+    tree, leaves, n_leaves = covering(hierarchy, itemsets.vocabulary, hidden)
     is_sensitive = np.zeros(tree.n_nodes, np.bool_)
     is_sensitive[leaves[hidden]] = True
     demand = demand_of(guarantee, itemsets, is_sensitive, scope)

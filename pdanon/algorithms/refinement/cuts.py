@@ -81,8 +81,7 @@ def base_of(task: Task) -> int:
 
 def cover_of(source: Any, itemsets: Itemsets) -> tuple[Hierarchy, Codes]:
     """The hierarchy that a result was made with, and the leaf of each item."""
-    texts = itemsets.texts()
-    return Hierarchy.of(source, texts).cover(texts)
+    return Hierarchy.over(source, itemsets.vocabulary)
 
 
 def groups_of(result: Anonymized) -> Codes | None:

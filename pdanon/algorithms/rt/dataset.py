@@ -230,14 +230,14 @@ def _side(
         diversity = min(guarantee.l, itemsets.n_rows + 1)  # as in the audit: products must not overflow
         if source is None:
             return by_diverse_sets(*asked, hidden, diversity, refine=refine), None
-        tree, leaves, n_leaves = covering(source, itemsets.texts(), hidden)
+        tree, leaves, n_leaves = covering(source, itemsets.vocabulary, hidden)
         return by_diverse_cuts(*asked, tree, leaves, n_leaves, hidden, diversity), [(tree, n_leaves)]
     if source is None:
         domains = np.array([max(each.n_items, 1) for each in columns])
         return by_sets(*asked, domains, column_of, refine=refine), None
     sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
-    texts = [each.texts() for each in columns]
-    found = [Hierarchy.of(each, own).cover(own) for each, own in zip(sources, texts, strict=True)]
+    items = [each.vocabulary for each in columns]
+    found = [Hierarchy.over(each, own) for each, own in zip(sources, items, strict=True)]
     trees = [tree for tree, _ in found]
     tree, leaves = _joint(trees, [leaves for _, leaves in found])
     domains = np.array([each.n_leaves for each in trees])

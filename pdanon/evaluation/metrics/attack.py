@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -172,7 +173,7 @@ def _translated(
     """What the known items became in their rows: labels, ascending and distinct in each case."""
     published = release.published
     if len(result.mapping) == 0:
-        became = codes_of(release.items.texts(), published.texts())[codes]
+        became: NDArray[Any] = published.lookup(release.items.vocabulary)[codes]
     else:
         became = _became(release.items, published, result, rows, codes)
     kept = became >= 0

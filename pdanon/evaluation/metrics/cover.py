@@ -65,7 +65,7 @@ class Cover:
     @classmethod
     def of_itself(cls, original: Itemsets, published: Itemsets) -> Cover:
         """Items that were published as they are, or not at all."""
-        item_of = codes_of(published.texts(), original.texts())
+        item_of = original.lookup(published.vocabulary)
         if (item_of < 0).any():
             raise ParameterError(
                 "the release holds labels that the original lacks",
@@ -93,8 +93,7 @@ class Cover:
     @classmethod
     def of_hierarchy(cls, original: Itemsets, published: Itemsets, source: HierarchyLike) -> Cover:
         """Labels are nodes of a hierarchy and stand for all of their leaves."""
-        texts = original.texts()
-        tree, node_of = Hierarchy.of(source, texts).cover(texts)
+        tree, node_of = Hierarchy.over(source, original.vocabulary)
         nodes = codes_of(published.texts(), tree.labels)
         if (nodes < 0).any():
             raise ParameterError(

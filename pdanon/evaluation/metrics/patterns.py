@@ -88,7 +88,7 @@ def ml2(
     with watching(progress, "ML2"):
         itemsets = Itemsets.from_series(list_column(original, column))
         least, most = _least(min_support, itemsets.n_rows), _size(max_size)
-        tree, leaves = Hierarchy.of(hierarchy, itemsets.texts()).cover(itemsets.texts())
+        tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
         items, nodes = _published_nodes(mapping, itemsets, tree)
         frequent = {"ML2": 0, "dML2": 0}
         found = {"ML2": 0, "dML2": 0}
