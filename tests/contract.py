@@ -95,15 +95,15 @@ RECOUNTS = {
         as_sets(bags),
         guarantee.l,
         guarantee.m,
-        frozenset(guarantee.sensitive),
+        frozenset(map(text, guarantee.sensitive)),
         guarantee.k,
     ),
     RhoUncertainty: lambda guarantee, bags: naive_inferences.breaking_rules(
         [row and frozenset(map(text, row)) for row in as_sets(bags)],
-        *(guarantee.rho, frozenset(guarantee.sensitive), guarantee.m),
+        *(guarantee.rho, frozenset(map(text, guarantee.sensitive)), guarantee.m),
     ),
     SensitiveGroups: lambda guarantee, bags: [
-        bag for bag in bags if bag and {*map(text, bag)} & {*guarantee.sensitive}
+        bag for bag in bags if bag and {*map(text, bag)} & {*map(text, guarantee.sensitive)}
     ],
     PSRules: lambda guarantee, bags: rules_at_risk(
         [row or frozenset() for row in as_sets(bags)],

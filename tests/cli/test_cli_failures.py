@@ -62,7 +62,11 @@ UNUSABLE = {
     "unreadable weights": (2, (*PCTA, "--weights", "bad.csv"), "the file cannot be read as CSV"),
     "no item column": (2, (*PCTA, "--weights", "other.csv"), "the file lacks columns ['item', 'weight']"),
     "unknown item": (2, (*PCTA, "--weights", "strange.csv"), "1 of 1 weights name items that do not occur"),
-    "no item": (2, (*PCTA, "--weights", "nameless.csv"), "an item is missing (null or NaN)\n  where: weights, position 0"),
+    "no item": (
+        2,
+        (*PCTA, "--weights", "nameless.csv"),
+        "an item is missing (null or NaN)\n  where: weights, position 0",
+    ),
     "too heavy": (2, (*PCTA, "--weights", "heavy.csv"), "weights must be numbers in [0, 1]"),
     "weight in words": (2, (*PCTA, "--weights", "words.csv"), "weights must be numbers in [0, 1]"),
     "two weights": (2, (*PCTA, "--weights", "twice.csv"), "an item has more than one weight"),

@@ -54,8 +54,8 @@ def test_m_beside_constraints_on_the_command_line(run, tmp_path, monkeypatch):
     assert run("anonymize", *asked, "--algorithm", "pcta", "--mapping", "map.parquet")[0] == 0
     assert run(*audit)[0] == 0
     for command in (
-        ("anonymize", *asked),
-        ("anonymize", *asked, "--algorithm", "coat"),
+        ("anonymize", *asked, "--overwrite"),
+        ("anonymize", *asked, "--overwrite", "--algorithm", "coat"),
         audit,
     ):
         for m in ("2", "3", "all"):

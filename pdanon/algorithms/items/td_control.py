@@ -117,7 +117,8 @@ def td_control(
     >>> import pandas as pd, pdanon
     >>> rows = [["flu", "rice"], ["flu", "rice"], ["rice"], ["rye"], ["rye"], ["rye"]]
     >>> df = pd.DataFrame({"items": rows})
-    >>> tree = {"all": {"grain": ["rice", "rye"], "drink": ["tea", "milk", "beer", "wine"]}}
+    >>> drinks = ["tea", "milk", "beer", "wine", "cider", "cocoa"]
+    >>> tree = {"all": {"grain": ["rice", "rye"], "drink": drinks}}
     >>> result = df.txanon.td_control(rho=0.5, sensitive=["flu"], hierarchy=tree)
     >>> result.mapping
        group  item generalized  support
