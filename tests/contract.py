@@ -343,6 +343,6 @@ def names_above(tree, path=()):
 def text(item):
     if isinstance(item, str):
         return item
-    if isinstance(item, dt.datetime):  # which pandas 2 and 3 count in different units
-        return pa.array(pd.DatetimeIndex([item])).cast(pa.string())[0].as_py()
+    if isinstance(item, dt.datetime):  # as one text, in whatever unit pandas counts it
+        return str(item)
     return pa.scalar(item).cast(pa.string()).as_py()

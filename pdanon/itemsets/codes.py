@@ -320,7 +320,7 @@ def item_array(items: Any, name: str) -> pa.Array:
     if isinstance(items, pa.ChunkedArray):
         items = items.combine_chunks()
     elif not isinstance(items, pa.Array):
-        items = object_items(listed(items, name, hint, "a list of items"))
+        items = object_items(listed(items, name, hint, "a list of items"), name)
     items = plain(items, item_type(items.type))
     missing = pc.is_null(items, nan_is_null=True)
     if pc.any(missing).as_py():

@@ -101,8 +101,8 @@ def object_lists(rows: Iterable[Any]) -> pa.Array:
     return pa.LargeListArray.from_arrays(offsets_of(lengths), items, mask=mask)
 
 
-def object_items(items: list[Any]) -> pa.Array:
-    """Build the Arrow array of Python items, all of one kind."""
+def object_items(items: list[Any], where: str | None = None) -> pa.Array:
+    """Build the Arrow array of Python items, all of one kind; messages say where they are from."""
     scalars = all(isinstance(item, pa.Scalar) for item in items)
     kind = "scalar" if scalars else pd.api.types.infer_dtype(items, skipna=True)
     if kind.startswith("mixed"):  # as pandas 2 says of fractions, too, where one is None
@@ -111,7 +111,8 @@ def object_items(items: list[Any]) -> pa.Array:
         types = {type(item) for item in items if not is_missing(item)}
         if kind != "date" or any(issubclass(each, datetime) for each in types):
             names = ", ".join(sorted(each.__name__ for each in types))
-            raise ItemsetDtypeError("the items are not of one known type", got=names, hint=_ITEM_HINT)
+            what = "the items are not of one known type"
+            raise ItemsetDtypeError(what, where=where, got=names, hint=_ITEM_HINT)
     # Arrow left to itself tries no unsigned integers.
     for arrow_type in (None, pa.uint64()) if kind == "integer" else (None,):
         try:
@@ -121,7 +122,8 @@ def object_items(items: list[Any]) -> pa.Array:
         except (ArithmeticError, NotImplementedError, TypeError, ValueError):
             pass
     # Raised outside the handler: Arrow's own message would carry the item along as the context.
-    raise ItemsetDtypeError("the items have no Arrow type", got=f"{kind} items", hint=_ITEM_HINT)
+    got = f"{kind} items"
+    raise ItemsetDtypeError("the items have no Arrow type", where=where, got=got, hint=_ITEM_HINT)
 
 
 def item_type(kind: pa.DataType) -> pa.DataType:
