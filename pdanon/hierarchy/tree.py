@@ -400,6 +400,7 @@ class Hierarchy:
     @classmethod
     def over(cls, source: HierarchyLike, items: pa.Array) -> tuple[Hierarchy, Nodes]:
         """Build a hierarchy, as `of` does, and find the leaf of each item of a column."""
+        check_kind(items, pa.Array, "items", "an Arrow array of items")
         return cls.of(source, item_texts(items).to_pylist()).cover_items(items)
 
     def cover_items(self, items: pa.Array) -> tuple[Hierarchy, Nodes]:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import frame_of
 from naive import inferences
@@ -67,7 +68,7 @@ def descended(rows, rho, sensitive, m, scope, tree):
     """The best cut, also where it loses more than to suppress alone."""
     itemsets = Itemsets.from_series(frame_of(rows)["items"])
     texts = itemsets.texts()
-    hierarchy, leaves, n_leaves = covering(tree, texts, np.isin(texts, sensitive))
+    hierarchy, leaves, n_leaves = covering(tree, pa.array(texts), np.isin(texts, sensitive))
     is_sensitive = np.isin(np.arange(hierarchy.n_nodes), leaves[np.isin(texts, sensitive)])
     may_go = is_sensitive if scope == "sensitive" else np.ones_like(is_sensitive)
     demand = Demand(is_sensitive, rho, m, itemsets.n_present, may_go)
