@@ -224,7 +224,10 @@ def test_items_that_are_only_suppressed_keep_their_type(made, tmp_path):
 @pytest.mark.parametrize("kind", [pa.large_list(pa.large_string()), pa.list_(pa.string_view())], ids=str)
 def test_large_text_and_views_are_released_as_in_memory(kind, name, tmp_path):
     table = pa.table({"items": lists(rows(2), KINDS["text"]).cast(kind)})
-    source = one_file(table, tmp_path)
+    try:
+        source = one_file(table, tmp_path)
+    except pa.ArrowNotImplementedError:
+        pytest.skip("this Arrow does not write views")
     result = stream.anonymize(source, tmp_path / "out.parquet", algorithm=name, **ALGORITHMS[name])
     expected = getattr(pdanon, name)(pdanon.read_parquet(source), **ALGORITHMS[name])
     released = pdanon.read_parquet(tmp_path / "out.parquet")

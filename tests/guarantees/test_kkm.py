@@ -249,7 +249,9 @@ def test_rows_missing_in_one_of_several_columns(rows, quasi, k, m):
             if quasi[other] == own
             and all(b is not None for a, b in zip(row, columns, strict=True) if a is not None)
         ]
-        for known in naive.parts(held[person], m):
+        # For m=None whole rows are listed, beside the empty itemset, and not what is in them.
+        whole = {frozenset(), frozenset(held[person])}
+        for known in whole if m is None else naive.parts(held[person], m):
             count = sum(known <= labels for labels in crowd)
             if count < k:
                 exposed.add(person)
