@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+import pyarrow as pa
 from bad_commands import COMMANDS, MORE_KEYS, POLICY, TOKENS, VALUES, run_command, toml, write_files
 from bad_values import BAD, FLU, FRAMES, NUMBERS, RICE, ROWS, SALT, TEA, TREE, good_frame, released
 from conftest import SECRET
@@ -137,6 +138,9 @@ GOOD: dict[str, Callable[[], Any]] = {
     "file": lambda: "good.toml",
     "path": lambda: "written.parquet",
     "report.path": lambda: "written.html",
+    "directory": lambda: f"saved-{time.monotonic_ns()}",
+    "over.items": lambda: pa.array([RICE, TEA]),
+    "cover_items.items": lambda: pa.array([RICE, TEA]),
     "from_csv.path": lambda: "good-tree.csv",
     "read_csv.path": lambda: "good.csv",
     "to_csv.path": lambda: "written.csv",
@@ -166,12 +170,16 @@ GOOD: dict[str, Callable[[], Any]] = {
     "rt.items": lambda: 1,
     "from_frame.frame": lambda: pd.DataFrame({"child": ["a", "b"], "parent": ["x", "x"]}),
     "Workload.from_frame.frame": good_frame,
+    "check_outputs.files": lambda: ["written.parquet"],
+    "check_outputs.overwrite": lambda: True,
+    "write.overwrite": lambda: True,
+    "write_comparison.overwrite": lambda: True,
     "input": lambda: Path("good.parquet"),
     "Policy.items": lambda: "items",
     "Policy.parameters": lambda: {"k": 2},
     "Policy.algorithm": lambda: "pcta",
     "Policy.drop": lambda: ["city"],
-    "Policy.sensitive": lambda: ["age"],
+    "Policy.keep": lambda: ["age"],
     "Policy.quasi": lambda: [],
     "Policy.hierarchies": lambda: {"items": 2},
     "options": dict,

@@ -21,7 +21,7 @@ POLICY = {
     "parameters.m": "2",
     "columns.items": '"items"',
     "columns.drop": '["city"]',
-    "columns.sensitive": '["age"]',
+    "columns.keep": '["age"]',
     "outputs.release": '"written.parquet"',
     "outputs.mapping": '"written.csv"',
     "compare.algorithms.pcta": "{k = 2}",

@@ -49,6 +49,8 @@ def is_refusal(case, error):
     if isinstance(error, pdanon.InfeasibleError):
         return True
     rows = case.columns["items"][0]
+    if isinstance(error, pdanon.ParameterError) and "private" in case.asked:
+        return not any(rows)  # no private item occurs
     if isinstance(error, pdanon.ParameterError) and "sensitive" in case.asked:
         named = {item for row in rows for item in row or ()} - {*case.asked["sensitive"]}
         return not named or not case.asked["sensitive"]

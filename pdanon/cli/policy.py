@@ -48,6 +48,7 @@ from pdanon.io.tables import (
     write_whole,
 )
 from pdanon.itemsets.values import (
+    check_flag,
     check_frame,
     check_kind,
     check_known,
@@ -55,6 +56,7 @@ from pdanon.itemsets.values import (
     check_text,
     is_integer,
     is_uri,
+    listed,
 )
 from pdanon.recoding.result import Anonymized
 
@@ -280,7 +282,9 @@ class Policy:
         FormatError
             If what is there is no regular file.
         """
-        for file in files:
+        check_flag(overwrite, "overwrite")
+        check_flag(allow_outside, "allow_outside")
+        for file in (check_path(each, "files") for each in listed(files, "files", what="a list of paths")):
             if self.source is not None and not allow_outside:
                 real = Path(path.realpath(file))
                 if Path(path.realpath(self.source.parent)) not in real.parents:
@@ -322,7 +326,7 @@ class Policy:
         if "classes" in result.published:
             writers = {"classes": partial(write_plain, result.published["classes"]), **writers}
         files = {self.outputs[name]: write for name, write in writers.items() if name in self.outputs}
-        self.check_outputs(files, overwrite=overwrite, allow_outside=allow_outside)
+        self.check_outputs([*files], overwrite=overwrite, allow_outside=allow_outside)
         confidential = [file for name, file in self.outputs.items() if name == "mapping"]
         write_whole(files, confidential, overwrite=overwrite)
 

@@ -424,6 +424,7 @@ class Hierarchy:
         HierarchyError
             If items are missing, and ``missing="error"``; if leaves of different parents are one item.
         """
+        check_kind(items, pa.Array, "items", "an Arrow array of items")
         looks = TEXT.looks if is_text_type(items.type) else "the texts of items in a release"
         leaves = np.flatnonzero(self.is_leaf).astype(np.int32)
         item = places(pa.array([self.names[leaf] for leaf in leaves], pa.large_string()), items)

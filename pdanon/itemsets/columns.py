@@ -119,12 +119,21 @@ def label_positions(frame: pd.DataFrame, columns: Iterable[Hashable]) -> list[in
     return [_one_position(frame, column, positions) for column in columns]
 
 
+def _can_be_label(value: Any) -> bool:
+    """Tell whether a value can be looked up: a tuple of lists and a signaling NaN cannot, by their hash."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
 def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashable, list[int]]) -> int:
     """The only position of a label, or an error that says what is wrong with it."""
-    if not isinstance(column, Hashable):  # such as a hierarchy in the wrong place: its names are not shown
-        hint = "other parameters are given by name, such as hierarchy=..."
+    if not _can_be_label(column):  # such as a hierarchy in the wrong place: its names are not shown
+        unlike = "other parameters are given by name, such as hierarchy=..."
         got = type(column).__name__
-        raise ColumnError("a column is named by its label", where="column", got=got, hint=hint)
+        raise ColumnError("a column is named by its label", where="column", got=got, hint=unlike)
     found = positions.get(label_key(column), [])
     if len(found) != 1:
         problem = "is there more than once" if found else "does not exist"

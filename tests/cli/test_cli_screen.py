@@ -32,12 +32,12 @@ COMMANDS = {
     "anonymize": "anonymize in.parquet out.parquet -k 5 -m 1",
     "one algorithm": "anonymize in.parquet out.parquet -k 5 -m 1 --algorithm pcta --report out.html",
     "audit": "audit in.parquet -k 5 --threats threats.parquet",
-    "run": "run policy.toml",
-    "compare": "compare policy.toml",
+    "run": "run policy.toml --overwrite",
+    "compare": "compare policy.toml --overwrite",
     "algorithms": "algorithms",
     "an algorithm": "algorithms pcta",
     "misspelt": "algorithms pctt",
-    "role": "run forgotten.toml",
+    "role": "run forgotten.toml --overwrite",
     "misspelt column": "risk in.parquet -k 5 --column c",
     "column of ticks": "profile ticked.csv --onehot",
     "conflict": "profile ticked.csv --prefix c --by c1",
@@ -82,7 +82,7 @@ def test_a_command_prints_a_screen_at_most(run, command):
 
 
 def test_columns_that_lack_a_role_are_named_up_to_twenty(run):
-    _, err = run("run forgotten.toml")
+    _, err = run("run forgotten.toml --overwrite")
     assert "'c19'] and 50 more" in err
 
 
@@ -105,9 +105,9 @@ def test_risk_is_summed_up_and_there_in_full(run, directory):
 
 @pytest.mark.slow
 def test_a_comparison_is_cut_and_there_in_full(run):
-    out, _ = run("compare policy.toml")
+    out, _ = run("compare policy.toml --overwrite")
     assert out.splitlines()[-1].startswith("28 lines more")
-    assert len(run("compare policy.toml --all")[0].splitlines()) == 1 + 58
+    assert len(run("compare policy.toml --all --overwrite")[0].splitlines()) == 1 + 58
     assert len(pd.read_csv(Path("compared.csv"))) == 58
 
 
