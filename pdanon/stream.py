@@ -25,9 +25,10 @@ from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import check_name
 from pdanon.io.parquet import list_dtype
 from pdanon.io.targets import appearing, check_mapping_file, check_target, claimed, write_mapping
-from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, is_text, writing
+from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, writing
 from pdanon.itemsets.bags import visible_lists
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.list_columns import ListColumns, collapse_columns
 from pdanon.itemsets.mapping import relabelled, relabelled_by_groups
 from pdanon.itemsets.progress import watching
@@ -349,7 +350,7 @@ def _recoded(
         private = {other: file.itemsets(table, schema.names[other], number) for other in hidden}
         anew |= {other: itemsets.missing_as_empty() for other, itemsets in private.items()}
         for each, column in anew.items():
-            lists = column.to_arrow(dictionary=is_text(kinds[each]))
+            lists = column.to_arrow(dictionary=is_text_type(kinds[each]))
             table = table.set_column(each, schema.field(each), lists)
         yield table.cast(schema)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, PersonsWarning, warn
+from pdanon.io.text import without_blanks
 from pdanon.itemsets import parallel
 from pdanon.itemsets.alike import Numbers, joined, value_numbers
 from pdanon.itemsets.bags import Bags
@@ -54,6 +55,7 @@ def from_long(
         The column that says whose line it is, or several that say it together.
     item : hashable
         The column of items: one value a line. In a line where it is missing, the person has no item.
+        Blanks around a text are not part of the item.
     keep : sequence of hashable
         Columns with one value a person, such as age, which become columns of the result. Those of ``by`` may
         be among them; else nothing of them is left, as they are most often what identifies a person.
@@ -277,7 +279,8 @@ def _sets(column: pd.Series[Any], persons: NDArray[np.int32], n_persons: int) ->
     lines = np.flatnonzero(column.notna().to_numpy(bool))
     items, own = _items(column.iloc[lines]), persons[lines]
     starts, order, _ = parallel.transpose(own, np.arange(len(own) + 1), n_persons)
-    return Itemsets.from_arrow(pa.LargeListArray.from_arrays(starts, items.take(pa.array(order))))
+    lists = pa.LargeListArray.from_arrays(starts, items.take(pa.array(order)))
+    return without_blanks(Itemsets.from_arrow(lists))
 
 
 def _items(column: pd.Series[Any]) -> pa.Array:

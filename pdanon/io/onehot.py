@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, NumbersWarning, ParameterError, warn
+from pdanon.io.text import without_blanks
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
@@ -39,7 +40,8 @@ def from_onehot(
         count, and has it not where it is false, 0 or missing; as numbers, booleans or text. Sparse columns
         are fine. It is not modified.
     columns : sequence of hashable, optional
-        Which columns are items. By default those with the prefix, or all.
+        Which columns are items. By default those with the prefix, or all. Blanks around a label are not
+        part of the item.
     prefix : str, optional
         Text that all columns of items begin with, which is no part of the item's name.
     tick : str, optional
@@ -109,8 +111,11 @@ def lists_and_numbers(
     labels = [frame.columns[position] for position in positions]
     if prefix is not None:
         labels = [label[len(prefix) :] for label in labels]
-    if "" in labels:
-        raise ParameterError("an item has no name", where="prefix", hint="choose a shorter prefix")
+    if any(isinstance(label, str) and not label.strip() for label in labels):
+        where, hint = "columns", "rename the column, or leave it out of columns=[...]"
+        if prefix is not None:
+            where, hint = "prefix", "choose a shorter prefix"
+        raise ParameterError("an item has no name", where=where, hint=hint)
     others = [position for position in range(frame.shape[1]) if position not in set(positions)]
     result = frame.iloc[:, others].copy()
     if check_text(name, "name") in result.columns:
@@ -157,7 +162,7 @@ def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: st
 
     See Also
     --------
-    from_onehot : The inverse.
+    from_onehot : The inverse, but for blanks around items.
 
     Notes
     -----
@@ -243,7 +248,8 @@ def _lists(rows: list[NDArray[np.int64]], n_rows: int, labels: list[Any]) -> Ite
     starts, items, _ = parallel.transpose(columns, offsets, n_rows)
     nulls = np.zeros(n_rows, np.bool_)
     same = np.arange(len(labels))
-    return Itemsets(items, starts, object_items(labels), nulls).recode(same, object_items(labels))
+    itemsets = Itemsets(items, starts, object_items(labels), nulls)
+    return without_blanks(itemsets.recode(same, object_items(labels)))
 
 
 def _marks(column: pd.Series[Any]) -> _Marks | None:

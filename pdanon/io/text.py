@@ -13,11 +13,12 @@ import pyarrow.compute as pc
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import item_type, to_numpy
 from pdanon.itemsets.values import can_be_written, check_kind, quoted
 from pdanon.itemsets.versions import arrow_values, text_column
 
-__all__ = ["check_separator", "from_text", "separator_hint", "to_text", "unreadable"]
+__all__ = ["check_separator", "from_text", "separator_hint", "to_text", "unreadable", "without_blanks"]
 
 _USUAL = {
     ";": "';'",
@@ -73,11 +74,8 @@ def from_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
     texts = _texts(series)
     if not pc.any(pc.match_substring(texts, sep), min_count=0).as_py():
         _refuse_absent(texts, sep)
-    itemsets = Itemsets.as_they_come(pc.split_pattern(texts, sep))
-    names = pc.utf8_trim_whitespace(itemsets.vocabulary)
-    becoming = np.where(to_numpy(pc.equal(names, "")), -1, np.arange(len(names)))
-    column = itemsets.recode(becoming, names.cast(pa.string())).to_pandas()
-    return pd.Series(column, index=series.index, name=series.name)
+    itemsets = without_blanks(Itemsets.as_they_come(pc.split_pattern(texts, sep)))
+    return pd.Series(itemsets.to_pandas(), index=series.index, name=series.name)
 
 
 def to_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
@@ -130,6 +128,15 @@ def to_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
         itemsets.recode(np.arange(len(texts)), pa.array(texts, pa.string())).to_arrow(), sep
     )
     return pd.Series(text_column(joined), index=series.index, name=series.name)
+
+
+def without_blanks(itemsets: Itemsets) -> Itemsets:
+    """Remove the blanks around items that are text, and the items that consist of blanks."""
+    if not is_text_type(itemsets.vocabulary.type):
+        return itemsets
+    names = pc.utf8_trim_whitespace(itemsets.vocabulary)
+    becoming = np.where(to_numpy(pc.equal(names, "")), -1, np.arange(len(names)))
+    return itemsets.recode(becoming, names.cast(pa.string()))
 
 
 def unreadable(text: str, separator: str) -> bool:

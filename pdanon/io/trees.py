@@ -26,10 +26,10 @@ from pdanon.io.parquet import list_dtype
 from pdanon.io.rowgroups import leaves_by_column, open_parquet, read_row_group, shown_path
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
-from pdanon.itemsets.dtype import is_list_type
+from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.lists import item_type
 
-__all__ = ["ArrowReader", "ParquetTree", "TreeFile", "is_text", "writing"]
+__all__ = ["ArrowReader", "ParquetTree", "TreeFile", "writing"]
 
 ArrowReader: TypeAlias = Callable[[pa.ChunkedArray], Itemsets]  # encodes a list column
 
@@ -261,7 +261,7 @@ def writing(path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]) 
         fields[position] = fields[position].with_type(pa.list_(kind))
     published = pa.schema(fields, metadata)
     for position, kind in lists.items():
-        coded = pa.dictionary(pa.int32(), kind) if is_text(kind) else kind
+        coded = pa.dictionary(pa.int32(), kind) if is_text_type(kind) else kind
         fields[position] = fields[position].with_type(pa.list_(coded))
     described = base64.b64encode(published.serialize().to_pybytes())
     # Arrow notes the types of the columns in the file: here those that they are to be read with.
@@ -274,11 +274,6 @@ def writing(path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]) 
         yield writer
     with path.open("rb+") as written:
         os.fsync(written.fileno())
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Tell whether items are text, which is read and written as codes into a dictionary."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _difference(first: pa.Schema, second: pa.Schema) -> str:
@@ -325,7 +320,7 @@ def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dic
     for described in kept.get("columns", ()):
         kind = lists.get(described.get("field_name", described.get("name")))
         if kind is not None:
-            items = "unicode" if is_text(kind) else str(kind)
+            items = "unicode" if is_text_type(kind) else str(kind)
             described |= {"pandas_type": f"list[{items}]", "numpy_type": "object", "metadata": None}
         elif str(described.get("pandas_type")).startswith("list"):  # pandas may have noted its own name
             described["numpy_type"] = "object"

@@ -39,7 +39,8 @@ def test_long_tables_are_grouped_as_a_dict_of_sets_does(rows, seed):
     lines = lines_of(rows, np.random.default_rng(seed))
     expected = {}
     for each in lines.itertuples():
-        expected.setdefault(each.id, set()).update([each.item] if isinstance(each.item, str) else [])
+        named = isinstance(each.item, str) and each.item.strip()
+        expected.setdefault(each.id, set()).update([each.item.strip()] if named else [])
     frame = pdanon.from_long(lines, by="id", item="item", keep=["id"])
     assert dict(zip(frame["id"], sets(frame["item"]), strict=True)) == expected
     assert frame["id"].tolist() == list(expected)  # in the order in which they come
@@ -54,7 +55,7 @@ def test_what_is_written_as_lines_is_read_back(rows):
     assert len(lines) == sum(len(set(row)) or 1 for row in rows)
     if len(lines) < 20 or lines["row"].nunique() < len(lines):
         back = pdanon.from_long(lines, by="row", item="items", keep=["age"])
-        assert sets(back["items"]) == sets(frame["items"])
+        assert sets(back["items"]) == [{item.strip() for item in row} - {""} for row in rows]
         assert back["age"].tolist() == frame["age"].tolist()
 
 
@@ -304,6 +305,24 @@ def test_text_there_and_back(rows):
     ]
     if any(";" in text for text in texts.dropna()):
         pd.testing.assert_series_equal(pdanon.from_text(texts, sep=";"), series)
+
+
+def test_blanks_around_items_are_read_alike_in_all_forms():
+    texts = [["tea", "tea "], [" tea", "rice"], ["  "], ["\u00a0rice\t"]]
+    lines = pd.Series(texts, name="item").explode().rename_axis("id").reset_index()
+    ticked = pd.DataFrame([{text: 1 for text in items if text.strip()} for items in texts])
+    expected = [["tea"], ["rice", "tea"], [], ["rice"]]
+    for items in (
+        pdanon.from_text(pd.Series([";".join(items) for items in texts]), sep=";"),
+        pdanon.from_long(lines, by="id", item="item")["item"],
+        pdanon.from_onehot(ticked)["items"],
+    ):
+        assert list(map(list, items)) == expected
+
+
+def test_an_item_of_one_column_has_a_name():
+    with pytest.raises(ParameterError, match="an item has no name\n  where: columns"):
+        pdanon.from_onehot(pd.DataFrame({"tea": [1], " ": [1]}))
 
 
 def test_nothing_between_separators_is_no_item_and_blanks_are_none():
