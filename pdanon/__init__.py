@@ -48,7 +48,6 @@ from pdanon.algorithms.rt.rum_bound import rum_bound
 from pdanon.algorithms.rt.tfirst import tfirst
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.rt.tum_bound import tum_bound
-from pdanon.cli.policy import Policy
 from pdanon.errors import (
     ColumnError,
     EmptiedWarning,
@@ -69,9 +68,8 @@ from pdanon.evaluation import metrics, plotting
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.explain import Explanation
 from pdanon.evaluation.fingerprint import fingerprint
-from pdanon.evaluation.metrics.answers import Answers
 from pdanon.evaluation.metrics.attack import Attack, attack
-from pdanon.evaluation.metrics.queries import Workload
+from pdanon.evaluation.metrics.queries import Answers, Workload
 from pdanon.evaluation.metrics.risk import risk
 from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.tradeoff import tradeoff
@@ -104,6 +102,7 @@ from pdanon.io.text import from_text, to_text
 from pdanon.itemsets.codes import as_itemsets
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.threads import set_threads
+from pdanon.policy import Policy
 from pdanon.recoding.reconstruction import reconstruct
 from pdanon.recoding.result import Anonymized
 

@@ -16,37 +16,103 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.errors import ColumnError, ParameterError, did_you_mean, needed
+from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
+from pdanon.algorithms.registry import Algorithm, watch
+from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, did_you_mean, needed
+from pdanon.evaluation.fingerprint import rows_fingerprint
+from pdanon.evaluation.metrics.risk import risk_of
+from pdanon.guarantees import KmAnonymity, check_recountable
+from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.itemsets.arguments import MethodError, called_by_name
+from pdanon.itemsets.chunks import refuse_chunks
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
+from pdanon.itemsets.dtype import ListDtype
+from pdanon.itemsets.list_columns import ListColumns, Reader, collapse_columns
+from pdanon.itemsets.mapping import apply_mapping as applied_mapping
+from pdanon.itemsets.mapping import relabelled
+from pdanon.itemsets.multisets import visible
+from pdanon.itemsets.support import supports
+from pdanon.itemsets.timing import watching
+from pdanon.recoding.result import Anonymized, Labelled
+from pdanon.recoding.unmodified_columns import judged_columns, passing, recorded
+from pdanon.recoding.warnings import items_left, warn_if_short, warn_if_useless
+
+__all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
+
+
+def _item_types(meta: pd.DataFrame, labels: list[Hashable]) -> list[pa.DataType]:
+    """The types of the items of some columns."""
+    return [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
+
+
+def _collapse_part(
+    part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int, read: Reader
+) -> ListColumns:
+    """The distinct transactions of a partition, whose items are to be of known types."""
+    pairs = zip(labels, kinds, strict=True)
+    return collapse_columns(
+        [[_encoded(part[label], kind, number, read) for label, kind in pairs]], len(labels)
+    )
+
+
+def _encoded(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
+    """A column of a partition as codes."""
+    problem = None
+    try:
+        itemsets = read(column)
+    except ItemsetDtypeError as error:
+        problem = str(error)
+    if problem is not None:
+        raise ItemsetDtypeError(f"{problem}\n  in:    partition {number}")
+    if not itemsets.n_items:  # and so of any type
+        return replace(itemsets, vocabulary=pa.array([], kind))
+    if itemsets.vocabulary.type != kind:
+        raise ItemsetDtypeError(
+            "the items of a partition are of another type than the frame says",
+            where=f"partition {number}",
+            got=f"items of type {itemsets.vocabulary.type} instead of {kind}",
+        )
+    return itemsets
+
+
+def _merged(parts: list[ListColumns]) -> ListColumns:
+    """The distinct transactions of some partitions together."""
+    return collapse_columns((part.columns for part in parts), len(parts[0].columns))
+
+
+def _recoded_part(
+    part: pd.DataFrame, labels: list[Hashable], became: tuple[Itemsets, pa.Array, bool]
+) -> pd.DataFrame:
+    """A partition with other items; a private column is built anew."""
+    items, texts, missing_as_empty = became
+    position, *hidden = (find_column(part, label) for label in labels)
+    itemsets = Itemsets.from_series(part.iloc[:, position])
+    unknown = int((items.lookup(itemsets.vocabulary) < 0).sum())
+    if unknown:
+        raise _rows_changed(f"{unknown} items that were not counted")
+    published = relabelled(itemsets, items, texts, missing_as_empty=missing_as_empty)
+    released = with_column(part, position, published.to_pandas())
+    for each in hidden:
+        private = Itemsets.from_series(part.iloc[:, each]).missing_as_empty()
+        released = with_column(released, each, private.to_pandas())
+    return released
+
+
+def _rows_changed(got: str) -> ParameterError:
+    """What is raised where rows are not those that were counted."""
+    hint = "persist the frame before, or write it to files"
+    return ParameterError("the rows have changed since they were counted", where="frame", got=got, hint=hint)
+
+
+# --- Dask: releases of frames whose partitions are on several machines
+
 
 with needed("dask"):
     import dask
     import dask.dataframe as dd
     from dask.dataframe import extensions
 
-from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
-from pdanon.algorithms.record import Algorithm
-from pdanon.algorithms.registry import watch
-from pdanon.evaluation.fingerprint import rows_fingerprint
-from pdanon.evaluation.metrics.risk import risk_of
-from pdanon.guarantees import KmAnonymity, check_recountable
-from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.itemsets import partitions
-from pdanon.itemsets.bags import visible
-from pdanon.itemsets.calling import MethodError, called_by_name
-from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_columns, is_list_column
-from pdanon.itemsets.dtype import ListDtype
-from pdanon.itemsets.list_columns import ListColumns, Reader
-from pdanon.itemsets.mapping import apply_mapping as applied_mapping
-from pdanon.itemsets.progress import watching
-from pdanon.itemsets.support import supports
-from pdanon.recoding.passing import judged_columns, passing, recorded
-from pdanon.recoding.proven import warn_if_short
-from pdanon.recoding.result import Anonymized, Labelled
-from pdanon.recoding.useless import items_left, warn_if_useless
-
-__all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
 
 # Dask knows a dtype by its class.
 extensions.make_array_nonempty.register(ListDtype, extensions.make_array_nonempty.dispatch(pd.ArrowDtype))
@@ -174,9 +240,9 @@ def anonymize(
     del counted, made
     read: _Seen = seen.compute()
     if read.published.n_rows != result.rows:
-        raise partitions.rows_changed(f"{read.published.n_rows} rows instead of {result.rows}")
+        raise _rows_changed(f"{read.published.n_rows} rows instead of {result.rows}")
     if read.fingerprint != expected:
-        raise partitions.rows_changed("other items in the rows")
+        raise _rows_changed("other items in the rows")
     result = replace(result, guarantee=demand_of_rows(result.guarantee, read.published))
     judged = judged_columns(read.others, [], judged)  # now that there are values
     passing(read.others, [], result.guarantee, judged, rows=result.rows)
@@ -431,10 +497,10 @@ def _counted(
 ) -> ListColumns:
     """The distinct transactions of a frame, on the client."""
     columns = frame[labels]  # of Parquet files no more is read
-    kinds, count = partitions.item_types(columns._meta, labels), dask.delayed(partitions.collapse_part)
+    kinds, count = _item_types(columns._meta, labels), dask.delayed(_collapse_part)
     parts = enumerate(columns.to_delayed())
     counts = [count(part, labels, kinds, number, read) for number, part in parts]
-    counted: ListColumns = _tree(counts, partitions.merged).compute()
+    counted: ListColumns = _tree(counts, _merged).compute()
     return counted
 
 
@@ -455,9 +521,9 @@ def _recoded(frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder) -> t
     became = *recoder.labels(), recoder.missing_as_empty
     once = dask.delayed(became, traverse=False)  # in the graph, instead of in each of its tasks
     released = frame.map_partitions(
-        partitions.recoded, labels, once, meta=partitions.recoded(frame._meta, labels, became)
+        _recoded_part, labels, once, meta=_recoded_part(frame._meta, labels, became)
     )
-    kinds, look = partitions.item_types(released._meta, labels), dask.delayed(_look)
+    kinds, look = _item_types(released._meta, labels), dask.delayed(_look)
     parts = enumerate(frame.to_delayed())
     return released, _tree([look(part, labels, once, kinds, number) for number, part in parts], _together)
 
@@ -470,13 +536,13 @@ def _look(
     number: int,
 ) -> _Seen:
     """Recode a partition as it will be released; what was read is that which was recoded."""
-    released = partitions.recoded(part, labels, became)
+    released = _recoded_part(part, labels, became)
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in labels])
     others = released.drop(columns=labels).head(SAMPLE)
-    return _Seen(fingerprint, partitions.collapse_part(released, labels, kinds, number, visible), others)
+    return _Seen(fingerprint, _collapse_part(released, labels, kinds, number, visible), others)
 
 
 def _together(parts: list[_Seen]) -> _Seen:
     fingerprint = sum(part.fingerprint for part in parts) % 2**64
-    published = partitions.merged([part.published for part in parts])
+    published = _merged([part.published for part in parts])
     return _Seen(fingerprint, published, _first([part.others for part in parts]))

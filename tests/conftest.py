@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 
 import pdanon
 from examples import examples
-from pdanon.algorithms.record import Algorithm
-from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.cli import main, saying
+from pdanon.algorithms.registry import ALGORITHMS, Algorithm
+from pdanon.cli import main
+from pdanon.cli import output as saying
 
 # The first example of a test loads what it needs, and other work may keep a machine busy.
 settings.register_profile(

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from pdanon import Transaction
 from pdanon.algorithms import registry
-from pdanon.algorithms.record import OF_LISTS
+from pdanon.algorithms.registry import OF_LISTS
 
 ALGORITHMS = registry.functions(*OF_LISTS)
 IN_CHUNKS = registry.functions("chunks")  # whose releases have no row for a row

@@ -13,12 +13,12 @@ import pytest
 from conftest import frame_of
 
 import pdanon
+from pdanon.algorithms.items import coherence as moles
 from pdanon.algorithms.relational import publishing
-from pdanon.algorithms.states import moles
 from pdanon.guarantees import parameters
 from pdanon.itemsets import Itemsets, as_itemsets, parallel, support
-from pdanon.itemsets.deadline import TimeLimitError, limited
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import TimeLimitError, limited
 
 ROWS = [["a", "b", "c", "d"], ["a", "b", "c"], ["b", "c", "d"], ["a", "d"]]
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import pdanon
-from pdanon.algorithms.states.moles import Moles
+from pdanon.algorithms.items.coherence import Moles
 from pdanon.itemsets.codes import Itemsets
 
 ROOT = Path(__file__).parents[2]

@@ -19,9 +19,9 @@ import pandas as pd
 
 import pdanon
 from pdanon.algorithms.items import ps_rules
-from pdanon.algorithms.states.bisection import Bisection
+from pdanon.algorithms.items.ps_rules import Bisection
 from pdanon.algorithms.states.rules import ItemSet
-from pdanon.itemsets.progress import Report
+from pdanon.itemsets.timing import Report
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))

@@ -17,13 +17,13 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 import pdanon  # noqa: E402
+from pdanon.algorithms.items.optimal import chosen  # noqa: E402
 from pdanon.algorithms.states.sensitive_rules import Demand, Suppression, rows_about, too_sure  # noqa: E402
-from pdanon.algorithms.states.solver import chosen  # noqa: E402
-from pdanon.guarantees.inferences import proven  # noqa: E402
+from pdanon.guarantees.rho import proven  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
-from pdanon.itemsets.progress import quietly  # noqa: E402
 from pdanon.itemsets.support import SupportIndex, csr  # noqa: E402
 from pdanon.itemsets.table import ItemsetTable, concatenated, no_itemsets  # noqa: E402
+from pdanon.itemsets.timing import quietly  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 

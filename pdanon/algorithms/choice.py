@@ -5,25 +5,30 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.ranking import LOSSES, READABLE
-from pdanon.algorithms.record import Way
 from pdanon.algorithms.refinement import refine
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, of_lists, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, Way, algorithm, of_lists, parameters_of
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, UselessWarning, one_line
 from pdanon.guarantees import (
+    Coherence,
+    DisassociatedKm,
+    KAnonymity,
     KKm,
     KLm,
     KmAnonymity,
     LmDiversity,
     PrivacyConstraints,
     PSRules,
+    PublicK,
+    RhoUncertainty,
+    SensitiveGroups,
     TransactionalK,
     check_guarantee,
 )
@@ -31,17 +36,63 @@ from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_seconds, lasti
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.calling import called_by_name
-from pdanon.itemsets.deadline import TimeLimitError, limited
-from pdanon.itemsets.progress import progress_bar
-from pdanon.itemsets.values import check_known
-from pdanon.itemsets.versions import text_column
+from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.timing import TimeLimitError, limited, progress_bar
+from pdanon.itemsets.validation import check_known
+from pdanon.recoding.counts import is_kept
 from pdanon.recoding.labels import Labels, check_labels
-from pdanon.recoding.proven import SHORT, shortfall, warn_if_short
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.useless import warn_if_useless
+from pdanon.recoding.warnings import SHORT, shortfall, warn_if_short, warn_if_useless
 
-__all__ = ["anonymize"]
+__all__ = ["LOSSES", "READABLE", "anonymize"]
+
+
+def _of_items(result: Anonymized, *, base: int) -> float:
+    """NCP (base 0) or LM (base 1) over the items that occur, for sets and nodes alike."""
+    mapping = result.mapping
+    n_items = len(mapping)
+    sizes = mapping.groupby("generalized")["item"].transform("size").fillna(n_items).to_numpy(np.int64)
+    costs = np.where(is_kept(mapping), 0, sizes - base)
+    supports = mapping["support"].to_numpy()
+    most = max(n_items - base, 1) * int(supports.sum())
+    return float(int(costs @ supports) / most) if most else 0.0
+
+
+def _mean(*names: str) -> Callable[[Anonymized], float]:
+    """The mean of some losses that a result has."""
+    return lambda result: float(sum(result.loss[name] for name in names) / len(names))
+
+
+def _named(*names: str) -> dict[str, Callable[[Anonymized], float]]:
+    """Losses that a result has, by their names in lower case."""
+    return {name.lower(): _mean(name) for name in names}
+
+
+READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # of items, and shown of each try
+_OF_ITEMS = {"ncp": partial(_of_items, base=0), "lm": partial(_of_items, base=1)} | _named(*READABLE, "UL")
+_SUPPRESSED = {"ncp": _mean("S/N"), "lm": _mean("S/N")}  # every suppressed occurrence costs 1 by both
+_SUPPRESSED |= _named(*READABLE, "UL", "S/N")
+_OF_BOTH = {"ncp": _mean("NCP", "NCP_relational")} | _named(*READABLE, "NCP_relational")
+
+LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
+    KmAnonymity: _OF_ITEMS,
+    PrivacyConstraints: _OF_ITEMS,
+    PSRules: _OF_ITEMS,
+    LmDiversity: _OF_ITEMS,
+    Coherence: _SUPPRESSED,
+    PublicK: _SUPPRESSED,
+    RhoUncertainty: _OF_ITEMS,
+    SensitiveGroups: {"ncp": _mean("KL")} | _named("KL", "pairs"),
+    TransactionalK: _named(*READABLE, "NCP", "LM", "GGD", "UL"),
+    DisassociatedKm: {"ncp": _mean("term_chunks")} | _named("term_chunks", "tlost", "re"),
+    KAnonymity: {"ncp": _mean("NCP_relational")} | _named("NCP_relational"),
+    KKm: _OF_BOTH,
+    KLm: _OF_BOTH,
+}
+
+
+# --- Choice: who says what must hold, not how, gets the best release of the algorithms that can have it
 
 
 # --- What can be tried

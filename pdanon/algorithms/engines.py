@@ -14,16 +14,15 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.algorithms.items.lra import Parts
-from pdanon.algorithms.record import Recodes
-from pdanon.algorithms.registry import ALGORITHMS, functions, parameters_of
+from pdanon.algorithms.registry import ALGORITHMS, Recodes, functions, parameters_of
 from pdanon.algorithms.registry import algorithm as find_algorithm
 from pdanon.errors import ParameterError
 from pdanon.guarantees.verdict import Guarantee, Recountable
-from pdanon.itemsets.calling import check_call
+from pdanon.itemsets.arguments import check_call
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.recoding.decided import Decided
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.release import demand
 
 __all__ = ["SAMPLE", "Recoder", "check_algorithm", "decide", "demand_of_rows"]

@@ -9,16 +9,179 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import pandas as pd
 
 from pdanon import guarantees
-from pdanon.algorithms.record import OF_LISTS, Algorithm
 from pdanon.errors import ParameterError
-from pdanon.itemsets.values import check_known
+from pdanon.guarantees.parameters import Unsaid, lasting
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.columns import check_free, find_columns
+from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.timing import progress_bar
+from pdanon.itemsets.validation import check_known
+from pdanon.recoding.decision import Decided
+from pdanon.recoding.labels import check_labels
+from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
+from pdanon.recoding.unmodified_columns import judged_columns
 
-__all__ = ["ALGORITHMS", "algorithm", "functions", "of_lists", "parameters_of", "register", "watch"]
+__all__ = [
+    "ALGORITHMS",
+    "OF_LISTS",
+    "Algorithm",
+    "Recodes",
+    "Way",
+    "algorithm",
+    "functions",
+    "of_lists",
+    "parameters_of",
+    "register",
+    "watch",
+]
+
+Recodes: TypeAlias = Literal["items", "rows", "groups", "chunks", "values", "both"]
+OF_LISTS: tuple[Recodes, ...] = (
+    "items",
+    "rows",
+    "groups",
+    "chunks",
+)  # what recodes a list column, and nothing else
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How `pdanon.anonymize` tries an algorithm, which it tells what the guarantee says and some more.
+
+    Parameters
+    ----------
+    guarantee : type
+        The guarantee for which it is tried.
+    order : int
+        Ways with a lower one are tried before: the cheapest first.
+    options : mapping
+        Parameters and their values.
+    needs : str
+        The parameter of `anonymize` that it cannot do without, if there is one.
+    most : float
+        For an algorithm with a time limit: the most seconds that it is given.
+    """
+
+    guarantee: type
+    order: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+    needs: str = ""
+    most: float = np.inf
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Algorithm:
+    """What is known of an algorithm.
+
+    Parameters
+    ----------
+    function : callable
+        The public function, by whose name the algorithm is known.
+    guarantees : tuple of type
+        What its releases may have: classes of `pdanon.guarantees`.
+    recodes : {"items", "rows", "groups", "chunks", "values", "both"}
+        What becomes of a list column: an item is recoded alike in the whole table; or equal rows are; or not
+        even these; or rows are published in chunks, so that none is left. Or what is recoded instead:
+        values of quasi-identifiers, or both.
+    decide : callable, optional
+        How it decides, if it recodes a list column and nothing else: ``decide(columns, report, **asked)``,
+        with all parameters of the function but the frame, the column, ``labels``, ``keep`` and ``progress``.
+    unit : str
+        What ``decide`` reports: the name of a step.
+    keeps_type : bool
+        Whether items are released as they were or not at all, and not as text.
+    repeats : bool
+        Whether a row is published as a bag, in which a label may be several times.
+    nodes : callable, optional
+        How it generalizes the items of a cluster of rows: ``nodes(index, tree, leaves, k, m, report,
+        **options)``, the node of each occurrence, -1 where it is suppressed. With it, or with ``sets``, it
+        can be the ``transaction=`` of algorithms that recode both.
+    sets : callable, optional
+        How it merges the items of a cluster of rows: ``sets(index, blocks, spare, k, m, report)``, the set of
+        each occurrence, -1 where it is suppressed.
+    options : mapping
+        What ``transaction=`` may be asked beyond k, m and the hierarchy, with what it is asked by default.
+    form : callable, optional
+        How it forms classes of rows. With it, it can be the ``cluster=`` of algorithms that recode both.
+    ways : tuple of Way
+        How `pdanon.anonymize` tries it. None for what never loses least.
+    adds : tuple of str
+        Columns that its releases have beyond those of the frame, which must not have them.
+    """
+
+    function: Callable[..., Anonymized]
+    guarantees: tuple[type, ...]
+    recodes: Recodes
+    decide: Callable[..., Decided] | None = None
+    unit: str = "steps"
+    keeps_type: bool = False
+    repeats: bool = False
+    nodes: Callable[..., Codes] | None = None
+    sets: Callable[..., Codes] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    form: Callable[..., Any] | None = None
+    ways: tuple[Way, ...] = ()
+    adds: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.function.__name__
+
+    def released(
+        self,
+        frame: pd.DataFrame,
+        column: Hashable | None,
+        progress: bool,
+        *,
+        keep: Sequence[Hashable] = (),
+        **asked: Any,
+    ) -> Anonymized:
+        """Release a frame: encode, decide, apply, audit.
+
+        Parameters
+        ----------
+        frame, column, progress, keep
+            Those of the function.
+        **asked
+            Its other parameters.
+        """
+        positions = find_columns(frame, column, asked.get("private"))  # which may name a second one
+        check_free(frame, self.adds)
+        judged = judged_columns(frame, positions, keep)
+        decided = self.decided(ListColumns.of(frame, positions), progress, **asked)
+        return release(frame, positions, decided, judged)
+
+    def decided(self, columns: ListColumns, progress: bool, **asked: Any) -> Decided:
+        """Decide for list columns, wherever their rows are; parameters as those of `released`."""
+        assert self.decide is not None  # the registry has seen to it
+        asked = {name: lasting(value) for name, value in asked.items()}
+        labels = check_labels(asked.get("labels", "set"))
+        deciding = {name: value for name, value in asked.items() if name != "labels"}
+        with progress_bar(progress, self.name, self.unit) as report:
+            decided = self.decide(columns, report, **deciding).with_labels(labels)
+        return replace(decided, parameters={"algorithm": self.name, **_recorded(asked, decided)})
+
+
+def _recorded(asked: Mapping[str, Any], decided: Decided) -> dict[str, Any]:
+    """What was asked, numbers as the guarantee read them; without what nobody said and nothing came of."""
+    named = [name for name in ("k", "m", "p") if asked.get(name) is not None]  # None: any number
+    numbers = {name: getattr(decided.guarantee, name, asked[name]) for name in named}
+    known = {**asked, **numbers, **decided.parameters}
+    return {name: value for name, value in known.items() if not isinstance(value, Unsaid)}
+
+
+# --- All algorithms by name, whatever their family, and what each of them takes
+
 
 ALGORITHMS: dict[str, Algorithm] = {}
 

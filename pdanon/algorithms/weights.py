@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Itemsets, item_array
-from pdanon.itemsets.values import is_number, shown, shown_positions
+from pdanon.itemsets.validation import is_number, shown, shown_positions
 
 __all__ = ["item_losses", "item_weights"]
 

@@ -11,9 +11,9 @@ from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
 from threading import Thread
 from typing import Any, TypeAlias
 
-from pdanon.itemsets.progress import Report, quietly
 from pdanon.itemsets.threads import set_threads
-from pdanon.itemsets.values import check_count
+from pdanon.itemsets.timing import Report, quietly
+from pdanon.itemsets.validation import check_count
 
 __all__ = ["Share", "check_jobs", "processes", "sharing"]
 

@@ -5,17 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from pdanon.cli.options import flag, is_table
+from pdanon.cli.output import print_aside, stage, warned
 from pdanon.errors import ParameterError, readable
-from pdanon.guarantees.parameters import Unsaid
+from pdanon.guarantees.parameters import Unsaid, constraint_list
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_parquet, is_text
-from pdanon.io.listing import located
-from pdanon.io.tables import check_distinct, is_csv, suffix_hint
-from pdanon.io.targets import check_absent
-from pdanon.itemsets.values import is_uri
+from pdanon.io.parquet import located
+from pdanon.io.tables import check_distinct, is_csv, read_weights, suffix_hint
+from pdanon.itemsets.validation import is_uri
+from pdanon.stream import check_absent
 
 __all__ = [
     "check_audited",
@@ -29,8 +33,9 @@ __all__ = [
     "form_said",
     "inputs_of",
     "outputs_of",
+    "read",
+    "read_options",
 ]
-
 
 _FORM = (
     "by",
@@ -246,3 +251,23 @@ def check_stream(arguments: argparse.Namespace) -> None:
     if arguments.legend:
         hint = "--mapping FILE says what each item became; its lines that differ are the legend"
         raise ParameterError("--stream writes no legend", hint=hint)
+
+
+# --- What a command reads: the table of its file, in whatever form, and the files among its options
+
+
+def read(path: Path | str, arguments: argparse.Namespace) -> pd.DataFrame:
+    """Read the table of a command, with a row a person."""
+    with stage(f"reading {path}"), warned():
+        table = form_of(arguments).read(path, getattr(arguments, "keep", None) or ())
+    for note in table.notes:
+        print_aside(f"{path}: {note}")
+    return table.frame
+
+
+def read_options(options: dict[str, Any], arguments: argparse.Namespace) -> None:
+    """Read the files among the options of an algorithm."""
+    if "constraints" in options:
+        options["constraints"] = constraint_list(arguments.constraints, arguments.column)
+    if "weights" in options:
+        options["weights"] = read_weights(arguments.weights)

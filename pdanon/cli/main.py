@@ -22,6 +22,7 @@ import pandas as pd
 
 from pdanon import stream
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
+from pdanon.algorithms.request import least_lossy
 from pdanon.cli.checks import (
     check_audited,
     check_classes,
@@ -31,20 +32,29 @@ from pdanon.cli.checks import (
     check_stream,
     inputs_of,
     outputs_of,
+    read,
+    read_options,
 )
-from pdanon.cli.least import least_lossy
-from pdanon.cli.looks import run_profile, run_tradeoff
 from pdanon.cli.options import described, in_a_line, is_run_by_command, of_algorithm, of_guarantee
-from pdanon.cli.policy import Policy
-from pdanon.cli.printing import escaped_output, print_compared, print_plan, print_result, print_risk
-from pdanon.cli.reading import read, read_options
-from pdanon.cli.saying import bar, print_aside, say, stage, warned
+from pdanon.cli.output import (
+    bar,
+    escaped_output,
+    print_aside,
+    print_compared,
+    print_plan,
+    print_result,
+    print_risk,
+    say,
+    stage,
+    warned,
+)
+from pdanon.cli.parser import Command, parser_of
+from pdanon.cli.profile_command import run_profile, run_tradeoff
 from pdanon.cli.starting import ended, ignore_signals, raise_at_signals
-from pdanon.cli.usage import Command, parser_of
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
-from pdanon.evaluation.report.page import write_page
+from pdanon.evaluation.report.release_report import write_page
 from pdanon.guarantees import (
     DisassociatedKm,
     KKm,
@@ -70,9 +80,10 @@ from pdanon.io.tables import (
 )
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
+from pdanon.policy import Policy
 from pdanon.recoding.counts import what_was_lost
-from pdanon.recoding.proven import shortfall
 from pdanon.recoding.result import Anonymized, in_chunks
+from pdanon.recoding.warnings import shortfall
 
 __all__ = ["main"]
 

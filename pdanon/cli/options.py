@@ -14,12 +14,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pdanon.algorithms.record import OF_LISTS
-from pdanon.algorithms.registry import ALGORITHMS, algorithm, functions, parameters_of
-from pdanon.cli.least import LEAST, check_asked
+from pdanon.algorithms.registry import ALGORITHMS, OF_LISTS, algorithm, functions, parameters_of
+from pdanon.algorithms.request import LEAST, check_asked
 from pdanon.errors import ParameterError, did_you_mean, escape_controls, mask_credentials
 from pdanon.io.tables import suffix_hint
-from pdanon.itemsets.values import is_uri
+from pdanon.itemsets.validation import is_uri
 from pdanon.recoding.labels import LABELS
 from pdanon.recoding.result import Anonymized
 

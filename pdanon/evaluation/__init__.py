@@ -2,7 +2,7 @@
 
 from pdanon.evaluation.explain import explain
 from pdanon.evaluation.plotting import Plots
-from pdanon.evaluation.report.page import write_report
+from pdanon.evaluation.report.release_report import write_report
 from pdanon.recoding.result import add_views
 
 __all__ = ["Plots", "explain", "write_report"]

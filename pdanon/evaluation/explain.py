@@ -22,10 +22,10 @@ from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import with_column
+from pdanon.itemsets.compatibility import numbers_of
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
-from pdanon.itemsets.versions import numbers_of
 from pdanon.recoding.counts import percent
 from pdanon.recoding.original import labels_of, recoded_column
 from pdanon.recoding.recoding import Recoding, mapping_table

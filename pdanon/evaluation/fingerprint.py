@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import PdanonError
-from pdanon.itemsets.bags import Bags
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.values import check_frame
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.multisets import Bags
+from pdanon.itemsets.validation import check_frame
 
 __all__ = ["content_hash", "fingerprint", "rows_fingerprint"]
 

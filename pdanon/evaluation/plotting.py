@@ -6,38 +6,344 @@ without colours: by hatches, line styles and labels at the data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.errors import ParameterError
-from pdanon.evaluation.canvas import (
-    axes,
-    check_columns,
-    check_tradeoff,
-    horizontal,
-    label_ends,
-    plain,
-    room,
-    upright,
-    whole_numbers,
-)
-from pdanon.evaluation.fitting import bars_across, key_above, names_beside, say, size_across
+from pdanon.errors import ParameterError, escape_controls
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
-from pdanon.evaluation.styling import SHARES, styled
-from pdanon.itemsets.values import check_count
+from pdanon.itemsets.validation import check_count, check_frame, check_text
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
 from pdanon.recoding.result import called
+
+__all__ = [
+    "SHARES",
+    "Plots",
+    "axes",
+    "bars_across",
+    "binned",
+    "check_columns",
+    "check_tradeoff",
+    "comparison",
+    "frontier",
+    "horizontal",
+    "key_above",
+    "label_ends",
+    "names_beside",
+    "plain",
+    "room",
+    "say",
+    "size_across",
+    "size_down",
+    "styled",
+    "tradeoff",
+    "upright",
+    "whole_numbers",
+]
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+
+_GLYPH = 0.6  # width of a character, as a share of the size of the font
+_PROSE = 0.53  # the same, on average over words
+_LEFT = 0.85  # share of the height that a layout leaves
+_LINE = 1.25  # height of a line, so
+_BESIDE = 0.45  # share of the width that names beside horizontal bars may take
+_LEAST_SIZE = 4.0  # points
+_MOST_BARS = 16
+_SHORTEST, _LONGEST = 8, 42  # characters of a name
+
+
+def say(ax: Axes, *, x: str = "", y: str = "", title: str = "", beside: Sequence[str] = ()) -> None:
+    """Name the axes and the picture, in several lines if one is too long; names stand beside the axes."""
+    width, height = _extent(ax)
+    width -= max(map(len, beside), default=0) * _GLYPH * _size(ax.xaxis.label)
+    ax.set_xlabel(_wrapped(x, width, _size(ax.xaxis.label)))
+    ax.set_ylabel(_wrapped(y, _LEFT * height, _size(ax.yaxis.label)))
+    ax.set_title(_wrapped(title, width, _size(ax.title)))
+
+
+def key_above(ax: Axes, size: float) -> float:
+    """Explain the bars in one line above them; how much longer the vertical axis has to be for that."""
+    ax.legend(
+        frameon=False,
+        loc="upper left",
+        ncols=2,
+        borderaxespad=0,
+        handlelength=1.5,
+        columnspacing=1,
+        fontsize=size,
+    )
+    share = 2.5 * size / _extent(ax)[1]  # the layout takes some of the height
+    return 1 / (1 - min(share, 0.4))
+
+
+def names_beside(ax: Axes, names: Iterable[str]) -> list[str]:
+    """Names for horizontal bars, in one line each and no longer than leaves room for the bars."""
+    names = list(names)
+    most = int(_BESIDE * _extent(ax)[0] / (_GLYPH * size_down(ax, len(names))))
+    return [_shortened(name, min(max(most, _SHORTEST), _LONGEST)) for name in names]
+
+
+def bars_across(ax: Axes, sizes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
+    """Sizes as they fit side by side: one by one, or put together if the text would have to be small."""
+    names, counts = binned(sizes)
+    texts = [*names, *(f"{count:,}" for count in counts)]
+    crowded = size_across(ax, texts, len(names)) < size_across(ax, texts, 1)
+    return binned(sizes, 1) if crowded else (names, counts)
+
+
+def binned(sizes: NDArray[np.int64], most: int = _MOST_BARS) -> tuple[list[str], NDArray[np.int64]]:
+    """Count sizes: one by one if so few differ, else 1, 2, 3 to 4, 5 to 8 and so on."""
+    exact, counts = np.unique(sizes.astype(np.int64), return_counts=True)
+    if len(exact) <= most:
+        return [f"{size:,}" for size in exact], counts
+    doublings = np.array([(int(size) - 1).bit_length() for size in exact])
+    lowest, highest = doublings.min(), doublings.max()
+    totals = np.bincount(doublings - lowest, weights=counts).astype(np.int64)
+    ends = [(2**place // 2 + 1 if place else 1, 2**place) for place in range(lowest, highest + 1)]
+    return [f"{low:,}" if low == high else f"{low:,}–{high:,}" for low, high in ends], totals
+
+
+def size_across(ax: Axes, texts: Sequence[str], places: int) -> float:
+    """The size of font with which texts stand side by side, in so many places, without touching."""
+    longest = max(map(len, texts), default=0) + 0.5
+    return _at_most(ax, _extent(ax)[0] / max(places, 1) / (_GLYPH * longest))
+
+
+def size_down(ax: Axes, lines: int) -> float:
+    """The size of font with which so many lines stand one above the other."""
+    return _at_most(ax, _extent(ax)[1] / max(lines, 1) / _LINE)
+
+
+def _shortened(text: str, most: int) -> str:
+    """A text in one line of so many characters."""
+    line = "".join(character if character.isprintable() else " " for character in text)
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _at_most(ax: Axes, size: float) -> float:
+    return max(min(size, _size(ax.xaxis.label)), _LEAST_SIZE)
+
+
+def _size(text: Text) -> float:
+    return float(text.get_fontsize())
+
+
+def _extent(ax: Axes) -> tuple[float, float]:
+    """Width and height of the axes in points."""
+    points = 72 / ax.figure.dpi
+    return ax.bbox.width * points, ax.bbox.height * points
+
+
+def _wrapped(text: str, room: float, size: float) -> str:
+    return fill(text, max(int(room / (_PROSE * size)), _SHORTEST), break_long_words=False)
+
+
+# --- What pictures share: axes, bars and the ends of lines, and checks of what is drawn
+
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+
+
+def axes(ax: Axes | None) -> Axes:
+    """The axes that are given, or those of a new figure."""
+    if ax is not None:
+        if not callable(getattr(ax, "get_xaxis", None)):
+            raise ParameterError("these are no axes of matplotlib", where="ax", got=type(ax).__name__)
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        hint = "pip install 'pdanon[plot]'"
+        raise ParameterError("pictures need the package matplotlib", hint=hint) from None
+    return pyplot.subplots(layout="constrained")[1]
+
+
+def horizontal(ax: Axes, names: Sequence[str], values: NDArray[Any], texts: Iterable[str]) -> None:
+    """Horizontal bars with the names at their left and the values at their right, the first at the top."""
+    places = np.arange(len(names))
+    size = size_down(ax, max(len(names), 3))
+    bars = ax.barh(places, values, 0.6, color="C0")
+    ax.bar_label(bars, list(texts), padding=3, fontsize=size)
+    ax.set_yticks(places, names, parse_math=False, fontsize=size)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(max(len(names), 3) - 0.5, -0.5)
+    ax.set_xlim(0, room(values))
+    plain(ax)
+
+
+def upright(ax: Axes, names: Sequence[str], counts: NDArray[Any]) -> None:
+    """Upright bars with their names below and their counts above, which are whole numbers."""
+    places, texts = np.arange(len(names)), [f"{count:,}" for count in counts]
+    size = size_across(ax, [*names, *texts], len(names))
+    bars = ax.bar(places, counts, color="C0")
+    ax.bar_label(bars, texts, padding=2, fontsize=size)
+    ax.set_xticks(places, names, fontsize=size)
+    ax.set_ylim(0, room(counts))
+    whole_numbers(ax.yaxis)
+    plain(ax)
+
+
+def room(values: NDArray[Any]) -> float:
+    """End of an axis that leaves room for the numbers at the bars."""
+    return 1.18 * float(values.max(initial=0)) or 1.0
+
+
+def plain(ax: Axes) -> None:
+    """Take away the frame where nothing is read off it."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def whole_numbers(axis: Axis) -> None:
+    """Mark an axis at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator("auto", integer=True))
+
+
+def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]]) -> None:
+    """Write the name of each line beside its end; names that would cover each other are moved apart."""
+    low, high = ax.get_ylim()
+    least = -np.inf
+    for x, y, name in sorted(ends, key=lambda end: (end[1], end[2])):
+        least = max(y, least + (high - low) / 20)
+        ax.annotate(
+            name,
+            (x, y),
+            xytext=(1.03, least),
+            textcoords=ax.get_yaxis_transform(),
+            va="center",
+            fontsize=9,
+            parse_math=False,
+            arrowprops={"arrowstyle": "-", "linewidth": 0.5, "color": "0.6"},
+        )
+
+
+def check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence[str]) -> None:
+    """Check that a table has some columns, each once, and numbers in some of them."""
+    check_frame(table, "the table")
+    labels = list(table.columns)
+    for name in columns:
+        check_text(name, "the name of a column")
+    missing = [name for name in columns if labels.count(name) != 1]
+    if missing:
+        raise ParameterError(
+            "the table lacks columns, or has them twice", got=missing, hint=f"it has {labels}"
+        )
+    texts = [name for name in numbers if not pd.api.types.is_numeric_dtype(table[name])]
+    if texts:
+        raise ParameterError("what is drawn must be numbers", where="table", got=texts)
+
+
+def check_tradeoff(table: pd.DataFrame, measure: str) -> None:
+    """Check that a table has a measure for each k and m, and no two for the same."""
+    check_columns(table, ["k", "m", measure], numbers=["k", "m", measure])
+    if missing := int(table[["k", "m"]].isna().any(axis=1).sum()):
+        raise ParameterError("rows have no k or no m", where="table", got=f"{missing} rows")
+    if repeated := int(table.duplicated(["k", "m"]).sum()):
+        raise ParameterError("several rows have the same k and m", where="table", got=f"{repeated} more")
+
+
+# --- Tables as notebooks show them best: shares in percent with a bar each, and no cell that says nothing
+
+
+if TYPE_CHECKING:
+    from pandas.io.formats.style import Styler
+
+
+# Losses that are shares of a whole.
+SHARES = (
+    *("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows"),
+    *("term_chunks", "tlost"),
+)
+_PERCENT = (*SHARES, "singles", "pairs", "ARE", "gap", "singled_out", "below_k", "share")
+_BAR = "#0d737755"  # the text can be read on it, in light and dark
+
+
+def styled(table: pd.DataFrame) -> Styler:
+    """Show a table of `pdanon.compare`, `pdanon.tradeoff` or `pdanon.risk` as a notebook shows it best.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        One of them, or a part of it. It is not modified.
+
+    Returns
+    -------
+    pandas.io.formats.style.Styler
+        Shares and errors in percent, each with a bar that is full at 100 %; memory in megabytes; counts with
+        commas; no index, and no column in which nothing is known.
+
+    Raises
+    ------
+    ParameterError
+        If it is no table, has a column twice, or the package jinja2 is not installed, which notebooks have.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pdanon.evaluation.plotting import styled
+    >>> page = styled(pd.DataFrame({"k": [5, 11], "NCP": [0.125, None]})).to_html()
+    >>> "12.5 %" in page, "nan" in page
+    (True, False)
+    """
+    check_frame(table, "the table")
+    if not table.columns.is_unique:
+        raise ParameterError("the table has a column twice", got=list(table.columns))
+    try:
+        style = table.reset_index(drop=True).style
+    except ImportError:
+        hint = "pip install jinja2"
+        raise ParameterError("styled tables need the package jinja2", hint=hint) from None
+    numbers = {name for name in table if pd.api.types.is_numeric_dtype(table[name])}
+    formats: dict[Any, Any] = {
+        name: _format(name, table[name]) if name in numbers else _escape_text for name in table
+    }
+    shares: list[Hashable] = [name for name in table if name in _PERCENT and name in numbers]
+    texts = [name for name in table if name not in numbers]
+    empty = [name for name in table if table[name].isna().all()]
+    style = style.format(formats, na_rep="", escape="html")
+    style = style.format_index(_escape_text, escape="html", axis=1)
+    if texts:
+        style = style.set_properties(subset=texts, **{"text-align": "left"})
+    if shares:
+        style = style.bar(subset=shares, vmin=0, vmax=1, color=_BAR)
+    return style.hide(axis="index").hide(subset=empty, axis="columns")
+
+
+def _escape_text(value: Any) -> Any:
+    return escape_controls(value) if isinstance(value, str) else value
+
+
+def _format(name: Any, column: pd.Series[Any]) -> Callable[[Any], str]:
+    if name in _PERCENT:
+        return lambda share: f"{100 * share:.3g} %"
+    if name == "memory":
+        return lambda size: f"{size / 10**6:,.0f} MB"
+    if pd.api.types.is_bool_dtype(column):
+        return lambda true: "yes" if true else "no"
+    if pd.api.types.is_integer_dtype(column):
+        return lambda number: f"{number:,}"
+    return lambda number: f"{number:.3g}"
+
+
+# --- Pictures of a release, and of algorithms side by side. Needs matplotlib, which is imported to draw
+
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pdanon.recoding.result import Anonymized
 
-__all__ = ["Plots", "comparison", "frontier", "styled", "tradeoff"]
 
 _UNITS = {
     "k": "k (rows)",

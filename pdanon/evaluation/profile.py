@@ -15,29 +15,28 @@ import pyarrow.compute as pc
 
 from pdanon.errors import IdentifierWarning, escape_controls
 from pdanon.evaluation.metrics.risk import of_few_known, risk_of
-from pdanon.evaluation.report import look
-from pdanon.evaluation.report.document import document, write_document
-from pdanon.evaluation.report.look_tables import (
+from pdanon.evaluation.report import profile_report as look
+from pdanon.evaluation.report.html import document, tradeoff_section, write_document
+from pdanon.evaluation.report.profile_report import (
     columns_table,
     found_table,
     frequent_table,
     supports_table,
 )
-from pdanon.evaluation.report.tradeoff import tradeoff_section
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import facts
-from pdanon.itemsets.alike import Numbers, value_numbers
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
+from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.equality import Numbers, value_numbers
+from pdanon.itemsets.hints import is_named_for_persons, words_of
 from pdanon.itemsets.parallel import first_alike
-from pdanon.itemsets.persons import is_named_for_persons, words_of
-from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
-from pdanon.itemsets.versions import text_column
+from pdanon.itemsets.timing import watching
 from pdanon.recoding.counts import FEW, is_nearly_all, of_all_rows, percent
-from pdanon.recoding.passing import Passing, passing
+from pdanon.recoding.unmodified_columns import Passing, passing
 
 __all__ = ["Alert", "Profile", "profile"]
 

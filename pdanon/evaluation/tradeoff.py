@@ -14,13 +14,13 @@ from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.registry import algorithm as named
 from pdanon.algorithms.registry import parameters_of
 from pdanon.errors import InfeasibleError, ParameterError, ReleaseWarning, one_line
+from pdanon.evaluation.comparison import check_combinations
 from pdanon.evaluation.metrics.risk import risk
-from pdanon.evaluation.tasks import check_combinations
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.progress import progress_bar
-from pdanon.itemsets.values import listed
-from pdanon.itemsets.versions import text_column
+from pdanon.itemsets.compatibility import text_column
+from pdanon.itemsets.timing import progress_bar
+from pdanon.itemsets.validation import listed
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized
 

@@ -10,19 +10,16 @@ import pandas as pd
 from pdanon.errors import ParameterError
 from pdanon.guarantees.coherence import Coherence
 from pdanon.guarantees.disassociated import DisassociatedKm
+from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.kkm import KKm, KLm
-from pdanon.guarantees.km import KmAnonymity
+from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.lm import LmDiversity
-from pdanon.guarantees.privacy_constraints import PrivacyConstraints
 from pdanon.guarantees.ps import PSRules
-from pdanon.guarantees.public import PublicK
-from pdanon.guarantees.relational import KAnonymity
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
-from pdanon.guarantees.transactional import TransactionalK
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
-from pdanon.itemsets.calling import called_by_name
-from pdanon.itemsets.progress import watching
+from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.timing import watching
 
 __all__ = [
     "Coherence",

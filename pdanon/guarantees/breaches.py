@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.deadline import halt_flag
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, no_itemsets, refuse_long_list
 from pdanon.itemsets.threads import count_threads, many_parts, search
+from pdanon.itemsets.timing import halt_flag
 
 __all__ = ["breaches", "divided", "minimal_sets", "rows_at_risk", "threats"]
 

@@ -19,12 +19,12 @@ from pdanon.guarantees.named import NamedItems, Told, refuse_overlaps, refuse_wi
 from pdanon.guarantees.parameters import check_k, check_share, shown_share
 from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.bags import visible, with_first_copies
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.multisets import visible, with_first_copies
 from pdanon.itemsets.table import ItemsetTable, concatenated, empty_itemset
-from pdanon.itemsets.values import check_count
+from pdanon.itemsets.validation import check_count
 
 __all__ = ["Coherence"]
 

@@ -16,18 +16,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.guarantees.breaches import rows_at_risk, threats
+from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_m
-from pdanon.guarantees.relational import equal_rows
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Codes, Itemsets, beside
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.multisets import visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.values import check_count
+from pdanon.itemsets.validation import check_count
 
 __all__ = ["Crowds", "KKm", "KLm", "QuasiClasses"]
 

@@ -6,22 +6,24 @@ Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Da
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.guarantees.parameters import check_k, check_m
+from pdanon.guarantees.generalized_itemsets import images
+from pdanon.guarantees.parameters import check_k, check_m, constraint_list
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.bags import visible, with_first_copies
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.multisets import visible, with_first_copies
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemset
 
-__all__ = ["KmAnonymity", "threat_table"]
+__all__ = ["KmAnonymity", "PrivacyConstraints", "threat_table"]
 
 
 @dataclass(frozen=True)
@@ -120,3 +122,107 @@ def threat_table(
     codes, offsets = with_first_copies(threats.codes, threats.offsets, itemsets.vocabulary)
     sets = Itemsets(codes, offsets, itemsets.vocabulary, nulls)
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
+
+
+# --- Privacy constraints: certain itemsets, and no others, must not single out fewer than k rows
+
+
+@dataclass(frozen=True, eq=False)
+class PrivacyConstraints:
+    """What each given itemset has become occurs in no row or in at least k rows.
+
+    If all of its items are suppressed, that is the empty itemset, which is in all rows that are not missing:
+    there are at least k of these, or none.
+
+    Parameters
+    ----------
+    constraints : Series or iterable of list-likes
+        Itemsets of original items.
+    k : int
+        Least number of rows; at least 2.
+    mapping : pandas.DataFrame, optional
+        What the original items became in the frame that is audited: the mapping table of its release.
+        Without it, the frame must hold the original items.
+
+    Raises
+    ------
+    ParameterError
+        If k is out of range, or there is no constraint, or one is missing or empty.
+    ItemsetDtypeError
+        If a constraint is not list-like, or the items are of several types.
+
+    Notes
+    -----
+    A constraint does not protect its subsets, nor an itemset that is not listed.
+
+    References
+    ----------
+    .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
+       Anonymization", Transactions on Data Privacy 5, 2012.
+
+    Examples
+    --------
+    >>> import pandas as pd, pdanon
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
+    >>> df.txanon.audit(pdanon.PrivacyConstraints([["rice", "tea"]], k=2)).holds
+    True
+    >>> df.txanon.audit(pdanon.PrivacyConstraints([["rice", "salt"]], k=2)).threats
+                itemset  support         why
+    0  ['rice' 'salt']        1  constraint
+    """
+
+    constraints: Any
+    k: int
+    mapping: pd.DataFrame | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", check_k(self.k))
+        object.__setattr__(self, "constraints", constraint_list(self.constraints))
+
+    def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
+        """Recount a frame from scratch.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            A released frame, with ``mapping`` given, or an original one.
+        column : hashable, optional
+            Its list column. By default the only one.
+
+        Returns
+        -------
+        Audit
+            ``threats`` are the images of the violated constraints, each once; or the empty itemset alone.
+
+        Raises
+        ------
+        ParameterError
+            If a constraint names an item that neither the mapping nor, without one, the frame knows:
+            that it has support 0 would prove nothing.
+        """
+        return self.recount(ListColumns.of(frame, find_columns(frame, column)))
+
+    def recount(self, columns: ListColumns) -> Audit:
+        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        published = columns.itemsets
+        # One more item than is published: it is in no row, and stands for labels that no row has.
+        index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
+        found = images(Itemsets.from_series(self.constraints), published, self.mapping, "constraint")
+        if 0 < (few := published.n_present) < self.k:
+            return Audit(self, few, lambda: threat_table(published, empty_itemset(few), "constraint"))
+        each = SupportIndex(found.codes, found.offsets, index.n_items).distinct()
+        supports = index.supports(each.codes, each.offsets)
+        rare = (supports > 0) & (supports < self.k) & (np.diff(each.offsets) > 0)
+        threats = ItemsetTable(each.codes, each.offsets, supports).take(rare)
+        return Audit(
+            self,
+            index.rows_holding(threats),
+            lambda: threat_table(published, threats.ordered(), "constraint"),
+        )
+
+    def with_mapping(self, mapping: pd.DataFrame) -> PrivacyConstraints:
+        """The same constraints on a frame whose items became what the mapping says."""
+        return replace(self, mapping=mapping)
+
+    def __repr__(self) -> str:
+        return f"PrivacyConstraints(constraints={len(self.constraints)}, k={self.k})"

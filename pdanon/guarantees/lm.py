@@ -20,12 +20,12 @@ from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.bags import visible
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.multisets import visible
 from pdanon.itemsets.table import empty_itemset
-from pdanon.itemsets.values import check_count
+from pdanon.itemsets.validation import check_count
 
 __all__ = ["LmDiversity"]
 

@@ -18,14 +18,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.bags import first_copies
-from pdanon.itemsets.codes import Itemsets, item_array
+from pdanon.itemsets.codes import Itemsets, item_array, item_texts, places
+from pdanon.itemsets.compatibility import numbers_of
 from pdanon.itemsets.lists import distinct, to_numpy
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
-from pdanon.itemsets.matching import item_texts, places
-from pdanon.itemsets.notation import label_members
-from pdanon.itemsets.values import shown_positions
-from pdanon.itemsets.versions import numbers_of
+from pdanon.itemsets.multisets import first_copies
+from pdanon.itemsets.set_labels import label_members
+from pdanon.itemsets.validation import shown_positions
 
 __all__ = ["NamedItems", "Told", "named_items", "refuse_overlaps", "refuse_within_labels"]
 

@@ -17,13 +17,13 @@ from pdanon.errors import (
     ParameterError,
     cause_of,
 )
-from pdanon.guarantees.images import images
+from pdanon.guarantees.generalized_itemsets import images
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.values import check_path, is_integer, is_number, shown
+from pdanon.itemsets.validation import check_path, is_integer, is_number, shown
 
 __all__ = [
     "DEFAULT_M",

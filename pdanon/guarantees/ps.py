@@ -17,17 +17,17 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import rows_at_risk, threats
-from pdanon.guarantees.images import UNKNOWN, became, images, united
+from pdanon.guarantees.generalized_itemsets import UNKNOWN, became, images, united
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_open_share, shown_share
 from pdanon.guarantees.rules import AllRules, Rules, read_rules
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.bags import first_copies, visible
 from pdanon.itemsets.codes import Itemsets, canonical_rows
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_values
+from pdanon.itemsets.multisets import first_copies, visible
 from pdanon.itemsets.parallel import first_alike
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenated, empty_itemset

@@ -26,7 +26,7 @@ from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import ItemsetTable, from_matrices
-from pdanon.itemsets.values import check_path, listed
+from pdanon.itemsets.validation import check_path, listed
 
 __all__ = ["AllRules", "Rules", "ps_rules", "read_rules"]
 

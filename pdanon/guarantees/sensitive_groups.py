@@ -21,15 +21,14 @@ from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_within_labels
 from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_k, check_m
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.bags import visible
-from pdanon.itemsets.codes import Itemsets, as_itemsets
+from pdanon.itemsets.codes import Itemsets, as_itemsets, item_texts
 from pdanon.itemsets.columns import added_label, find_column, label_position
+from pdanon.itemsets.compatibility import arrow_values, text_column
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.matching import item_texts
+from pdanon.itemsets.multisets import visible
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.table import empty_itemset
-from pdanon.itemsets.values import check_count, shown
-from pdanon.itemsets.versions import arrow_values, text_column
+from pdanon.itemsets.validation import check_count, shown
 
 __all__ = ["COUNTS", "GROUP", "GroupCounts", "SensitiveGroups", "group_numbers"]
 

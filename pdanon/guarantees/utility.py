@@ -18,9 +18,9 @@ from pandas.api.types import is_hashable
 from pdanon.errors import GuaranteeError, ItemsetDtypeError, ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, as_itemsets
+from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.itemsets.values import check_count, listed
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.validation import check_count, listed
 
 __all__ = ["by_level", "by_prefix", "by_size", "check_release", "item_blocks", "partition", "some_blocks"]
 

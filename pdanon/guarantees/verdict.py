@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import pandas as pd
 
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.values import escape_html
+from pdanon.itemsets.validation import escape_html
 
 __all__ = ["Audit", "Guarantee", "Recountable", "Yielding", "facts"]
 

@@ -4,8 +4,7 @@
 node; ``forms`` says what leaves are compared as; ``drawing`` shows its upper part.
 """
 
-from pdanon.hierarchy.arrays import Nodes
-from pdanon.hierarchy.forms import Form
+from pdanon.hierarchy.sources import Form, Nodes
 from pdanon.hierarchy.tree import Hierarchy, HierarchyLike, Missing
 
 __all__ = ["Form", "Hierarchy", "HierarchyLike", "Missing", "Nodes"]

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
+from functools import partial
 from itertools import count, groupby, zip_longest
 from numbers import Real
 from pathlib import Path
@@ -17,12 +20,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of, file_hint
-from pdanon.hierarchy.arrays import Nodes
 from pdanon.io.files import replacing
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.values import (
+from pdanon.itemsets.lists import Offsets, offsets_of
+from pdanon.itemsets.validation import (
     can_be_written,
     check_delimiter,
     check_frame,
@@ -34,16 +39,182 @@ from pdanon.itemsets.values import (
 )
 
 __all__ = [
+    "TEXT",
+    "Form",
+    "Nodes",
     "Tree",
     "balanced_tree",
+    "check_node",
+    "children_of",
     "csv_tree",
+    "depths",
     "dict_tree",
     "frame_tree",
     "free_name",
+    "frozen",
     "interval_tree",
+    "levels",
+    "path_up",
     "prefix_tree",
+    "refuse_torn",
+    "subtree_sums",
     "write_csv",
 ]
+
+Nodes: TypeAlias = NDArray[np.int32]
+
+
+def frozen(values: Any, dtype: Any) -> NDArray[Any]:
+    """A copy that cannot be written to."""
+    array = np.array(values, dtype)
+    array.setflags(write=False)
+    return array
+
+
+def check_node(node: Any, n_nodes: int) -> None:
+    """Check that there is such a node."""
+    if not is_integer(node) or not 0 <= node < n_nodes:
+        raise ParameterError("there is no such node", where="node", got=f"{shown(node)}, {n_nodes} nodes")
+
+
+def depths(parent: Nodes) -> Nodes:
+    """Number of edges from the root to each node."""
+    depth = [0] * len(parent)
+    for node, above in enumerate(parent[1:].tolist(), start=1):
+        depth[node] = depth[above] + 1
+    return frozen(depth, np.int32)
+
+
+def subtree_sums(parent: Nodes, own: list[int]) -> Nodes:
+    """Sum of a number of each node over the nodes of each subtree; the list is used up."""
+    above = parent.tolist()
+    for node in range(len(own) - 1, 0, -1):
+        own[above[node]] += own[node]
+    return frozen(own, np.int32)
+
+
+def children_of(parent: Nodes) -> tuple[Offsets, Nodes]:
+    """Where the children of each node begin, and the children, in order."""
+    nodes = np.argsort(parent, kind="stable")[1:]
+    return offsets_of(np.bincount(parent[1:], minlength=len(parent))), frozen(nodes, np.int32)
+
+
+def path_up(parent: Nodes, node: int) -> Nodes:
+    """Nodes from a node, itself first, up to the root."""
+    path = [node]
+    while path[-1]:
+        path.append(int(parent[path[-1]]))
+    return np.array(path, np.int32)
+
+
+def levels(parent: Nodes, nodes: Nodes, height: int) -> list[Nodes]:
+    """Some nodes, their parents, and so on; -1 beyond the root."""
+    above = np.append(parent, np.int32(-1))  # -1 finds this last entry, and stays -1
+    found = [nodes]
+    for _ in range(height):
+        found.append(above[found[-1]])
+    return found
+
+
+# --- Forms: what the leaves of a hierarchy are compared as, where the values of a column are not text
+
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_MOMENT = re.compile(
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?", re.ASCII
+)
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How values are compared.
+
+    Parameters
+    ----------
+    looks : str
+        What they look like, with an example: for messages.
+    read : callable
+        From a text without surrounding blanks to the value, or to None if it is no such text.
+    """
+
+    looks: str
+    read: Callable[[str], Hashable]
+
+    @classmethod
+    def of(cls, kind: pa.DataType) -> Form:
+        """The form of the values of an Arrow type."""
+        types = pa.types
+        if types.is_boolean(kind):
+            return cls("true or false", lambda text: _BOOLEANS.get(text.lower()))
+        if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+            return cls("numbers, such as 12 or 12.0", _number)
+        if types.is_timestamp(kind) or types.is_date(kind):
+            zone = kind.tz if types.is_timestamp(kind) else None
+            return cls("dates, such as 2020-01-31 or 2020-01-31 09:30", partial(_moment, zone=zone))
+        if types.is_time(kind) or types.is_duration(kind):
+            example = pa.array([0]).cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)
+            return cls(f"text such as {example.cast(pa.string())[0]}", TEXT.read)
+        return TEXT
+
+    def key(self, text: str) -> Hashable:
+        """What is equal for texts of one value: the value or, if it is none of this form, the text."""
+        value = self.read(text.strip())
+        return text if value is None else value
+
+    def leaves(self, names: Sequence[str], parent: Nodes, is_leaf: NDArray[np.bool_]) -> dict[Hashable, int]:
+        """Find the leaves of a tree by their values; of those of one value and one parent, the first.
+
+        Parameters
+        ----------
+        names, parent, is_leaf
+            Those of the tree, by node.
+
+        Raises
+        ------
+        HierarchyError
+            If two leaves are one value, and have different parents.
+        """
+        found: dict[Hashable, int] = {}
+        leaves = np.flatnonzero(is_leaf).tolist()
+        first = [found.setdefault(self.key(names[leaf]), leaf) for leaf in leaves]
+        refuse_torn(parent[first] != parent[leaves], self.looks)
+        return found
+
+
+def refuse_torn(torn: NDArray[np.bool_], looks: str) -> None:
+    """Refuse leaves of one value, given which have another parent than the first of them."""
+    if torn.any():
+        raise HierarchyError(
+            "two leaves are one value and have different parents",
+            got=f"{np.count_nonzero(torn)} such leaves, read as {looks}",
+            hint="name each value once",
+        )
+
+
+TEXT = Form("text, letter for letter", lambda text: None)
+
+
+def _number(text: str) -> Decimal | None:
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def _moment(text: str, zone: str | None) -> pd.Timestamp | None:
+    """A point in time; where a column has a time zone, a text without one is of the column's."""
+    if not _MOMENT.fullmatch(text):
+        return None
+    try:
+        moment = pd.Timestamp(text)
+    except ValueError:  # such as the 30th of February
+        return None
+    if zone is None or moment.tzinfo is not None:
+        return moment
+    localized = moment.tz_localize(zone, ambiguous="NaT", nonexistent="NaT")
+    return localized if isinstance(localized, pd.Timestamp) else None
+
+
+# --- Sources of hierarchies: files, frames, dicts and rules, each turned into names and parents by node
+
 
 # Name and parent of each node, in pre-order; the parent of the root is -1.
 Tree: TypeAlias = tuple[tuple[str, ...], Nodes]

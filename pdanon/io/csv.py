@@ -27,15 +27,14 @@ from pdanon.errors import (
     readable,
     warn,
 )
-from pdanon.io.encodings import check_encoding
-from pdanon.io.files import replacing
+from pdanon.io.files import check_encoding, replacing
 from pdanon.io.lines import unreadable_text
 from pdanon.io.text import check_separator, separator_hint, unreadable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
+from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.values import check_flag, check_path, check_text, quoted
-from pdanon.itemsets.versions import text_column
+from pdanon.itemsets.validation import check_flag, check_path, check_text, quoted
 
 __all__ = ["escaped", "read_csv", "read_joined", "to_csv", "warn_of_formulas"]
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
+from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator, shown
-from pdanon.itemsets.versions import text_column
+from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator, shown
 
 __all__ = ["make_baskets"]
 

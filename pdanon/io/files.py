@@ -5,6 +5,7 @@ A file is a *draft* until it is complete: hidden, beside its target, and readabl
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import platform
@@ -16,27 +17,32 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
-from pdanon.errors import FormatError, ParameterError, cause_of
-from pdanon.itemsets.values import check_path, is_uri
+import pyarrow as pa
 
-try:
-    import fcntl
-except ImportError:  # Windows: nothing is locked there, and drafts of other processes stay
-    fcntl = None  # type: ignore[assignment]
+from pdanon.errors import FormatError, ParameterError, cause_of
+from pdanon.itemsets.validation import check_path, is_uri, quoted
 
 __all__ = [
     "Draft",
     "WriteError",
+    "check_encoding",
     "check_name",
     "check_replaceable",
     "hidden",
     "is_at",
+    "line_not_in",
     "named_as",
     "new_directory",
     "remove_drafts",
     "replacing",
     "replacing_all",
 ]
+
+try:
+    import fcntl
+except ImportError:  # Windows: nothing is locked there, and drafts of other processes stay
+    fcntl = None  # type: ignore[assignment]
+
 
 _OWNER = 0o600
 _SLOTS = 8  # names of drafts of one target that are looked at
@@ -360,3 +366,35 @@ def check_name(path: str | os.PathLike[str]) -> None:
     real = os.path.realpath(check_path(path))
     if real != real.encode(errors="replace").decode():
         raise FormatError("the path is not UTF-8", where=real, hint="rename the file or its directory")
+
+
+# --- Encodings of text files: which there are, and where a file is in another one
+
+
+_CHUNK = 2**20  # bytes
+
+
+def check_encoding(encoding: str) -> str:
+    """Check that there is an encoding, of text."""
+    try:
+        known = codecs.lookup(encoding)
+        if known._is_text_encoding:
+            return known.name
+    except (LookupError, TypeError, ValueError):
+        pass
+    hint = "such as utf-8, latin-1 or cp1252"
+    raise ParameterError("there is no such encoding", where="encoding", got=quoted(encoding), hint=hint)
+
+
+def line_not_in(path: Path | str, encoding: str) -> int | None:
+    """The first line of a file, from 1 on, that is not in an encoding, if there is one."""
+    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+    with pa.input_stream(str(path)) as file:  # which unpacks what ends in .gz
+        while True:
+            chunk = file.read(_CHUNK)
+            try:
+                line += decoder.decode(chunk, final=not chunk).count("\n")
+            except UnicodeDecodeError as error:
+                return line + error.object[: error.start].decode(encoding, "replace").count("\n")
+            if not chunk:
+                return None

@@ -10,12 +10,12 @@ import pandas as pd
 
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
 from pdanon.io.csv import read_joined
-from pdanon.io.encodings import check_encoding
+from pdanon.io.files import check_encoding
 from pdanon.io.lines import delimiter_of, is_parquet, is_text, read_lines
 from pdanon.io.long import from_long, to_long
 from pdanon.io.onehot import lists_and_numbers, told_of
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.values import check_known, is_uri
+from pdanon.itemsets.validation import check_known, is_uri
 
 __all__ = ["Form", "Table"]
 

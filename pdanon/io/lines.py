@@ -12,10 +12,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
 from pdanon.errors import FormatError, cause_of, check_names, file_hint, readable, remedy_of
-from pdanon.io.encodings import check_encoding, line_not_in
-from pdanon.io.files import check_name
+from pdanon.io.files import check_encoding, check_name, line_not_in
 from pdanon.io.parquet import read_parquet
-from pdanon.itemsets.values import check_delimiter, is_uri, quoted
+from pdanon.itemsets.validation import check_delimiter, is_uri, quoted
 
 __all__ = [
     "Lines",

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, PersonsWarning, warn
 from pdanon.io.text import without_blanks
 from pdanon.itemsets import parallel
-from pdanon.itemsets.alike import Numbers, joined, value_numbers
-from pdanon.itemsets.bags import Bags
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import (
     column_labels,
@@ -25,10 +23,12 @@ from pdanon.itemsets.columns import (
     quasi_labels,
     same_label,
 )
+from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.equality import Numbers, joined, value_numbers
+from pdanon.itemsets.hints import is_named_for_persons
 from pdanon.itemsets.lists import object_items
-from pdanon.itemsets.persons import is_named_for_persons
-from pdanon.itemsets.values import check_frame, check_known, check_text
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.multisets import Bags
+from pdanon.itemsets.validation import check_frame, check_known, check_text
 
 __all__ = ["from_long", "to_long"]
 

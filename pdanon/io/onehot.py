@@ -15,7 +15,7 @@ from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
 from pdanon.itemsets.lists import object_items, offsets_of
-from pdanon.itemsets.values import check_frame, check_text, quoted
+from pdanon.itemsets.validation import check_frame, check_text, quoted
 
 __all__ = ["from_onehot", "to_onehot"]
 

@@ -19,7 +19,7 @@ from pdanon.io.lines import parsed
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import to_text
 from pdanon.itemsets.columns import is_list_column
-from pdanon.itemsets.values import check_path
+from pdanon.itemsets.validation import check_path
 
 __all__ = [
     "check_distinct",

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 from pdanon.errors import ItemsetDtypeError, ParameterError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.compatibility import arrow_values, text_column
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import item_type, to_numpy
-from pdanon.itemsets.values import can_be_written, check_kind, quoted
-from pdanon.itemsets.versions import arrow_values, text_column
+from pdanon.itemsets.validation import can_be_written, check_kind, quoted
 
 __all__ = ["check_separator", "from_text", "separator_hint", "to_text", "unreadable", "without_blanks"]
 

@@ -21,9 +21,19 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, readable
-from pdanon.io.listing import Listing, check_current, entry_of, is_local, levels, resolve
-from pdanon.io.parquet import list_dtype
-from pdanon.io.rowgroups import leaves_by_column, open_parquet, read_row_group, shown_path
+from pdanon.io.parquet import (
+    Listing,
+    check_current,
+    entry_of,
+    is_local,
+    leaves_by_column,
+    levels,
+    list_dtype,
+    open_parquet,
+    read_row_group,
+    resolve,
+    shown_path,
+)
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import is_list_type, is_text_type

@@ -20,7 +20,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_position
 from pdanon.itemsets.list_columns import Reader
 from pdanon.itemsets.support import MOST_ROWS
-from pdanon.itemsets.values import check_frame
+from pdanon.itemsets.validation import check_frame
 
 __all__ = ["NAMES", "ChunkTable", "is_in_chunks", "refuse_chunks"]
 

@@ -11,10 +11,10 @@ import pyarrow as pa
 from pandas.api.types import is_hashable
 
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
+from pdanon.itemsets.compatibility import arrow_values, own_copy
 from pdanon.itemsets.dtype import ListArray, is_list_type
 from pdanon.itemsets.hints import columns_shown, lists_hint
-from pdanon.itemsets.values import check_frame, is_number, listed
-from pdanon.itemsets.versions import arrow_values, own_copy
+from pdanon.itemsets.validation import check_frame, is_number, listed
 
 __all__ = [
     "ROW_TYPES",

@@ -6,6 +6,7 @@ the items. It goes by the first rows: pandas makes accessors, and drops their er
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
 from typing import Any
 
@@ -13,9 +14,37 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.itemsets.dtype import is_list_type
-from pdanon.itemsets.persons import is_named_for_persons
 
-__all__ = ["LISTS_HINT", "column_hint", "columns_shown", "frame_hint", "lists_hint", "row_hint"]
+__all__ = [
+    "LISTS_HINT",
+    "column_hint",
+    "columns_shown",
+    "frame_hint",
+    "is_named_for_persons",
+    "lists_hint",
+    "row_hint",
+    "words_of",
+]
+
+_WORDS = {"card", "pid", "mrn", "dupersid"}
+_BEGINNINGS = (
+    *("person", "patient", "customer", "client", "user", "member", "subject", "household", "account"),
+    *("employee", "student", "kunde", "mitglied", "versicherte"),
+)
+
+
+def is_named_for_persons(label: Hashable) -> bool:
+    """Whether the name of a column speaks of persons, or of what stands for one, such as a card."""
+    return any(word in _WORDS or word.startswith(_BEGINNINGS) for word in map(str.lower, words_of(label)))
+
+
+def words_of(label: Hashable) -> list[str]:
+    """The words that the name of a column is made of, also where capitals or underscores part them."""
+    return re.findall(r"[A-Z]?[a-z]+|[A-Z]+", str(label))
+
+
+# --- Hints for tables that hold no lists: what they look like, and the call that makes lists of them
+
 
 LISTS_HINT = (
     "a row is a list, tuple, set or array of items; text is never parsed: pdanon.from_text(frame['items'], "

@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.itemsets.bags import first_copies
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, compact
-from pdanon.itemsets.distinct import DistinctRows
+from pdanon.itemsets.equality import DistinctRows
 from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.support import SupportIndex
 
 __all__ = ["ListColumns", "Reader", "collapse", "collapse_columns"]

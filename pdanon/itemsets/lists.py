@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ItemsetDtypeError
 from pdanon.itemsets.columns import ROW_TYPES, is_missing, may_hold_lists
+from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.hints import column_hint, row_hint
-from pdanon.itemsets.versions import arrow_values
 
 __all__ = [
     "Codes",

@@ -10,13 +10,12 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, item_texts
 from pdanon.itemsets.columns import find_column, with_column
+from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import item_type
-from pdanon.itemsets.matching import item_texts
-from pdanon.itemsets.values import check_known
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.validation import check_known
 
 __all__ = [
     "apply_mapping",

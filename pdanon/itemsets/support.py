@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
-from pdanon.itemsets.deadline import check_time, halt_flag
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, refuse_long_list
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
+from pdanon.itemsets.timing import check_time, halt_flag
 
 if TYPE_CHECKING:
     from pdanon._kernels.counting import Rows

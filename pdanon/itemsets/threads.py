@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.deadline import TimeLimitError, halting, part_done, seconds_left
-from pdanon.itemsets.values import check_count
+from pdanon.itemsets.timing import TimeLimitError, halting, part_done, seconds_left
+from pdanon.itemsets.validation import check_count
 
 __all__ = ["ahead", "count_threads", "even_parts", "many_parts", "search", "set_threads", "share"]
 

@@ -1,6 +1,6 @@
 """What becomes of each item, the one door out, and what comes back."""
 
-from pdanon.recoding.decided import Decided
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized
 

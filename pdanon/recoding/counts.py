@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.itemsets.codes import item_texts, places
+from pdanon.itemsets.compatibility import numbers_of
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
-from pdanon.itemsets.matching import item_texts, places
-from pdanon.itemsets.versions import numbers_of
 
 __all__ = [
     "FEW",

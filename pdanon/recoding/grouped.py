@@ -19,8 +19,8 @@ from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
+from pdanon.recoding.loss import Remaining, drawn_pairs
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.remaining import Remaining, drawn_pairs
 
 __all__ = ["GroupedRows"]
 

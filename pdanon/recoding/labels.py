@@ -14,10 +14,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.codes import Itemsets, item_texts
 from pdanon.itemsets.lists import distinct, to_numpy
-from pdanon.itemsets.matching import item_texts
-from pdanon.itemsets.values import can_be_written, check_known
+from pdanon.itemsets.validation import can_be_written, check_known
 from pdanon.recoding.recoding import Recoding
 
 __all__ = ["LABELS", "Labels", "check_labels", "relabelled_sets"]

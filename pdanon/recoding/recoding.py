@@ -15,10 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.bags import Bags
 from pdanon.itemsets.codes import Codes, Itemsets, compact, text_exceeds
 from pdanon.itemsets.lists import distinct
-from pdanon.itemsets.notation import set_labels
+from pdanon.itemsets.multisets import Bags
+from pdanon.itemsets.set_labels import set_labels
 from pdanon.itemsets.support import SupportIndex
 
 __all__ = ["Changes", "Recoding", "label_column", "mapping_table"]

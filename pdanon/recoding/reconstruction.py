@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.values import MOST_DRAWN, check_count, check_frame, random_generator
+from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_frame, random_generator
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["rebuilt", "reconstruct"]

@@ -9,11 +9,10 @@ import pandas as pd
 from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.columns import added_label, with_column
-from pdanon.recoding.decided import Decided
-from pdanon.recoding.passing import Passing, passing, recorded
-from pdanon.recoding.proven import warn_if_short
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.useless import items_left, warn_if_useless
+from pdanon.recoding.unmodified_columns import Passing, passing, recorded
+from pdanon.recoding.warnings import items_left, warn_if_short, warn_if_useless
 
 __all__ = ["demand", "release"]
 

@@ -18,8 +18,8 @@ from pdanon.io.files import new_directory
 from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.columns import is_list_column
 from pdanon.recoding.counts import class_sizes, is_kept, what_was_lost
-from pdanon.recoding.passing import Passing
-from pdanon.recoding.proven import shortfall
+from pdanon.recoding.unmodified_columns import Passing
+from pdanon.recoding.warnings import shortfall
 
 __all__ = [
     "Anonymized",

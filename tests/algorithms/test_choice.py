@@ -37,12 +37,10 @@ from pdanon import (
     TransactionalK,
 )
 from pdanon.algorithms import choice as choosing
-from pdanon.algorithms.choice import steps
-from pdanon.algorithms.ranking import LOSSES
+from pdanon.algorithms.choice import LOSSES, steps
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.guarantees.rules import AllRules
-from pdanon.itemsets.deadline import TimeLimitError, check_time, limited, seconds_left
-from pdanon.itemsets.progress import progress_bar
+from pdanon.itemsets.timing import TimeLimitError, check_time, limited, progress_bar, seconds_left
 
 TREE = {"*": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "D": ["d", "e", "f"]}}
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]

@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 import pdanon
-from pdanon.algorithms.states.moles import Moles
+from pdanon.algorithms.items.coherence import Moles
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns

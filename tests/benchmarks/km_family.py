@@ -90,7 +90,7 @@ ROUNDS = f"""
 import time
 import pdanon
 from pdanon.algorithms.items.mhghs import rounds
-from pdanon.itemsets.progress import quietly
+from pdanon.itemsets.timing import quietly
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
 from pdanon.itemsets.support import SupportIndex

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 import pdanon
-from pdanon.recoding.passing import passing
+from pdanon.recoding.unmodified_columns import passing
 from tests.benchmarks.measure import Figure, frame, seconds
 
 

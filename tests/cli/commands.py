@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import SECRET, frame_of
 
-from pdanon.cli import saying
+from pdanon.cli import output as saying
 from pdanon.io.csv import to_csv
 from pdanon.io.parquet import to_parquet
 

@@ -15,7 +15,7 @@ from naive import itemsets as naive
 from naive import rules as naive_rules
 
 import pdanon
-from pdanon.guarantees import inferences
+from pdanon.guarantees import rho as inferences
 from pdanon.io.csv import read_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 

@@ -16,7 +16,7 @@ from commands import CSV, KM, RICE, TEA, contents, here  # noqa: F401 (`here` ac
 from conftest import SECRET, frame_of, rows_of
 
 import pdanon
-from pdanon.cli import saying
+from pdanon.cli import output as saying
 from pdanon.io.parquet import read_parquet, to_parquet
 
 # --- Failures leave everything as it was

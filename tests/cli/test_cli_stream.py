@@ -14,7 +14,7 @@ from conftest import SECRET, frame_of, rows_of
 
 import pdanon
 from pdanon import stream
-from pdanon.cli import saying
+from pdanon.cli import output as saying
 from pdanon.io.csv import to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 

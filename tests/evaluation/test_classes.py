@@ -10,7 +10,7 @@ from naive import queries as naive_queries
 
 from examples import examples
 from pdanon import ColumnError, ParameterError
-from pdanon.evaluation.metrics.classes import class_measures, class_sizes
+from pdanon.evaluation.metrics.equivalence_classes import class_measures, class_sizes
 
 
 @settings(max_examples=examples(40))

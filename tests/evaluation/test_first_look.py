@@ -15,7 +15,7 @@ from naive import itemsets as naive
 from pages import Page, brightness, rows_below, width_on_a_phone
 
 import pdanon
-from pdanon.evaluation.report.look import by_length
+from pdanon.evaluation.report.profile_report import by_length
 from pdanon.io.datasets import make_baskets
 
 RARE = [["tea", "rice"]] * 12 + [["tea", SECRET], ["rice", f"{SECRET}-2", "tea"]]
@@ -31,7 +31,7 @@ def raw():
 @pytest.fixture
 def tables_only(monkeypatch):
     """Pages without pictures, where these take most of the time and are not looked at."""
-    monkeypatch.setattr("pdanon.evaluation.report.drawing.find_spec", lambda name: None)
+    monkeypatch.setattr("pdanon.evaluation.report.html.find_spec", lambda name: None)
 
 
 def page_of(profile, path, **asked):

@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.evaluation.fitting import binned
-from pdanon.evaluation.plotting import comparison, frontier
+from pdanon.evaluation.plotting import binned, comparison, frontier
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib import pyplot  # noqa: E402

@@ -16,12 +16,12 @@ from naive import queries as naive_queries
 import pdanon
 from examples import examples
 from pdanon import ColumnError, FormatError, ItemsetDtypeError, ParameterError, Workload
-from pdanon.evaluation.metrics import estimates
-from pdanon.evaluation.metrics.answers import Answers
+from pdanon.evaluation.metrics import queries as estimates
+from pdanon.evaluation.metrics.queries import Answers
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.versions import text_column
-from pdanon.recoding.remaining import drawn_pairs
+from pdanon.itemsets.compatibility import text_column
+from pdanon.recoding.loss import drawn_pairs
 
 MODES = ["subset", "uniform", "optimistic", "none"]
 ITEMS = "abcdef"

@@ -16,9 +16,9 @@ from frames import FRAMES
 from pages import Page, brightness, free, rows_below, width_on_a_phone
 
 import pdanon
-import pdanon.evaluation.report.page
-from pdanon.evaluation.report.drawing import _COLOURS
-from pdanon.evaluation.report.page import asked
+import pdanon.evaluation.report.release_report
+from pdanon.evaluation.report.html import _COLOURS
+from pdanon.evaluation.report.release_report import asked
 from pdanon.recoding.counts import changes, label_sizes
 
 ROWS = [{"rice", "tea"}, {"rice", "salt"}, {"rice", "tea"}, {"tea"}]
@@ -49,7 +49,7 @@ def identifying():
 
 
 def test_columns_that_identify_are_told_at_the_top(identifying):
-    text = pdanon.evaluation.report.page.render(identifying)
+    text = pdanon.evaluation.report.release_report.render(identifying)
     page = Page(text)
     first, second = page.texts("p")[:2]
     assert first == "⚠ The release has its guarantee, which says nothing about columns that tell rows apart."
@@ -63,7 +63,7 @@ def test_columns_that_identify_are_told_at_the_top(identifying):
 
 
 def test_columns_that_were_judged_are_listed_as_judged(identifying):
-    page = Page(pdanon.evaluation.report.page.render(identifying))
+    page = Page(pdanon.evaluation.report.release_report.render(identifying))
     cells, _ = rows_below(page, "What passed through unprotected")
     assert cells[:3] == ["column", "type", "judged"]
     assert [cells[place : place + 3 : 2] for place in range(3, 12, 3)] == [
@@ -75,19 +75,21 @@ def test_columns_that_were_judged_are_listed_as_judged(identifying):
 def test_a_release_of_which_all_is_judged_is_praised():
     frame = frame_of(ROWS * 10).assign(number=range(40))
     result = frame.txanon.pcta("items", k=2, m=2, keep=["number"])
-    assert "✓ The release has its guarantee." in Page(pdanon.evaluation.report.page.render(result)).texts("p")
+    assert "✓ The release has its guarantee." in Page(
+        pdanon.evaluation.report.release_report.render(result)
+    ).texts("p")
 
 
 def test_what_cannot_be_compared_is_told_at_the_top():
     result = frame_of(ROWS).assign(notes=[{}] * 4).txanon.pcta("items", k=2, m=2)
-    page = Page(pdanon.evaluation.report.page.render(result))
+    page = Page(pdanon.evaluation.report.release_report.render(result))
     assert page.texts("p")[1] == "The values of notes cannot be compared, and are not counted."
 
 
 def test_the_risk_of_both_together_is_that_of_the_audit():
     frame = frame_of(ROWS * 3).assign(age=range(12), sex=list("fm") * 6)
     result = pdanon.rfirst(frame, k=3, m=1, quasi=["age", "sex"], random_state=0)
-    page = Page(pdanon.evaluation.report.page.render(result, original=frame))
+    page = Page(pdanon.evaluation.report.release_report.render(result, original=frame))
     cells, _ = rows_below(page, "Risk before and after")
     assert cells[5:15] == [*("0", "100 %", "100 %", "0 %", "0 %"), *("1", "100 %", "100 %", "0 %", "0 %")]
     assert cells[15] == "2, beyond what is promised"
@@ -147,9 +149,9 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
 
 def test_risk_that_is_left_is_explained(frame, result):
     explained = "the guarantee promises something else"
-    assert explained not in pdanon.evaluation.report.page.render(result, original=frame)
+    assert explained not in pdanon.evaluation.report.release_report.render(result, original=frame)
     result = frame.txanon.pcta(k=2, constraints=[["rice", "tea"]])
-    page = pdanon.evaluation.report.page.render(result)
+    page = pdanon.evaluation.report.release_report.render(result)
     assert rows_below(Page(page), "Risk of the release")[0][3:6] == [
         "1",
         "25 %",
@@ -159,13 +161,13 @@ def test_risk_that_is_left_is_explained(frame, result):
 
 
 def test_risk_without_the_original_is_that_of_the_release(result):
-    page = Page(pdanon.evaluation.report.page.render(result))
+    page = Page(pdanon.evaluation.report.release_report.render(result))
     cells, _ = rows_below(page, "Risk of the release")
     assert cells[3:] == ["1", "0 %", "0 %", "2", "0 %", "0 %"]
 
 
 def test_a_release_without_its_guarantee_is_not_praised(result):
-    text = pdanon.evaluation.report.page.render(replace(result, holds=False))
+    text = pdanon.evaluation.report.release_report.render(replace(result, holds=False))
     assert "does NOT have its guarantee. Do not publish it." in text
     assert "has its guarantee" not in text
     assert "found to hold" not in text
@@ -176,7 +178,7 @@ def test_classes_and_local_recodings(result):
     groups = pd.Series([0, 0, 0, 1], name="group")
     result = replace(result, classes=classes, groups=groups)
     assert "  classes    2, the smallest of 1 rows\n" in repr(result)
-    page = Page(pdanon.evaluation.report.page.render(result))
+    page = Page(pdanon.evaluation.report.release_report.render(result))
     cells, _ = rows_below(page, "Classes of rows that are alike")
     assert cells == ["", "number", "classes", "2", "rows", "4", "smallest", "1", "largest", "3"]
     assert "An item counts once for each group of rows and each label that it became there." in page.texts(
@@ -188,27 +190,27 @@ def test_index_that_has_a_name_passes_through(frame):
     result = frame.set_axis(pd.Index(list("abcd"), name="person")).txanon.pcta(k=2, m=2)
     assert (
         "<person><index>"
-        in rows_below(Page(pdanon.evaluation.report.page.render(result)), "What passed through unprotected")[
-            1
-        ]
+        in rows_below(
+            Page(pdanon.evaluation.report.release_report.render(result)), "What passed through unprotected"
+        )[1]
     )
 
 
 def test_two_recoded_columns_are_measured_one_by_one(frame, result):
     two = result.frame.assign(other=pdanon.as_itemsets([["x"], ["x"], ["y"], ["y"]]))
-    page = Page(pdanon.evaluation.report.page.render(replace(result, frame=two)))
+    page = Page(pdanon.evaluation.report.release_report.render(replace(result, frame=two)))
     assert page.texts("h2").count("Risk of the release") == 2
 
 
 @pytest.mark.parametrize("kind", FRAMES)
 def test_every_kind_of_frame_has_a_page(kind, monkeypatch):
-    monkeypatch.setattr(pdanon.evaluation.report.page, "svg", lambda draw, description: "")
+    monkeypatch.setattr(pdanon.evaluation.report.release_report, "svg", lambda draw, description: "")
     frame = FRAMES[kind]()
     try:
         result = frame.txanon.pcta(column="items" if "items" in frame else 5, k=2, m=2)
     except pdanon.InfeasibleError:
         pytest.skip("no release")
-    page = Page(pdanon.evaluation.report.page.render(result, original=frame))
+    page = Page(pdanon.evaluation.report.release_report.render(result, original=frame))
     items = result.mapping["item"].nunique()
     assert changes(result.mapping)["items"].sum() == items
     assert label_sizes(result.mapping).sum() == items
@@ -223,7 +225,7 @@ def test_one_item_more_than_is_promised_is_counted_and_named():
     frame = frame_of([{"a", "b"}, {"a", "c"}, {"b", "c"}, {"a"}])
     result = frame.txanon.pcta(k=2, m=1)  # no item is rare, and each pair is in one row
     assert result.frame["items"].map(list).tolist() == [["a", "b"], ["a", "c"], ["b", "c"], ["a"]]
-    page = Page(pdanon.evaluation.report.page.render(result))
+    page = Page(pdanon.evaluation.report.release_report.render(result))
     assert rows_below(page, "Risk of the release")[0][3:] == [
         *("1", "0 %", "0 %"),
         *("2, beyond what is promised", "75 %", "75 %"),
@@ -236,7 +238,9 @@ def test_one_item_more_than_is_promised_is_counted_and_named():
 
 
 def test_one_item_more_may_find_as_many():
-    page = Page(pdanon.evaluation.report.page.render(frame_of([{"a", "b"}] * 4).txanon.pcta(k=2, m=1)))
+    page = Page(
+        pdanon.evaluation.report.release_report.render(frame_of([{"a", "b"}] * 4).txanon.pcta(k=2, m=1))
+    )
     assert beyond(page) == [
         "Beyond what is promised: who knows 2 items, one more than the guarantee speaks of, finds at least 2 "
         "rows, too."
@@ -245,12 +249,14 @@ def test_one_item_more_may_find_as_many():
 
 @pytest.mark.parametrize("m", [2, None])
 def test_nothing_is_beyond_all_items_of_the_longest_row(frame, m):
-    assert beyond(Page(pdanon.evaluation.report.page.render(frame.txanon.pcta(k=2, m=m)))) == []
+    assert beyond(Page(pdanon.evaluation.report.release_report.render(frame.txanon.pcta(k=2, m=m)))) == []
 
 
 def test_it_says_when_it_was_made_and_with_what(frame, result, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86399")
-    cells, _ = rows_below(Page(pdanon.evaluation.report.page.render(result)), "Which tables, and when")
+    cells, _ = rows_below(
+        Page(pdanon.evaluation.report.release_report.render(result)), "Which tables, and when"
+    )
     said = dict(zip(cells[2::2], cells[3::2], strict=True))
     assert said["report made"] == "1970-01-01 23:59 UTC"
     assert said["pdanon"] == pdanon.__version__
@@ -261,7 +267,9 @@ def test_it_says_when_it_was_made_and_with_what(frame, result, monkeypatch):
 def test_it_is_made_now_unless_another_time_is_said(result, monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     before = pd.Timestamp.now("UTC").floor("min")
-    cells, _ = rows_below(Page(pdanon.evaluation.report.page.render(result)), "Which tables, and when")
+    cells, _ = rows_below(
+        Page(pdanon.evaluation.report.release_report.render(result)), "Which tables, and when"
+    )
     assert before <= pd.Timestamp(cells[3].removesuffix(" UTC"), tz="UTC") <= pd.Timestamp.now("UTC")
 
 
@@ -269,14 +277,14 @@ def test_it_is_made_now_unless_another_time_is_said(result, monkeypatch):
 def test_a_time_that_is_none_is_an_error(result, monkeypatch, said):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", said)
     with pytest.raises(pdanon.ParameterError, match="SOURCE_DATE_EPOCH"):
-        pdanon.evaluation.report.page.render(result)
+        pdanon.evaluation.report.release_report.render(result)
 
 
 def test_tables_are_known_by_their_fingerprints(frame, result, tmp_path):
     pdanon.to_parquet(result.frame, tmp_path / "release.parquet")
     read = pdanon.read_parquet(tmp_path / "release.parquet")
     for original in (None, frame):
-        texts = Page(pdanon.evaluation.report.page.render(result, original=original)).texts("p")
+        texts = Page(pdanon.evaluation.report.release_report.render(result, original=original)).texts("p")
         shown = dict(pairwise(texts))
         assert shown["Fingerprint of the release (SHA-256):"] == read.txanon.fingerprint()
         found = shown.get("Fingerprint of the original (SHA-256):")
@@ -311,7 +319,7 @@ def test_no_item_that_was_asked_about(result):
         **{"random_state": None, "tree": pdanon.Hierarchy.from_dict({"*": [SECRET, "a"]}), "none": ()},
     }
     result = replace(result, parameters=parameters)
-    assert SECRET not in pdanon.evaluation.report.page.render(result)
+    assert SECRET not in pdanon.evaluation.report.release_report.render(result)
     assert asked(result) == {
         **{"algorithm": "pcta", "k": "2", "m": "all items of a row", "weights": "1 given"},
         **{"utility": "2 given", "sensitive": "given", "constraints": "1 given", "rules": "1 given"},
@@ -331,7 +339,7 @@ def test_shares_and_ways_are_shown_as_they_were_asked():
 def test_sensitive_items_are_said_to_be_counted_and_groups_are_called_so():
     frame = frame_of([{"a", "s"}, {"a"}, {"a", "b"}, {"b"}])
     result = frame.txanon.cahd(p=2, sensitive=["s"])
-    page = Page(pdanon.evaluation.report.page.render(result))
+    page = Page(pdanon.evaluation.report.release_report.render(result))
     cells, _ = rows_below(page, "Groups of rows")
     assert cells[2:6] == ["groups", str(len(result.classes)), "rows", "4"]
     assert "Sensitive items are suppressed in the rows, and counted by groups." in page.texts("p")
@@ -347,13 +355,13 @@ def test_a_guarantee_that_hides_no_row_says_so():
     }
     for expected, results in told.items():
         for result in results:
-            page = pdanon.evaluation.report.page.render(result)
+            page = pdanon.evaluation.report.release_report.render(result)
             assert ("It hides no row" in page) is expected
 
 
 def test_no_row_of_the_data(frame):
     result = frame.assign(note=[f"{SECRET}-{row}" for row in range(4)]).txanon.pcta(k=2, m=2)
-    assert SECRET not in pdanon.evaluation.report.page.render(result)
+    assert SECRET not in pdanon.evaluation.report.release_report.render(result)
 
 
 def test_audit_shows_no_threat():
@@ -379,7 +387,7 @@ def test_text_is_never_markup():
     frame.insert(0, f"column{evil}", "x")
     result = frame.txanon.pcta(k=2, m=2)
     result = replace(result, parameters={"algorithm": evil, evil: 1})
-    page = Page(pdanon.evaluation.report.page.render(result, original=frame))
+    page = Page(pdanon.evaluation.report.release_report.render(result, original=frame))
     assert len(page.attributes("script")) == 1
     assert evil in page.texts("th")
     assert "a&b" in page.texts("th")
@@ -399,7 +407,7 @@ def test_text_controls_no_terminal_and_no_order(tmp_path):
     shown = [
         *(str(warned[0].message), repr(result), result._repr_html_(), repr(look), look._repr_html_()),
         *(repr(frame.txanon), frame.txanon._repr_html_(), (tmp_path / "look.html").read_text()),
-        pdanon.evaluation.report.page.render(result, frame),
+        pdanon.evaluation.report.release_report.render(result, frame),
         pdanon.plotting.styled(look.frequent.rename(columns={"item": "\x1b"})).to_html(),
         str(pdanon.Hierarchy.from_dict({"*": names})),
         str(pdanon.ColumnError("no such column", got="\x1b[2J", hint="\u202e")),
@@ -412,7 +420,7 @@ def test_text_controls_no_terminal_and_no_order(tmp_path):
 
 
 def test_page_needs_nothing_else(frame, result):
-    text = pdanon.evaluation.report.page.render(result, original=frame)
+    text = pdanon.evaluation.report.release_report.render(result, original=frame)
     page = Page(text)
     assert not {tag for tag, _ in page.elements} & {"link", "img", "iframe", "object", "image"}
     assert not any("src" in attributes for _, attributes in page.elements)
@@ -423,7 +431,7 @@ def test_page_needs_nothing_else(frame, result):
 
 
 def test_page_is_well_built(frame, result):
-    text = pdanon.evaluation.report.page.render(result, original=frame)
+    text = pdanon.evaluation.report.release_report.render(result, original=frame)
     page = Page(text)
     assert page.attributes("html") == [{"lang": "en"}]
     assert "width=device-width, initial-scale=1" in [a.get("content") for a in page.attributes("meta")]
@@ -463,9 +471,9 @@ def test_user_settings_of_matplotlib_are_left_alone(result, monkeypatch):
 
     before = pyplot.get_fignums()
     with rc_context({"font.size": 33, "svg.fonttype": "path"}):
-        inside = pdanon.evaluation.report.page.render(result)
+        inside = pdanon.evaluation.report.release_report.render(result)
         assert pyplot.rcParams["font.size"] == 33
-    assert inside == pdanon.evaluation.report.page.render(result)
+    assert inside == pdanon.evaluation.report.release_report.render(result)
     assert pyplot.get_fignums() == before
 
 

@@ -88,9 +88,9 @@ def test_what_is_wrong_with_the_lists_is_shown_and_not_raised(frame, said):
 
 
 def test_large_tables_are_shown_by_what_one_item_tells(monkeypatch):
-    monkeypatch.setattr("pdanon.evaluation.overview._MOST_PAIRS", 9)
+    monkeypatch.setattr("pdanon.accessors._MOST_PAIRS", 9)
     assert "who knows 1 item finds" in repr(FRAME.txanon)
-    monkeypatch.setattr("pdanon.evaluation.overview._MOST_PAIRS", 10)
+    monkeypatch.setattr("pdanon.accessors._MOST_PAIRS", 10)
     assert "who knows 2 items find" in repr(FRAME.txanon)
 
 

@@ -20,7 +20,7 @@ from naive import itemsets as naive
 import pdanon
 from examples import examples
 from pdanon.guarantees import constraints
-from pdanon.guarantees.drawn import _distinct_places
+from pdanon.guarantees.constraints import _distinct_places
 
 ROWS = [frozenset(row) for row in ("abc", "ab", "bcd", "bcd", "d", "", "abcde")]
 

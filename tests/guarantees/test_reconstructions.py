@@ -13,9 +13,10 @@ from naive import disassociation as naive
 import pdanon
 from examples import examples
 from pdanon import DisassociatedKm
-from pdanon.guarantees import disassociated, reconstructions
+from pdanon.guarantees import disassociated
+from pdanon.guarantees import disassociated as reconstructions
+from pdanon.guarantees.disassociated import RECORDS, refuted
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.reconstructions import RECORDS, refuted
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.table import no_itemsets
 

@@ -14,13 +14,13 @@ from naive import inferences as naive
 
 from examples import examples
 from pdanon import ParameterError, RhoUncertainty, datasets, read_parquet, set_threads
-from pdanon.guarantees import inferences
+from pdanon.guarantees import rho as inferences
 from pdanon.guarantees.breaches import rows_at_risk
-from pdanon.guarantees.inferences import Owners
+from pdanon.guarantees.rho import Owners
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
-from pdanon.itemsets.deadline import TimeLimitError, limited
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import TimeLimitError, limited
 
 SHARES = [Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(999, 1000), Fraction(1, 10)]
 TOY = [{"a", "b", "x"}, {"a", "x"}, {"a", "b"}, {"b"}]

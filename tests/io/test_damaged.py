@@ -18,7 +18,7 @@ from examples import examples
 from pdanon import stream
 from pdanon.errors import FormatError, ItemsetDtypeError, file_hint, readable
 from pdanon.io.lines import read_lines
-from pdanon.io.rowgroups import open_parquet, read_row_group
+from pdanon.io.parquet import open_parquet, read_row_group
 from pdanon.io.trees import ParquetTree
 
 CODES = pa.list_(pa.dictionary(pa.int32(), pa.string()))

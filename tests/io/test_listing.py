@@ -21,7 +21,7 @@ import pdanon
 from examples import examples
 from pdanon import stream
 from pdanon.errors import FormatError, ParameterError
-from pdanon.io.listing import Listing
+from pdanon.io.parquet import Listing
 from pdanon.io.tables import read_weights, write_plain
 from pdanon.io.trees import ParquetTree
 

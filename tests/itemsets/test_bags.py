@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import pdanon
 from pdanon import TransactionalK
-from pdanon.itemsets.bags import Bags, visible
 from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.multisets import Bags, visible
 
 ROWS = st.lists(st.none() | st.lists(st.sampled_from("abc"), max_size=5), max_size=10)
 LAYOUTS = [

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.matching import places
+from pdanon.itemsets.codes import Itemsets, places
 
 DAY, NOON = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 12)
 MIDNIGHT = dt.datetime(2020, 1, 1)

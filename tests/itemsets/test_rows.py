@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pdanon.itemsets.codes import canonical_rows, relabelled_rows
-from pdanon.itemsets.distinct import DistinctRows
+from pdanon.itemsets.equality import DistinctRows
 from pdanon.itemsets.lists import distinct
 
 LABELS = ["b", "a", "ab", "", "ä", "b"]  # in no order, one of them twice

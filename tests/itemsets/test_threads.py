@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.itemsets import Itemsets, SupportIndex, deadline, parallel, threads
+from pdanon.itemsets import Itemsets, SupportIndex, parallel, threads
+from pdanon.itemsets import timing as deadline
 
 
 @pytest.fixture(autouse=True)

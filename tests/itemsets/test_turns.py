@@ -9,7 +9,7 @@ from indexes import index_of, weighted_rows
 from naive.itemsets import rare_itemsets
 
 from examples import examples
-from pdanon.itemsets.turns import rare_in_turn
+from pdanon.algorithms.states.clusters import rare_in_turn
 
 
 @settings(max_examples=examples(80))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pdanon
-from pdanon.itemsets.versions import arrow_values, as_pandas_writes, numbers_of, text_column
+from pdanon.itemsets.compatibility import arrow_values, as_pandas_writes, numbers_of, text_column
 
 
 @pytest.mark.parametrize(

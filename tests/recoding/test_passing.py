@@ -23,7 +23,7 @@ import pdanon
 from examples import examples
 from pdanon import ColumnError, IdentifierWarning, KmAnonymity, ParameterError
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.recoding.passing import Passing, passing
+from pdanon.recoding.unmodified_columns import Passing, passing
 
 KM = KmAnonymity(5, 2)
 

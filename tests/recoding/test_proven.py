@@ -12,7 +12,7 @@ import pdanon.stream
 from pdanon import RhoUncertainty
 from pdanon.algorithms.states import sensitive_rules
 from pdanon.errors import ReleaseWarning
-from pdanon.guarantees import inferences
+from pdanon.guarantees import rho as inferences
 
 ITEMS = frozenset("abcdefghijkl")  # any part of which could give s away, and none does
 ROWS = [sorted((ITEMS - {each}) | own) for each in ITEMS for own in ({"s"}, set())]

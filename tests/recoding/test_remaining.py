@@ -18,9 +18,8 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import threads
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import collapse
-from pdanon.recoding.loss import information_loss, joint_loss
+from pdanon.recoding.loss import drawn_pairs, information_loss, joint_loss
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.remaining import drawn_pairs
 
 READABLE = ["occurrences", "stands_for", "singles", "pairs", "suppressed"]
 TREE = {"*": {"P": {"H": ["a", "b"], "Q": ["c"]}, "R": ["d", "e", "f"]}}

@@ -18,7 +18,7 @@ import pdanon
 import pdanon.stream
 from examples import examples
 from pdanon import KmAnonymity, UselessWarning
-from pdanon.recoding.useless import columns_left, items_left
+from pdanon.recoding.warnings import columns_left, items_left
 
 FLAT = {"*": ["a", "b", "c", "d"]}
 RARE = pd.DataFrame({"items": [["a"], ["b"]] * 15 + [["c"], ["d"]]})  # c and d are rare, and all become *

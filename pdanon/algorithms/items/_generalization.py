@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from pdanon.algorithms.states.leaf_rows import empty_alike
+from pdanon.algorithms.states.cuts import empty_alike
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import Report
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.recoding import Recoding
 
 __all__ = ["covered", "decide_groups", "decide_nodes", "of_occurrences"]

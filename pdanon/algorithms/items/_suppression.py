@@ -12,7 +12,7 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PublicK
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.support import check_rows
-from pdanon.recoding.decided import Decided
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.recoding import Recoding, mapping_table
 
 __all__ = ["check_coherent_without_public", "decide_suppressed"]

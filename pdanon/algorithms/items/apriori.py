@@ -14,20 +14,19 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
 from pdanon.guarantees.breaches import divided
 from pdanon.guarantees.parameters import check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.calling import called_by_name
-from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.codes import Codes, item_texts
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.matching import item_texts
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import Report
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 

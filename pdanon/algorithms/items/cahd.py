@@ -15,25 +15,24 @@ from numpy.typing import NDArray
 
 from pdanon.algorithms.items._clustering import protect
 from pdanon.algorithms.items.apriori import covering
-from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
-from pdanon.algorithms.states.cuts import Cut
-from pdanon.algorithms.states.leaf_rows import by_first_row
+from pdanon.algorithms.states.cuts import Cut, by_first_row
 from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.errors import EmptiedWarning, InfeasibleError, ParameterError, warn
 from pdanon.guarantees import KmAnonymity, SensitiveGroups
 from pdanon.guarantees.parameters import DEFAULT_M
 from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.gray import gray_ranks
+from pdanon.itemsets.gray_order import gray_ranks
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible, csr
-from pdanon.itemsets.values import check_count, check_flag, check_known
+from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import check_count, check_flag, check_known
 from pdanon.recoding.counts import FEW
-from pdanon.recoding.decided import Decided
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding

@@ -14,18 +14,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.items._generalization import decide_groups
-from pdanon.algorithms.record import Algorithm, Way
-from pdanon.algorithms.states.leaf_rows import LeafRows, by_first_row, node_counts, silent_rows
+from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.states.cuts import LeafRows, by_first_row, node_counts, silent_rows
 from pdanon.guarantees import TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.parallel import first_alike
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.values import check_count, check_known
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import check_count, check_known
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Score", "clump"]

@@ -13,10 +13,10 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.items._clustering import decide_within_blocks, merged
-from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.result import Anonymized
 

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.states.leaf_rows import LeafRows, node_counts
+from pdanon.algorithms.states.cuts import LeafRows, node_counts
 from pdanon.errors import ParameterError
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.values import listed
+from pdanon.itemsets.validation import listed
 
 __all__ = ["lcg"]
 

@@ -13,19 +13,19 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items._generalization import covered
-from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
-from pdanon.itemsets.gray import by_support, gray_ranks, ranks_of, support_ranks
+from pdanon.itemsets.gray_order import by_support, gray_ranks, ranks_of, support_ranks
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenated
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import Report
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 

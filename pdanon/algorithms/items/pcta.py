@@ -14,19 +14,19 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items._clustering import merged, protect
-from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.constraints import privacy_model, read_constraints
 from pdanon.guarantees.parameters import DEFAULT_M
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex, check_feasible
-from pdanon.itemsets.values import check_flag
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import check_flag
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized

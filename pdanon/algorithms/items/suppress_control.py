@@ -10,15 +10,14 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.items._inferences import Scope, demand_of, guaranteed
-from pdanon.algorithms.record import Algorithm, Way
-from pdanon.algorithms.states.sensitive_rules import least_suppression
+from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.states.sensitive_rules import Scope, demand_of, guaranteed, least_suppression
 from pdanon.guarantees import RhoUncertainty
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import Report
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 

@@ -11,13 +11,13 @@ from typing import Any
 import pandas as pd
 
 from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
-from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.registry import Algorithm
 from pdanon.guarantees import Coherence
 from pdanon.guarantees.private import PublicAndPrivate
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.progress import Report
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import Report
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "suppress_public"]

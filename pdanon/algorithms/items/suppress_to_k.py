@@ -13,15 +13,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.items._suppression import decide_suppressed
-from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import PublicK
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.private import PublicAndPrivate
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import check_rows
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import Report
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "suppress_to_k"]

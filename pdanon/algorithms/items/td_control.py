@@ -6,26 +6,247 @@ Cao, Karras, Raïssi, Tan, "rho-uncertainty: Inference-Proof Transaction Anonymi
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from pdanon.algorithms.items._inferences import Scope, demand_of, guaranteed
 from pdanon.algorithms.items.apriori import covering
-from pdanon.algorithms.record import Algorithm, Way
-from pdanon.algorithms.states.expansion import Expansion
+from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.states.sensitive_rules import (
+    Demand,
+    Scope,
+    chosen,
+    demand_of,
+    guaranteed,
+    is_feasible,
+    least_suppression,
+    reached,
+    rows_about,
+    too_sure,
+)
 from pdanon.guarantees import RhoUncertainty
-from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.calling import called_by_name
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.progress import Report
+from pdanon.itemsets.lists import distinct, offsets_of
 from pdanon.itemsets.support import SupportIndex
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import Report, check_time
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "td_control"]
+__all__ = ["RECORD", "Expansion", "Published", "td_control"]
+
+_EASY = 10**5  # sets of labels, beyond which larger rules wait until the cut is settled
+
+
+class Published(NamedTuple):
+    """What becomes of items.
+
+    Parameters
+    ----------
+    nodes : ndarray of int32, shape (items,)
+        The node of each item; -1 where it is suppressed.
+    loss : int
+        NCP summed over all occurrences, times the leaves of the hierarchy.
+    m : int or None
+        Up to how many known labels no rule is too sure; None: whatever is known.
+    """
+
+    nodes: Codes
+    loss: int
+    m: int | None
+
+    @property
+    def rank(self) -> tuple[tuple[bool, int], int]:
+        """A key by which the best comes first: what is proven for more known labels, then what loses less."""
+        return reached(self.m), self.loss
+
+
+class _Step(NamedTuple):
+    """Some items become other nodes, some nodes are suppressed for it, and what that saves together."""
+
+    items: NDArray[np.intp]
+    became: Codes
+    gone: Codes
+    saved: int
+
+
+class Expansion:
+    """A cut of a hierarchy, and which of its nodes and of the sensitive items are suppressed.
+
+    A node costs its NCP for each original occurrence below it, what is suppressed 1 for each; these are
+    integers, times the leaves of the hierarchy. A node with one child says the same as that child: the cut
+    only has the lower one.
+
+    Parameters
+    ----------
+    index : SupportIndex
+        Rows of items.
+    tree : Hierarchy
+        Over the items.
+    leaves : ndarray of int32, shape (items,)
+        The leaf of each item.
+    n_leaves : int
+        How many leaves nodes may stand for: those of sensitive items may have been added to the others.
+    demand : Demand
+        What must hold of rows of nodes.
+    report : callable
+        Is told the number of steps.
+    """
+
+    def __init__(
+        self,
+        index: SupportIndex,
+        tree: Hierarchy,
+        leaves: Codes,
+        n_leaves: int,
+        demand: Demand,
+        report: Report,
+    ) -> None:
+        self._index, self._tree, self._leaves, self._demand = index.distinct(), tree, leaves, demand
+        self._report = report
+        self._is_public = ~demand.hidden[leaves]
+        public = np.flatnonzero(self._is_public)
+        self._in_order = public[np.argsort(leaves[public], kind="stable")]  # as the leaves follow each other
+        supports = np.bincount(leaves, index.singles, tree.n_nodes).astype(np.int64)
+        below = offsets_of(np.where(demand.hidden, 0, supports))
+        places = np.arange(tree.n_nodes)
+        self._occurrences = below[places + tree.size] - below[places]
+        covered = np.minimum(tree.leaves, n_leaves).astype(np.int64)
+        self._ncp = np.where(tree.is_leaf, 0, self._occurrences * covered)
+        # What it costs to suppress a node that is published, or a sensitive item.
+        self._losses = np.where(demand.hidden, supports, self._occurrences) * n_leaves - self._ncp
+        lone = np.append(
+            ~tree.is_leaf[:-1] & (covered[:-1] == covered[1:]), False
+        )  # with one child that counts
+        self._lower = np.minimum.accumulate(np.where(lone, len(places), places)[::-1])[::-1]
+        self._gone = np.zeros(tree.n_nodes, np.bool_)
+        self._nodes = leaves
+        self._steps: dict[int, tuple[int, _Step]] = {}  # of nodes, and at which turn they were worked out
+        self._turn = 0
+
+    def uncut(self) -> Published:
+        """What is suppressed if nothing is generalized."""
+        return self._settled()
+
+    def without_sensitive(self) -> Published:
+        """All sensitive items are suppressed, and nothing else: no search is needed to prove that."""
+        nodes = np.where(self._is_public, self._leaves, -1).astype(np.int32)
+        return Published(nodes, int(self._losses[self._demand.hidden].sum()), self._demand.m)
+
+    def descended(self) -> Published:
+        """The best of the cuts at which the way down from the root ends, and begins again."""
+        self._nodes = np.where(self._is_public, self._lower[0], self._leaves).astype(np.int32)
+        self._gone[:] = False
+        best = self._settled()
+        while self._descend():
+            best = min(best, self._settled(), key=lambda each: each.rank)
+        return best
+
+    def _settled(self) -> Published:
+        """Suppress anew what the cut needs, for rules of all sizes."""
+        rows = self._index.recoded(self._nodes, self._tree.n_nodes)
+        found = least_suppression(rows, self._demand, self._losses, self._report, also=self._gone)
+        self._gone = ~found.kept
+        self._turn += 1
+        loss = int(self._ncp[np.unique(self._nodes)].sum()) + found.loss
+        return Published(np.where(self._gone[self._nodes], -1, self._nodes), loss, found.m)
+
+    def _descend(self) -> bool:
+        """Expand nodes, the one that saves most first, while one saves anything; tell whether one did."""
+        begin = self._turn
+        waiting = [(-self._bound(node), node) for node in self._inner()]
+        while waiting:
+            heapify(waiting)
+            self._follow(waiting)
+            # What would have saved nothing may save something now.
+            waiting = [(-self._step(node).saved, node) for node in self._inner() if self._bound(node) > 0]
+            waiting = [each for each in waiting if each[0] < 0]
+        return self._turn > begin
+
+    def _follow(self, waiting: list[tuple[int, int]]) -> None:
+        """Take the steps of a heap; what one saves is worked out anew when it would be next."""
+        while waiting and waiting[0][0] < 0:
+            _, node = heappop(waiting)
+            is_current = self._steps.get(node, (-1,))[0] == self._turn
+            step = self._step(node)
+            if not is_current:
+                heappush(waiting, (-step.saved, node))
+                continue
+            self._take(node, step)
+            children = np.unique(step.became)
+            for child in children[~self._tree.is_leaf[children]].tolist():
+                heappush(waiting, (-self._bound(child), child))
+
+    def _inner(self) -> list[int]:
+        """The nodes of the cut that have children."""
+        used = np.unique(self._nodes[self._is_public])
+        return [int(node) for node in used[~self._tree.is_leaf[used]]]
+
+    def _bound(self, node: int) -> int:
+        """What an expansion saves if nothing has to be suppressed for it."""
+        cost = self._ncp[node] + self._gone[node] * self._losses[node]
+        return int(cost - self._ncp[self._lower[self._tree.children(node)]].sum())
+
+    def _step(self, node: int) -> _Step:
+        """What an expansion does, worked out once a turn."""
+        turn, step = self._steps.get(node, (-1, None))
+        if step is None or turn != self._turn:
+            check_time()
+            ends = [node, node + self._tree.size[node]]
+            items = self._in_order[slice(*np.searchsorted(self._leaves[self._in_order], ends))]
+            children = self._lower[self._tree.children(node)]
+            became = children[np.searchsorted(children, self._leaves[items], side="right") - 1]
+            gone = self._needed(items, became)
+            step = _Step(items, became, gone, self._bound(node) - int(self._losses[gone].sum()))
+            self._steps[node] = self._turn, step
+        return step
+
+    def _take(self, node: int, step: _Step) -> None:
+        """Expand a node."""
+        self._nodes = self._nodes.copy()
+        self._nodes[step.items] = step.became
+        self._gone[node] = False
+        self._gone[step.gone] = True
+        self._turn += 1
+        self._report(1)
+
+    def _needed(self, items: NDArray[np.intp], became: Codes) -> Codes:
+        """What is suppressed so that items can become other nodes.
+
+        Rules with one of these are listed as far as that is done in a short time.
+        """
+        demand, rows = self._demand, self._rows_with(items)
+        nodes = np.where(self._gone[self._nodes], -1, self._nodes)
+        nodes[items] = became
+        used = distinct(nodes[distinct(rows.codes)])
+        used = used[used >= 0]
+        rows = rows.recoded(np.where(nodes < 0, -1, np.searchsorted(used, nodes)), len(used))
+        demand = replace(demand, hidden=demand.hidden[used], may_go=demand.may_go[used])
+        first, gone, size = np.isin(used, became), np.zeros(len(used), np.bool_), 1
+        while demand.m is None or size <= demand.m:
+            rows = rows.relabelled(np.where(gone, -1, np.arange(len(used))))
+            longest = rows_about(rows, demand.hidden).longest
+            if longest <= size or not is_feasible(rows, demand.hidden, size, _EASY):
+                break
+            rules = too_sure(rows, demand, size, first)
+            gone[chosen(rules, demand.may_go, demand.hidden, self._losses[used])] = True
+            size += 1
+        return used[gone]
+
+    def _rows_with(self, items: NDArray[np.intp]) -> SupportIndex:
+        """The rows that hold one of some items."""
+        starts, tids, _ = self._index.transpose
+        return self._index.within(distinct(np.concatenate([tids[starts[i] : starts[i + 1]] for i in items])))
+
+
+# --- The public function and its decision
 
 
 @called_by_name

@@ -21,7 +21,7 @@ from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, PrivacyConstraints, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
-from pdanon.itemsets.progress import watching
+from pdanon.itemsets.timing import watching
 from pdanon.recoding.original import recoded_column
 from pdanon.recoding.result import Anonymized
 

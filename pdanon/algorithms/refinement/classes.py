@@ -19,15 +19,14 @@ from pdanon.algorithms.refinement.cuts import base_of, equal_mappings, published
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
-from pdanon.algorithms.rt.refining import ClassSearch, held
+from pdanon.algorithms.rt.transaction_side import ClassSearch, held
 from pdanon.algorithms.states.cuts_search import CutRefinement
-from pdanon.algorithms.states.sets_search import Refinement
-from pdanon.algorithms.states.trace import trace_of
+from pdanon.algorithms.states.sets_search import Refinement, trace_of
 from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.deadline import is_over
+from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.timing import is_over
 from pdanon.recoding.original import other_frame
 from pdanon.recoding.result import Anonymized
 

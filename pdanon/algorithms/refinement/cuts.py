@@ -20,13 +20,12 @@ from pdanon.algorithms.states.cuts_search import CutRefinement
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
-from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.codes import Codes, Itemsets, item_texts
+from pdanon.itemsets.compatibility import arrow_values, numbers_of
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
-from pdanon.itemsets.matching import item_texts
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.values import check_known
-from pdanon.itemsets.versions import arrow_values, numbers_of
+from pdanon.itemsets.validation import check_known
 from pdanon.recoding.loss import with_measure
 from pdanon.recoding.original import other_frame
 from pdanon.recoding.recoding import Recoding, mapping_table

@@ -6,7 +6,12 @@ another group, or two rows swap theirs, as long as that loses less and no group 
 
 from __future__ import annotations
 
+import time
+from typing import Any
+
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.cuts import (
     base_of,
@@ -17,13 +22,187 @@ from pdanon.algorithms.refinement.cuts import (
 )
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.algorithms.states.groups_search import GroupRefinement
-from pdanon.algorithms.states.leaf_rows import LeafRows, by_first_row, empty_alike
+from pdanon.algorithms.states.cuts import LeafRows, by_first_row, empty_alike, node_counts
+from pdanon.algorithms.states.sets_search import trace_of
+from pdanon.errors import ParameterError
 from pdanon.guarantees import TransactionalK
+from pdanon.hierarchy import Hierarchy
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.timing import is_over
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["refined_groups"]
+__all__ = ["GroupRefinement", "refined_groups"]
+
+_TRIED = 8  # groups that a row may move to
+
+
+_LOOKED_AT = 1000  # groups of which these have most in common with it
+
+
+_PARTNERS = 2  # rows of each group that it may swap with: those least like it
+
+
+_LARGE = 200  # rows of a group beyond which none leaves it
+
+
+_TURNS = 1000  # rows that take turns before the time is looked at
+
+
+_ENOUGH = 1000  # the search ends when a round gains less than this part of the loss
+
+
+class GroupRefinement:
+    """Groups of rows that are published alike, whose rows move and swap as long as that loses less.
+
+    Parameters
+    ----------
+    rows : LeafRows
+        All rows.
+    tree : Hierarchy
+        Over the items.
+    groups : ndarray of int, shape (rows,)
+        Any number shared by the rows of a group; -1 for rows that are published without items.
+    k : int
+        Least number of rows of a group.
+    bags : bool
+        Whether a group is published as the bag of nodes that its rows have in common; else as the lowest cut
+        at which they hold the same nodes.
+    base : int
+        0 for NCP, 1 for LM.
+    started : float
+        Since when seconds are counted; a value of ``time.perf_counter()``.
+
+    Raises
+    ------
+    ParameterError
+        If a group has fewer than k rows, or a row of it no items.
+    """
+
+    def __init__(
+        self,
+        rows: LeafRows,
+        tree: Hierarchy,
+        groups: NDArray[Any],
+        k: int,
+        bags: bool,
+        base: int,
+        started: float,
+    ) -> None:
+        from pdanon._kernels import groups_search as kernels
+
+        self._tree, self._bags, self._k, self._started = tree, bags, k, started
+        self._published = published = groups >= 0
+        self._rows = rows.take(np.flatnonzero(published))
+        _, first, group_of, sizes = np.unique(
+            groups[published], return_index=True, return_inverse=True, return_counts=True
+        )
+        n_silent = int(np.count_nonzero(~published))
+        if 0 < n_silent < k or (sizes < k).any() or not self._rows.lengths.all():
+            raise ParameterError(
+                "the groups of the result are not safe in this frame",
+                where="result",
+                hint="give the frame that the result was made from",
+            )
+        order, ends = np.argsort(group_of, kind="stable"), np.cumsum(sizes)
+        after = np.empty(len(order), np.int64)
+        after[order[:-1]] = order[1:]
+        after[order[ends - 1]] = order[ends - sizes]
+        leaves = tree.leaves.astype(np.int64)
+        self._most = max(tree.n_leaves - base, 1)
+        price = np.append(np.where(leaves == 1, 0, leaves - base), self._most)
+        self._counted = node_counts(self._rows, tree)
+        starts, nodes, counts = self._counted
+        self._price = price
+        self._groups = kernels.Groups(
+            bags=bags,
+            starts=starts,
+            nodes=nodes,
+            counts=counts,
+            parent=tree.parent,
+            size=tree.size,
+            price=price,
+            group_of=group_of,
+            after=after,
+            first=first,
+            sizes=sizes,
+            tried=_TRIED,
+            looked_at=_LOOKED_AT,
+        )
+        kernels.costs(self._groups)
+        self._n_occurrences = len(rows.leaves)
+        self._silent = (len(rows.leaves) - len(self._rows.leaves)) * self._most
+        self._curve = [(time.perf_counter() - started, self.cost)]
+
+    @property
+    def cost(self) -> int:
+        """Loss of all occurrences, as an integer."""
+        return self._silent + int(np.asarray(self._groups.cost).sum())
+
+    @property
+    def group_of(self) -> NDArray[np.int64]:
+        """The group of each row, -1 for rows that are published without items."""
+        groups = np.full(len(self._published), -1, np.int64)
+        groups[self._published] = self._groups.group_of
+        return groups
+
+    @property
+    def nodes(self) -> Codes:
+        """The node of each occurrence of the column; -1 where it is suppressed."""
+        from pdanon._kernels import clump, groups_search
+
+        starts, counted, _ = self._counted
+        if self._bags:
+            least, firsts = groups_search.least_counts(self._groups), np.asarray(self._groups.first)
+            places = self._rows.offsets, self._rows.leaves, self._tree.parent
+            bags = starts, counted, least, firsts, starts[firsts + 1]
+            found = clump.assign(self._groups.group_of, *places, *bags)
+        else:
+            found = groups_search.cut_nodes(self._rows.offsets, self._rows.leaves, self._groups)
+        became = np.full(self._n_occurrences, -1, np.int32)
+        became[self._rows.order] = found
+        return became
+
+    def trace(self, before: Codes) -> pd.DataFrame:
+        """The least loss over time, ``seconds`` and ``loss``, beginning with that of some nodes."""
+        costs = [int(self._price[before].sum()), *(cost for _, cost in self._curve)]
+        seconds = [self._curve[0][0], *(passed for passed, _ in self._curve)]
+        most = max(self._most * len(before), 1)
+        falls = [0, *(i for i in range(1, len(costs)) if costs[i] < costs[i - 1])]
+        return trace_of((seconds[i], costs[i] / most) for i in falls)
+
+    def descend(self, limit: float | None) -> None:
+        """Give rows their turns, round after round, until a round gains little or the time is over."""
+        from pdanon._kernels import groups_search
+
+        most = max(_LARGE, 2 * self._k)
+        members = np.arange(len(self._rows.lengths))
+        gained = self.cost
+        while gained * _ENOUGH > self.cost:
+            gained, holders = 0, self._groups_by_node()
+            for start in range(0, len(members), _TURNS):
+                if is_over(self._started, limit):
+                    return
+                turns = members[start : start + _TURNS]
+                gained += groups_search.move_rows(self._k, turns, _PARTNERS, most, *holders, self._groups)
+            self._curve.append((time.perf_counter() - self._started, self.cost))
+
+    def _groups_by_node(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The groups all of whose rows hold a node, for each node, as CSR."""
+        from pdanon._kernels import groups_search
+
+        starts, counted, _ = self._counted
+        least, firsts = groups_search.least_counts(self._groups), np.asarray(self._groups.first)
+        lengths = starts[firsts + 1] - starts[firsts]
+        ends = np.cumsum(lengths)
+        places = np.arange(lengths.sum()) + np.repeat(starts[firsts] - ends + lengths, lengths)
+        groups = np.repeat(np.arange(len(firsts)), lengths)[least[places] > 0]
+        nodes = counted[places][least[places] > 0]
+        order = np.argsort(nodes, kind="stable")
+        return np.searchsorted(nodes[order], np.arange(self._tree.n_nodes + 1)), groups[order]
+
+
+# --- Rows move between groups that are published alike, or change places with rows of others
 
 
 def refined_groups(task: Task) -> Anonymized:

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.deadline import is_over
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.values import random_generator
-from pdanon.recoding.decided import Decided
+from pdanon.itemsets.timing import is_over
+from pdanon.itemsets.validation import random_generator
+from pdanon.recoding.decision import Decided
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import release

@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.relational.digests import Digests, numbered
 from pdanon.algorithms.relational.publishing import form
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable
+from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, numbered
 from pdanon.algorithms.relational.suppression import trimmed
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "cluster", "form_clusters"]

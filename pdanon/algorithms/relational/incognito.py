@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers
 from pdanon.algorithms.relational.publishing import form
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
@@ -21,7 +21,7 @@ from pdanon.algorithms.relational.suppression import lost, published, rows_below
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Levels", "best_levels", "choose_levels", "incognito", "ladder"]

@@ -18,13 +18,12 @@ from pdanon.guarantees import KAnonymity
 from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import release_copy
-from pdanon.itemsets.progress import progress_bar
-from pdanon.itemsets.values import random_generator
-from pdanon.recoding.passing import judged_columns, passing, recorded
-from pdanon.recoding.proven import warn_if_short
+from pdanon.itemsets.timing import progress_bar
+from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.release import demand
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.useless import columns_left, warn_if_useless
+from pdanon.recoding.unmodified_columns import judged_columns, passing, recorded
+from pdanon.recoding.warnings import columns_left, warn_if_short, warn_if_useless
 
 __all__ = ["class_table", "form", "with_classes"]
 

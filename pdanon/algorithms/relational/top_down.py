@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges
 from pdanon.algorithms.relational.cells import bounds
 from pdanon.algorithms.relational.publishing import form
@@ -22,7 +22,7 @@ from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, 
 from pdanon.algorithms.relational.suppression import published
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.recoding.result import Anonymized
 

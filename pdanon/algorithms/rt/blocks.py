@@ -14,8 +14,8 @@ from pdanon.algorithms.relational.mondrian import cut_evenly
 from pdanon.algorithms.relational.quasi import Classes, Formation, QuasiTable
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.progress import Report
-from pdanon.itemsets.values import check_count, check_known
+from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import check_count, check_known
 
 __all__ = ["Block", "check_cluster"]
 

@@ -23,7 +23,7 @@ from pdanon.algorithms.rt.transaction_side import (
     by_diverse_sets,
     by_sets,
 )
-from pdanon.algorithms.states.leaf_rows import by_first_row
+from pdanon.algorithms.states.cuts import by_first_row
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.kkm import Crowds
@@ -31,15 +31,14 @@ from pdanon.guarantees.named import named_items
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, beside
 from pdanon.itemsets.columns import find_column, with_column
-from pdanon.itemsets.values import check_flag
+from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.labels import Labels, relabelled_sets
 from pdanon.recoding.loss import joint_loss, with_measure
-from pdanon.recoding.passing import judged_columns, passing, recorded
-from pdanon.recoding.proven import warn_if_short
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.release import demand
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.useless import columns_left, items_left, warn_if_useless
+from pdanon.recoding.unmodified_columns import judged_columns, passing, recorded
+from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
 
 __all__ = ["Dataset", "at_least"]
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.relational.digests import Digests, numbered
-from pdanon.algorithms.relational.quasi import QuasiTable
+from pdanon.algorithms.relational.quasi import Digests, QuasiTable, numbered
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import offsets_of

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.rt.blocks import check_cluster
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.calling import called_by_name
-from pdanon.itemsets.progress import progress_bar
-from pdanon.itemsets.values import random_generator
+from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.timing import progress_bar
+from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "rfirst"]

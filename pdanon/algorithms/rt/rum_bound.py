@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.record import Algorithm, Way
+from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.blocks import Block, check_cluster
 from pdanon.algorithms.rt.dataset import Dataset, at_least
@@ -27,10 +27,10 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import check_share, lasting
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.progress import Report, progress_bar
-from pdanon.itemsets.values import check_known, random_generator
+from pdanon.itemsets.timing import Report, progress_bar
+from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "rum_bound"]

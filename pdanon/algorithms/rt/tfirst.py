@@ -13,16 +13,16 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items.lra import alike_parts
-from pdanon.algorithms.record import Algorithm
+from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
-from pdanon.itemsets.calling import called_by_name
-from pdanon.itemsets.progress import progress_bar
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import progress_bar
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "tfirst"]

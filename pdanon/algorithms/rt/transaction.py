@@ -7,15 +7,14 @@ from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
 from typing import Any
 
-from pdanon.algorithms.record import Algorithm
-from pdanon.algorithms.registry import ALGORITHMS
+from pdanon.algorithms.registry import ALGORITHMS, Algorithm
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.errors import ParameterError
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import check_seconds, check_share, lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import quasi_labels
-from pdanon.itemsets.values import check_count, check_known, quoted, shown
+from pdanon.itemsets.validation import check_count, check_known, quoted, shown
 from pdanon.recoding.labels import Labels, check_labels
 
 __all__ = ["Transaction", "as_transaction", "said"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -10,25 +11,231 @@ from math import lcm
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.rt.diverse_sets import DiverseSets
-from pdanon.algorithms.rt.refining import ClassSearch, held, rows_of
 from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.states.cuts import Cut
+from pdanon.algorithms.states.cuts_search import CutRefinement
+from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity
+from pdanon.guarantees.breaches import breaches
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.utility import item_blocks, partition
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.lists import distinct
-from pdanon.itemsets.progress import quietly
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import quietly
 
-__all__ = ["TransactionSide", "by_cuts", "by_diverse_cuts", "by_diverse_sets", "by_sets"]
+__all__ = [
+    "ClassSearch",
+    "DiverseSets",
+    "TransactionSide",
+    "by_cuts",
+    "by_diverse_cuts",
+    "by_diverse_sets",
+    "by_sets",
+    "held",
+    "rows_of",
+]
+
+
+def held(rows: Itemsets) -> tuple[Itemsets, Codes]:
+    """Some rows with the items that they hold alone, and the codes that these have among all."""
+    items, codes = np.unique(rows.codes, return_inverse=True)
+    vocabulary = rows.vocabulary.take(pa.array(items))
+    return replace(rows, codes=codes.astype(np.int32), vocabulary=vocabulary), items
+
+
+def rows_of(index: SupportIndex, items: Codes) -> Itemsets:
+    """Rows that are known by the codes of their items alone."""
+    missing = np.zeros(len(index.weights), np.bool_)
+    return Itemsets(index.codes, index.offsets, pa.array(items), missing, index.weights)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClassSearch:
+    """How the items of a class are refined.
+
+    Parameters
+    ----------
+    guarantee : KmAnonymity
+        What is to be kept in each class.
+    cover : tuple of Hierarchy and ndarray, optional
+        The hierarchy, and the leaf of each item of the table, where nodes are published.
+    joint : bool
+        Whether the root joins columns, so that what is there is suppressed.
+    blocks : ndarray of int64, shape (items,), optional
+        Only items of one block share a set.
+    base : int
+        The loss that is to fall: 0 for NCP, 1 for LM.
+    """
+
+    guarantee: KmAnonymity
+    cover: tuple[Hierarchy, Codes] | None = None
+    joint: bool = False
+    blocks: NDArray[np.int64] | None = None
+    base: int = 0
+
+    def begin(
+        self, rows: Itemsets, items: Codes, became: Codes, started: float | None = None
+    ) -> Refinement | CutRefinement:
+        """A search in a class, whose rows and items are those of `held`.
+
+        Parameters
+        ----------
+        rows : Itemsets
+            The rows.
+        items : ndarray of int32
+            Which items of the table they hold.
+        became : ndarray of int32
+            The node of each of these items, or a number of its set; -1 where it is suppressed.
+        started : float, optional
+            Since when seconds are counted; a value of ``time.perf_counter()``.
+        """
+        since = time.perf_counter() if started is None else started
+        if self.cover is None:
+            blocks = None if self.blocks is None else self.blocks[items]
+            return Refinement(rows, became, self.guarantee, blocks, "lm" if self.base else "ncp", since)
+        tree, leaves = self.cover
+        index = SupportIndex.of(rows)
+        one = np.zeros(len(index.weights), np.int32)
+        return CutRefinement(index, one, tree, leaves[items], became[None], self.guarantee, self.base, since)
+
+    def refined(self, rows: Itemsets, items: Codes, became: Codes) -> Codes:
+        """What each item becomes when no single move gains; parameters as those of `begin`."""
+        search = self.begin(rows, items, became)
+        if isinstance(search, CutRefinement):
+            search.lower()
+        else:
+            search.descend()
+        found = search.best.reshape(-1).astype(np.int32)
+        return np.where(found == 0, -1, found) if self.joint else found
+
+
+# --- Sets of known items that are merged, and at worst suppressed, until none of them gives a secret away
+
+
+class DiverseSets:
+    """Sets of the known items of some rows, beside the secrets of the same rows.
+
+    To merge sets, or to suppress one, lowers no support: what has k rows keeps them. Where no set is left,
+    nobody who knows items learns anything.
+
+    Parameters
+    ----------
+    known, secrets : SupportIndex
+        The same rows, none of which counts more than once.
+    labels : ndarray of int32, shape (items,)
+        The set of each known item, -1 if it is suppressed or a secret; k^m-anonymous.
+    kinds : ndarray of int64, shape (items,)
+        The block of each item; those of a set have the same one, and sets of different ones do not merge.
+    diversity : int
+        Of the rows that hold some sets, at most one in so many may hold a secret.
+    domain : int
+        What a suppressed occurrence loses: the number of items of the table.
+
+    Attributes
+    ----------
+    labels : ndarray of int32
+        The set of each item now.
+
+    Notes
+    -----
+    Memory: a byte for each set and row.
+    """
+
+    def __init__(
+        self,
+        known: SupportIndex,
+        secrets: SupportIndex,
+        labels: Codes,
+        kinds: NDArray[np.int64],
+        diversity: int,
+        domain: int,
+    ) -> None:
+        self.labels, self._known, self._secrets = labels.copy(), known, secrets
+        self._diversity, self._domain = diversity, domain
+        kept = labels >= 0
+        n_sets = int(labels.max(initial=-1)) + 1
+        self._size = np.bincount(labels[kept], minlength=n_sets)
+        self._held = np.zeros(n_sets, np.int64)
+        np.add.at(self._held, labels[kept], known.singles[kept])
+        self._kind = np.zeros(n_sets, np.int64)
+        self._kind[labels[kept]] = kinds[kept]
+        self._rows = _table(known.recoded(labels, max(n_sets, 1)), n_sets)
+        told = secrets.singles > 0
+        self._told = _table(secrets, secrets.n_items)[told].T.astype(np.int32)
+
+    def protect(self, k: int, m: int | None) -> None:
+        """Merge and suppress until of the rows that hold up to m sets few enough hold each secret."""
+        asked = {"share": Fraction(1, self._diversity), "m": m, "k": k}
+        while True:
+            rows = self._known.recoded(self.labels, max(len(self._size), 1))
+            found = breaches(rows, self._secrets, **asked).sets()  # type: ignore[arg-type]
+            if not found:
+                return
+            now = np.arange(len(self._size))
+            for sets in found:
+                self._mend(np.unique([now[each] for each in sets if now[each] >= 0]), now)
+
+    def _mend(self, image: NDArray[np.int64], now: NDArray[np.int64]) -> None:
+        """Make one step, if some sets together still give a secret away: that which loses least."""
+        if not len(image) or not self._gives_away(np.logical_and.reduce(self._rows[image], keepdims=True))[0]:
+            return
+        steps = [step for one in image.tolist() for step in self._steps(one, image)]
+        _, one, other = min(steps, key=lambda step: step[0])
+        self.labels[self.labels == one] = now[now == one] = other
+        if other >= 0:
+            self._rows[other] |= self._rows[one]
+            self._size[other] += self._size[one]
+            self._held[other] += self._held[one]
+        self._rows[one], self._size[one], self._held[one] = False, 0, 0
+
+    def _steps(self, one: int, image: NDArray[np.int64]) -> list[tuple[int, int, int]]:
+        """What can become of a set, so that these give nothing away: the loss, the set, and what it joins.
+
+        It joins the set with which least is lost, if there is any that will do, or -1: it is suppressed.
+        """
+        own = int(self._price(self._size[one], self._held[one]))
+        steps = [(self._domain * int(self._held[one]) - own, one, -1)]
+        beside = self._rows[image[image != one]].all(axis=0)
+        together = self._rows[:, beside] | self._rows[one, beside]
+        fit = ~self._gives_away(together, beside) & (self._size > 0) & (self._kind == self._kind[one])
+        fit[image] = False
+        others = np.flatnonzero(fit)
+        if len(others):
+            size, held = self._size[others], self._held[others]
+            lost = self._price(size + self._size[one], held + self._held[one]) - self._price(size, held)
+            best = int(np.argmin(lost))
+            steps.insert(0, (int(lost[best]) - own, one, int(others[best])))
+        return steps
+
+    def _gives_away(
+        self, matches: NDArray[np.bool_], of: NDArray[np.bool_] | slice = slice(None)
+    ) -> NDArray[np.bool_]:
+        """Whether a secret is in too many of the rows of each line."""
+        shared = matches.astype(np.int32) @ self._told[of]
+        return (shared.astype(np.int64) * self._diversity > matches.sum(axis=1)[:, None]).any(axis=1)
+
+    @staticmethod
+    def _price(size: NDArray[np.int64], held: NDArray[np.int64]) -> NDArray[np.int64]:
+        """NCP of sets, times the number of items of the table."""
+        return np.where(size > 1, size * held, 0)
+
+
+def _table(index: SupportIndex, n_items: int) -> NDArray[np.bool_]:
+    """Which rows hold each item."""
+    table = np.zeros((n_items, len(index.weights)), np.bool_)
+    table[index.codes, np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))] = True
+    return table
+
+
+# --- The transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster
 
 
 @dataclass(frozen=True, eq=False, slots=True)

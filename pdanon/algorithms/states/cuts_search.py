@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.states.trace import trace_of
+from pdanon.algorithms.states.sets_search import trace_of
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, canonical_rows
-from pdanon.itemsets.deadline import is_over
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import is_over
 
 if TYPE_CHECKING:
     from pdanon._kernels.cuts_search import State

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Offsets
-from pdanon.itemsets.deadline import check_time, halt_flag
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import search
+from pdanon.itemsets.timing import Report, check_time, halt_flag
 
 __all__ = ["Descent", "Mask", "Scenario"]
 

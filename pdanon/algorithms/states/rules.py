@@ -17,14 +17,14 @@ from pdanon.algorithms.states.clusters import Clusters
 from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.breaches import breaches, rows_at_risk
-from pdanon.guarantees.images import images, united
+from pdanon.guarantees.generalized_itemsets import images, united
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.rules import AllRules
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.timing import Report
 
 __all__ = ["EveryRule", "ItemSet", "ListedRules", "Rows", "RuleCheck", "rows_of", "rules_of", "too_many"]
 

@@ -8,26 +8,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.guarantees.inferences import proven
-from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.deadline import check_time, halt_flag
+from pdanon.guarantees import RhoUncertainty
+from pdanon.guarantees.rho import proven
+from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.parallel import transpose
-from pdanon.itemsets.progress import Report
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, no_itemsets, refuse_long_list
 from pdanon.itemsets.threads import many_parts, search
+from pdanon.itemsets.timing import Report, check_time, halt_flag
+from pdanon.itemsets.validation import check_known
 
 __all__ = [
     "Demand",
     "Mask",
+    "Scope",
     "Suppression",
     "chosen",
+    "demand_of",
+    "guaranteed",
     "is_feasible",
     "least_suppression",
     "reached",
@@ -271,3 +276,23 @@ def _rules(labels: Codes) -> ItemsetTable:
     """Rules of equal size, a line each."""
     n_rules, width = labels.shape
     return ItemsetTable(labels.ravel(), np.arange(n_rules + 1) * width, np.zeros(n_rules, np.int64))
+
+
+# --- What the algorithms against inferences of sensitive items have in common
+
+
+Scope: TypeAlias = Literal["all", "sensitive"]
+
+
+def demand_of(
+    guarantee: RhoUncertainty, itemsets: Itemsets, hidden: NDArray[np.bool_], scope: Scope
+) -> Demand:
+    """What must hold of rows of labels, of which some are sensitive; missing rows may stay missing."""
+    check_known(scope, ("all", "sensitive"), "scope", where="scope")
+    may_go = hidden if scope == "sensitive" else np.ones_like(hidden)
+    return Demand(hidden, guarantee.rho, guarantee.m, itemsets.n_present, may_go)
+
+
+def guaranteed(guarantee: RhoUncertainty, m: int | None) -> RhoUncertainty:
+    """The guarantee, for as many known items as it is proven for."""
+    return guarantee if guarantee.m == m else replace(guarantee, m=m)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import pairwise
+from math import log2
 from typing import Any
 
 import numpy as np
@@ -11,19 +14,104 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.states.clusters import Clusters
-from pdanon.algorithms.states.sets_price import Price, sums
-from pdanon.algorithms.states.trace import trace_of
+from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import constraint_table
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.deadline import is_over
-from pdanon.itemsets.progress import quietly
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.timing import is_over, quietly
 
-__all__ = ["KINDS", "Refinement", "check_refinable"]
+__all__ = ["KINDS", "LOSSES", "Price", "Refinement", "check_refinable", "sums", "trace_of"]
+
+
+def trace_of(curve: Iterable[tuple[float, float]]) -> pd.DataFrame:
+    """Tabulate the least loss over time: columns ``seconds`` and ``loss``."""
+    return pd.DataFrame(list(curve), columns=["seconds", "loss"], dtype="float64")
+
+
+# --- What sets of items cost: the loss that a search lowers, as an exact integer
+
+
+LOSSES = {"ncp": 0, "lm": 1, "ul": 2}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Price:
+    """A loss of sets of items.
+
+    Parameters
+    ----------
+    loss : int
+        Its number, in ``LOSSES``.
+    worth : ndarray of int64, shape (items,)
+        What each item counts: its support, times its weight.
+    singles : ndarray of int64, shape (items,)
+        Supports of the items.
+    n_rows : int
+        Number of transactions.
+    """
+
+    loss: int
+    worth: NDArray[np.int64]
+    singles: NDArray[np.int64]
+    n_rows: int
+
+    @classmethod
+    def of(cls, loss: Any, itemsets: Itemsets, singles: NDArray[np.int64], n_rows: int) -> Price:
+        """What is asked by the parameter ``loss`` of `pdanon.refine`."""
+        if isinstance(loss, str):
+            return cls(LOSSES[loss], singles, singles, n_rows)
+        weights = item_weights(loss, itemsets)
+        return cls(LOSSES["ncp"], singles if weights is None else singles * weights, singles, n_rows)
+
+    def cost(
+        self,
+        size: NDArray[np.int64],
+        held: NDArray[np.int64],
+        support: NDArray[np.int64],
+        gone: NDArray[np.bool_],
+    ) -> int:
+        """The loss as an exact integer.
+
+        Parameters
+        ----------
+        size, held, support : ndarray of int64, shape (sets,)
+            The number of items of each set, what these are worth, and how many transactions hold one.
+        gone : ndarray of bool, shape (items,)
+            Which items are suppressed.
+        """
+        n = len(self.singles)
+        if self.loss == LOSSES["ul"]:
+            sizes, where = np.unique(size, return_inverse=True)
+            supports = sums(where, support, len(sizes))
+            pairs = [
+                (n, int(self.singles[gone].sum())),
+                *zip(sizes.tolist(), supports.tolist(), strict=True),
+            ]
+            return sum(((1 << size) - 1) * support for size, support in pairs)
+        each = np.where(size > 1, size - self.loss, 0)
+        return int(each @ held) + (n - self.loss) * int(self.worth[gone].sum())
+
+    def share(self, cost: int) -> float:
+        """The loss as it is told, of the integer."""
+        n = len(self.singles)
+        if self.loss == LOSSES["ul"]:
+            return log2(cost) - log2((1 << n) - 1) - log2(self.n_rows) if cost else -np.inf
+        most = (n - self.loss) * int(self.worth.sum())
+        return cost / most if most else 0.0
+
+
+def sums(where: NDArray[Any], values: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Sums of integers by number, exact."""
+    total = np.zeros(n, np.int64)
+    np.add.at(total, where, values)
+    return total
+
+
+# --- Sets of items that exchange items and part as long as less is lost and the guarantee is kept
 
 
 KINDS = "the results of pcta, coat, upcta and ps_rules can be refined"

@@ -1,6 +1,8 @@
 """Measures of what a release loses and what it risks."""
 
-from pdanon.evaluation.metrics import classes, patterns, reconstruction
+from pdanon.evaluation.metrics import equivalence_classes as classes
+from pdanon.evaluation.metrics import group_reconstruction as reconstruction
+from pdanon.evaluation.metrics import patterns
 
 __all__ = [
     "attack",

@@ -11,16 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.cover import Release, codes_of, read_mapping
-from pdanon.evaluation.metrics.draws import draw_subsets
+from pdanon.evaluation.metrics.attacker_candidates import Release, codes_of, read_mapping
+from pdanon.evaluation.metrics.sampling import draw_subsets
 from pdanon.guarantees.parameters import check_m
 from pdanon.guarantees.verdict import facts
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.values import MOST_DRAWN, check_count, random_generator
+from pdanon.itemsets.timing import watching
+from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
 from pdanon.recoding.counts import percent
 from pdanon.recoding.result import Anonymized
 

@@ -16,17 +16,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.cover import codes_of, read_mapping
-from pdanon.evaluation.metrics.estimates import Mode
-from pdanon.evaluation.metrics.mining import _count, _least, _mine, _size, frequent_itemsets
-from pdanon.evaluation.metrics.queries import Workload
+from pdanon.evaluation.metrics.attacker_candidates import codes_of, read_mapping
+from pdanon.evaluation.metrics.queries import Mode, Workload, _count, _least, _mine, _size, frequent_itemsets
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
-from pdanon.itemsets.progress import watching
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
-from pdanon.itemsets.values import check_count
+from pdanon.itemsets.timing import watching
+from pdanon.itemsets.validation import check_count
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["frequent_itemsets", "item_errors", "ml2", "pair_errors", "tkd"]

@@ -7,32 +7,342 @@ Gkoulalas-Divanis, Loukides, TDP 5, 2012, and Poulis et al., ECML PKDD 2013, for
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from math import inf
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from pdanon.errors import ParameterError
-from pdanon.evaluation.metrics.answers import Answers, answered, check_asked
-from pdanon.evaluation.metrics.conditions import check_condition, draw_conditions
-from pdanon.evaluation.metrics.cover import Release
-from pdanon.evaluation.metrics.draws import draw_rows, holding_only, query_frame
-from pdanon.evaluation.metrics.estimates import Mode
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.evaluation.metrics.attacker_candidates import (
+    Condition,
+    Cover,
+    Factors,
+    Release,
+    check_condition,
+    draw_conditions,
+)
+from pdanon.evaluation.metrics.sampling import draw_rows, holding_only, query_frame
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import HierarchyLike
 from pdanon.io.files import replacing
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.chunks import refuse_chunks
-from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.columns import find_column, find_quasi
-from pdanon.itemsets.progress import watching
-from pdanon.itemsets.values import MOST_DRAWN, check_count, check_frame, check_known, listed, random_generator
+from pdanon.itemsets.codes import Itemsets, Offsets
+from pdanon.itemsets.columns import find_column, find_quasi, list_column
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex, csr
+from pdanon.itemsets.table import ItemsetTable
+from pdanon.itemsets.threads import even_parts, search, share
+from pdanon.itemsets.timing import halt_flag, watching
+from pdanon.itemsets.validation import (
+    MOST_DRAWN,
+    check_count,
+    check_frame,
+    check_known,
+    listed,
+    random_generator,
+)
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Workload"]
+__all__ = ["Answers", "Mode", "Workload", "answered", "check_asked", "expected_counts", "frequent_itemsets"]
+
+MOST_ITEMSETS = 1_000_000  # as many are listed, in about a gigabyte; dense rows can have any number
+
+
+_FEWER = "choose a larger min_support, or a smaller max_size where there is one"
+
+
+def frequent_itemsets(
+    frame: pd.DataFrame,
+    column: Hashable | None = None,
+    *,
+    min_support: float,
+    max_size: int | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """List the itemsets that a share of the rows holds.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Original or released rows.
+    column : hashable, optional
+        The list column. By default the only one.
+    min_support : float
+        Least share of the rows, in (0, 1].
+    max_size : int, optional
+        Largest size. By default any.
+    progress : bool
+        Show that it goes on: the parts that are done, which are as many as it takes.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``itemset`` and ``support`` (rows), by size, then by items.
+
+    Raises
+    ------
+    ParameterError
+        If a number is out of range, there are more than 1,000,000 frequent itemsets, or mlxtend is missing:
+        ``pip install 'pdanon[patterns]'``.
+
+    Notes
+    -----
+    Mined by FP-growth, after it was counted how many there are: up to as many as are listed, so that too many
+    are refused at once. Memory: one byte for each row and frequent item, and about 1,000 an itemset found.
+    """
+    with watching(progress, "frequent itemsets"):
+        itemsets = Itemsets.from_series(list_column(frame, column))
+        found = _mine(itemsets, _least(min_support, itemsets.n_rows), _size(max_size)).ordered()
+    sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
+    return pd.DataFrame({"itemset": sets.to_pandas(), "support": found.supports})
+
+
+def _least(min_support: Any, n_rows: int) -> int:
+    """Least number of rows of a frequent itemset."""
+    share = check_share(min_support, "min_support")
+    if share == 0:
+        raise ParameterError("min_support must be above 0", got=min_support)
+    return max(-(-share.numerator * n_rows // share.denominator), 1)
+
+
+def _size(max_size: Any) -> int | None:
+    return None if max_size is None else check_count(max_size, "max_size", least=1)
+
+
+def _mine(
+    itemsets: Itemsets, least: int, max_size: int | None, where: str = "min_support", hint: str = _FEWER
+) -> ItemsetTable:
+    """Itemsets that at least so many rows hold, in no order."""
+    try:
+        from mlxtend.frequent_patterns import fpgrowth
+    except ImportError:
+        raise ParameterError(
+            "frequent itemsets need the package mlxtend", hint="pip install 'pdanon[patterns]'"
+        ) from None
+    index = SupportIndex.of(itemsets)
+    items = np.flatnonzero(index.singles >= least)
+    if _count(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:
+        raise ParameterError(
+            "there are too many frequent itemsets to list",
+            where=where,
+            got=f"more than {MOST_ITEMSETS:,} that {least} of {itemsets.n_rows} rows hold",
+            hint=hint,
+        )
+    held = np.ones(len(itemsets.codes), np.int8)
+    rows = csr((held, itemsets.codes, itemsets.offsets), itemsets.n_rows, itemsets.n_items)
+    found: list[frozenset[int]] = []
+    supports = np.empty(0)
+    longest = None if max_size is None else min(max_size, int(itemsets.lengths.max(initial=1)))
+    if len(items):
+        table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
+        table = table.astype(pd.SparseDtype(np.bool_, fill_value=False))
+        share = (least - 0.5) / itemsets.n_rows  # it is compared with shares of the rows, as floats
+        mined = fpgrowth(table, min_support=share, max_len=longest)
+        found, supports = mined["itemsets"].tolist(), mined["support"].to_numpy() * itemsets.n_rows
+    offsets = offsets_of(np.array([len(each) for each in found], np.int64))
+    places = [place for each in found for place in sorted(each)]
+    codes = items[np.array(places, np.int64)].astype(np.int32)
+    return ItemsetTable(codes, offsets, np.rint(supports).astype(np.int64))
+
+
+def _count(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
+    """How many itemsets so many rows hold; any number above ``most`` if there are more than that."""
+    from pdanon._kernels import frequent
+
+    items = np.flatnonzero(index.singles >= least)
+    rarest_first = items[np.argsort(index.singles[items], kind="stable")]
+    largest = index.longest if max_size is None else min(max_size, index.longest)
+
+    def count() -> int:
+        return frequent.count_frequent(index.rows, rarest_first, least, largest, most, halt_flag())
+
+    return search(count, [()], inf)[0]
+
+
+# --- Estimates: expected numbers of rows that hold itemsets, from what a release says
+
+
+Mode: TypeAlias = Literal["subset", "uniform", "optimistic", "none"]
+
+_CELLS = 2**22  # of the matrix of queries by values that is held at a time
+
+
+def expected_counts(
+    queries: ItemsetTable, published: Itemsets, cover: Cover, mode: Mode, factors: Sequence[Factors]
+) -> NDArray[np.float64]:
+    """Sum over the rows of the likelihood that they held the items of each query and fulfil its conditions.
+
+    Parameters
+    ----------
+    queries : ItemsetTable
+        Itemsets of original items.
+    published : Itemsets
+        The released column.
+    cover : Cover
+        Which of its labels stand for which items.
+    mode : str
+        How a label is read, as in `Workload.are`.
+    factors : sequence of Factors
+        The conditions, column by column.
+    """
+    from pdanon._kernels.estimates import estimates
+
+    index = SupportIndex.of(published)
+    if not factors:  # then equal rows count alike, and releases have many
+        index = index.distinct()
+    odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
+    values, classes = _classes(factors, len(index.weights))
+    step = max(_CELLS // max(values.shape[1], *(each.n_values for each in factors), 1), 1)
+    rows = index.rows
+
+    def answer(begin: int, end: int) -> NDArray[np.float64]:
+        part = queries.take(np.arange(begin, end))
+        shares = np.ones((len(part), values.shape[1]))
+        for factor, chosen in zip(factors, values, strict=True):
+            shares *= factor.shares(slice(begin, end))[:, chosen]
+        labels = cover.labels, cover.offsets
+        return estimates(part.codes, part.offsets, *labels, odds, rows, classes, shares)
+
+    blocks = [
+        (first, min(first + step, end))
+        for begin, end in even_parts(_looked_at(queries, index, cover))
+        for first in range(begin, end, step)
+    ]
+    return np.concatenate(share(answer, blocks))
+
+
+def _looked_at(queries: ItemsetTable, index: SupportIndex, cover: Cover) -> Offsets:
+    """Rows that are looked at before each query, once for each of its items: those of the rarest, or all."""
+    of_label = np.append(0, np.cumsum(np.diff(index.transpose[0])[cover.labels]))
+    of_item = np.diff(of_label[cover.offsets])
+    asked = np.diff(queries.offsets) > 0
+    looked_at = np.full(len(queries), len(index.weights), np.int64)
+    if asked.any():
+        looked_at[asked] = np.minimum.reduceat(of_item[queries.codes], queries.offsets[:-1][asked])
+    return offsets_of(looked_at * np.maximum(np.diff(queries.offsets), 1) + 1)
+
+
+def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The combinations of values that rows have, column by column, and the one of each row."""
+    if not factors:
+        return np.empty((0, 1), np.int64), np.zeros(n_rows, np.int64)
+    rows = np.stack([each.values for each in factors])
+    values, classes = np.unique(rows, axis=1, return_inverse=True)
+    return values, classes.ravel().astype(np.int64)
+
+
+def _odds(members: NDArray[np.int64], most: int, mode: Mode) -> NDArray[np.float64]:
+    """Odds that a label with so many members means 0, 1, ... up to ``most`` given ones of them."""
+    size, wanted = members[:, None].astype(np.float64), np.arange(most + 1)
+    if mode == "subset":
+        return np.exp2(-wanted) / (1 - np.exp2(-size))  # 2**(s - j) / (2**s - 1), without the large powers
+    if mode == "uniform":
+        return size**-wanted
+    return np.ones((len(members), most + 1)) * ((size == 1) | (mode == "optimistic"))
+
+
+# --- Answers: what a release says of each query, and how far that is off
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Answers:
+    """Answers to a workload, and how far they are off. ``are, table = answers`` unpacks the first two.
+
+    Parameters
+    ----------
+    are : float
+        Average relative error over the queries that have one; NaN if none has.
+    table : pandas.DataFrame
+        One row a query, in the order of the workload: ``actual`` (count in the original), ``estimate``
+        (from the release) and ``error``; NaN where that is left out because nothing matches in the original.
+    mode : str
+        How a label was read.
+    """
+
+    are: float
+    table: pd.DataFrame
+    mode: Mode
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.are, self.table))
+
+    def __repr__(self) -> str:
+        queries = f"queries={len(self.table)}, left_out={self._left_out()}"
+        return f"Answers(are={self.are:.4g}, {queries}, mode={self.mode!r})"
+
+    def _repr_html_(self) -> str:
+        error = f"{self.are:.4g} on average, relative to the actual count"
+        queries = f"{len(self.table):,}, of which {self._left_out():,} have none"
+        return facts("Answers", [("error", error), ("queries", queries), ("estimate", self.mode)])
+
+    def _left_out(self) -> int:
+        return int(self.table["error"].isna().sum())
+
+
+def answered(
+    queries: pd.DataFrame, column: Hashable, original: pd.DataFrame, release: Release, mode: Mode, least: int
+) -> Answers:
+    """Answer queries from a release and from the original; `Workload.are` says how.
+
+    Errors are related to ``least`` where the actual count is less.
+    """
+    check_asked(queries, release.frame, "release")
+    wanted = _encoded(queries[column], release.items)
+    conditions = [
+        Condition.of(queries[label], original[label], release.frame[label])
+        for label in queries.columns
+        if label != column
+    ]
+    if conditions:
+        release.check_rows()
+    itself = Cover.of_itself(release.items, release.items)
+    before, after = [each.before() for each in conditions], [each.after() for each in conditions]
+    actual = expected_counts(wanted, release.items, itself, "none", before)
+    shown = wanted
+    if release.chances is not None:
+        shown, after = release.chances.shown(wanted), [*after, release.chances.factors(wanted)]
+    estimate = expected_counts(shown, release.published, release.cover, mode, after)
+    base = np.maximum(actual, least)
+    error = np.divide(np.abs(actual - estimate), base, out=np.full(len(base), np.nan), where=base > 0)
+    table = pd.DataFrame({"actual": actual.astype(np.int64), "estimate": estimate, "error": error})
+    return Answers(float(table["error"].mean()), table, mode)
+
+
+def check_asked(queries: pd.DataFrame, frame: pd.DataFrame, name: str) -> None:
+    """Check that a frame has the columns that are asked about, each once."""
+    check_frame(frame, name)
+    for label in queries.columns:
+        found = int((frame.columns == label).sum())
+        if found != 1:
+            raise ColumnError(
+                f"the workload asks about a column that the {name} {'repeats' if found else 'lacks'}",
+                where=f"column {label!r}",
+                got=f"columns {list(frame.columns)}",
+            )
+
+
+def _encoded(wanted: pd.Series[Any], items: Itemsets) -> ItemsetTable:
+    """The itemsets of the queries in codes of the original."""
+    asked = Itemsets.from_series(wanted)
+    code_of = items.lookup(asked.vocabulary)
+    unknown = code_of[asked.codes] < 0
+    if unknown.any():
+        raise ParameterError(
+            "a query asks for an item that does not occur in the original",
+            got=f"{len(np.unique(asked.rows[unknown]))} of {asked.n_rows} queries with "
+            f"{int((code_of < 0).sum())} unknown items",
+            hint="check the spelling and type of the items",
+        )
+    return ItemsetTable(code_of[asked.codes], asked.offsets, np.zeros(asked.n_rows, np.int64))
+
+
+# --- Query answering: how well counts over the original can be estimated from a release
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -219,7 +529,7 @@ class Workload:
         .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
            Anonymization", Transactions on Data Privacy 5, 2012.
         """
-        from pdanon.evaluation.metrics.mining import frequent_itemsets
+        from pdanon.evaluation.metrics.queries import frequent_itemsets
 
         n = check_count(n, "n", least=1, most=MOST_DRAWN)
         position = _list_position(frame, column)

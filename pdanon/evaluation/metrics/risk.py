@@ -14,14 +14,14 @@ from pdanon.guarantees.lm import LmDiversity
 from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
-from pdanon.itemsets.bags import visible
-from pdanon.itemsets.calling import called_by_name
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
-from pdanon.itemsets.progress import watching
+from pdanon.itemsets.multisets import visible
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.values import check_frame
+from pdanon.itemsets.timing import watching
+from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
 

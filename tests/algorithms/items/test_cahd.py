@@ -27,9 +27,9 @@ import pdanon
 from pdanon import SensitiveGroups
 from pdanon.algorithms.items.cahd import _band_order, groups_of
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.gray import gray_ranks
-from pdanon.itemsets.progress import quietly
+from pdanon.itemsets.gray_order import gray_ranks
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import quietly
 from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.recoding import Recoding
 

@@ -22,7 +22,7 @@ from test_cahd import ORDERS, association, counts_of, expected, grouped
 import pdanon
 from pdanon import SensitiveGroups
 from pdanon.algorithms.items.cahd import RECORD
-from pdanon.evaluation.metrics.reconstruction import reconstruction_error
+from pdanon.evaluation.metrics.group_reconstruction import reconstruction_error
 from pdanon.itemsets.list_columns import ListColumns
 
 ITEMS = "abcdefgh"

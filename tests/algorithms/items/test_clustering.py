@@ -20,7 +20,7 @@ import pdanon
 from examples import examples
 from pdanon.algorithms.items import _clustering
 from pdanon.algorithms.states.clusters import Clusters
-from pdanon.itemsets import progress
+from pdanon.itemsets import timing as progress
 
 STEPS = 65535  # weights are compared as this many steps from 0 to 1
 LEAST_FIRST = {"coat": True, "upcta": False}

@@ -17,11 +17,11 @@ from naive import coherence as naive
 import pdanon
 from examples import examples
 from pdanon import Coherence, KmAnonymity
-from pdanon.algorithms.states.moles import Moles
+from pdanon.algorithms.items.coherence import Moles
 from pdanon.algorithms.weights import item_losses
 from pdanon.guarantees.private import PublicAndPrivate
+from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.versions import arrow_values
 
 # The example of the paper. Public items are letters, private ones words.
 PAPER = ["acdfg Diabetes", "abcf Hepatitis", "bdfx Hepatitis", "bcgyz HIV", "acfg HIV"]

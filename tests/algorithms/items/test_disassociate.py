@@ -20,7 +20,7 @@ import pdanon
 from examples import examples
 from pdanon import DisassociatedKm, dask
 from pdanon.cli.main import main
-from pdanon.evaluation.report.page import render
+from pdanon.evaluation.report.release_report import render
 
 # The records of Loukides et al., JBI 50, 2014, and the terms that are to stay together.
 RECORDS = [

@@ -17,8 +17,8 @@ from examples import examples
 from pdanon.algorithms.items.mhghs import rounds
 from pdanon.algorithms.states.descent import Descent
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.progress import quietly
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import quietly
 
 # A table with all the facts that the paper states of its Fig. 1; its taxonomy over 11 items.
 ROWS = [frozenset(row) for row in ("bcd", "afg", "dez", "ciy", "deix", "fg", "abcfg")]

@@ -29,8 +29,8 @@ from scipy.optimize import OptimizeResult
 import pdanon
 from examples import examples
 from pdanon.algorithms.items.optimal import _Search
-from pdanon.itemsets.deadline import TimeLimitError
-from pdanon.itemsets.versions import arrow_values
+from pdanon.itemsets.compatibility import arrow_values
+from pdanon.itemsets.timing import TimeLimitError
 
 # --- the optimum
 

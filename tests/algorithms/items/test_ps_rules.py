@@ -19,11 +19,11 @@ from pdanon.constraints import AllRules
 import pdanon
 from pdanon import InfeasibleError
 from pdanon._kernels.bisection import compare_growth
-from pdanon.algorithms.states.repair import repaired
+from pdanon.algorithms.items.ps_rules import repaired
 from pdanon.algorithms.states.rules import rules_of
 from pdanon.algorithms.weights import item_weights
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.progress import quietly
+from pdanon.itemsets.timing import quietly
 
 ITEMS = "abcdefgh"
 

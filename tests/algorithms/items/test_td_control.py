@@ -14,13 +14,14 @@ from naive import inferences
 from naive import rho_control as naive
 
 from pdanon import HierarchyError, ParameterError, RhoUncertainty, guarantees
+from pdanon.algorithms.items import td_control as expansion
 from pdanon.algorithms.items.apriori import covering
-from pdanon.algorithms.states import expansion, sensitive_rules
-from pdanon.algorithms.states.expansion import Expansion
+from pdanon.algorithms.items.td_control import Expansion
+from pdanon.algorithms.states import sensitive_rules
 from pdanon.algorithms.states.sensitive_rules import Demand
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.progress import quietly
 from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.timing import quietly
 
 SHARES = [1 / 2, 1 / 3, 2 / 3, 1 / 4, 0.8, 0.999]
 TOY = [{"a", "b", "x"}, {"a", "x"}, {"a", "b"}, {"b"}]
@@ -152,7 +153,7 @@ def test_sensitive_items_need_not_be_in_the_hierarchy():
 @pytest.mark.parametrize("m", [None, 3])
 def test_it_never_loses_more_than_all_sensitive_items_however_early_a_search_ends(monkeypatch, m):
     """Any part of 12 items could give s away, so that only what says next to nothing is proven."""
-    monkeypatch.setattr(guarantees.inferences, "_STEPS", 3000)
+    monkeypatch.setattr(guarantees.rho, "_STEPS", 3000)
     monkeypatch.setattr(sensitive_rules, "_EASY", 0)
     items = frozenset("abcdefghijkl")
     frame = frame_of([(items - {each}) | own for each in items for own in ({"s"}, set())])

@@ -16,8 +16,7 @@ from naive import relational as naive
 import pdanon
 from examples import examples
 from pdanon.algorithms.relational.cells import common_unit, shares
-from pdanon.algorithms.relational.digests import Digests
-from pdanon.algorithms.relational.quasi import Classes, QuasiTable
+from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable
 
 TREE = {"all": {"P": {"Q": ["a", "b"], "R": ["c"]}, "S": ["d", "e", "f"]}}
 GRADES = (*"gfedcba",)  # ordered categories, of which the first never occurs

@@ -15,7 +15,7 @@ from naive.itemsets import Clustering
 from examples import examples
 from pdanon._kernels.clusters import _compare_loss
 from pdanon.algorithms.states.clusters import Clusters
-from pdanon.itemsets import progress
+from pdanon.itemsets import timing as progress
 from pdanon.itemsets.table import ItemsetTable
 
 N_ITEMS = 7

@@ -1,0 +1,550 @@
+"""Chances: how likely a row has the sensitive items that only counts of its group tell of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from pdanon.errors import ColumnError, ParameterError
+from pdanon.guarantees import SensitiveGroups
+from pdanon.guarantees.sensitive_groups import group_numbers
+from pdanon.hierarchy import Hierarchy, HierarchyLike
+from pdanon.itemsets.chunks import refuse_chunks
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets, item_texts
+from pdanon.itemsets.columns import find_column, is_list_column, list_column
+from pdanon.itemsets.compatibility import arrow_values, numbers_of
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
+from pdanon.itemsets.support import csr
+from pdanon.itemsets.table import ItemsetTable
+from pdanon.recoding.result import Anonymized
+
+__all__ = [
+    "Chances",
+    "Condition",
+    "Cover",
+    "Factors",
+    "Release",
+    "check_condition",
+    "codes_of",
+    "draw_conditions",
+    "encode_release",
+    "read_mapping",
+]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Chances:
+    """What a release says of sensitive items that no row shows: in what share of each group they are.
+
+    Parameters
+    ----------
+    groups : ndarray of int64, shape (rows,)
+        The place of the group of each row.
+    shares : sparse array, shape (items, groups)
+        The share of the rows of a group that have an item, of those that are counted by groups.
+    is_hidden : ndarray of bool, shape (items,)
+        Which items these are.
+    """
+
+    groups: NDArray[np.int64]
+    shares: Any
+    is_hidden: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, guarantee: object, items: Itemsets) -> Chances | None:
+        """Read what the guarantee of a released frame counts; None if it counts nothing by groups."""
+        if not isinstance(guarantee, SensitiveGroups) or guarantee.classes is None:
+            return None
+        from scipy.sparse import coo_array
+
+        counted = guarantee.classes
+        item_of = items.lookup(counted.items)
+        there = item_of >= 0
+        shares = counted.counts / counted.sizes[counted.group]
+        cells = item_of[there], counted.group[there]
+        table = coo_array((shares[there], cells), shape=(items.n_items, len(counted.groups)))
+        return cls(counted.places(group_numbers(frame)), table.tocsr(), guarantee.is_sensitive(items))
+
+    def shown(self, queries: ItemsetTable) -> ItemsetTable:
+        """The queries without the items that no row shows."""
+        is_shown = ~self.is_hidden[queries.codes]
+        kept = np.append(0, np.cumsum(is_shown))[queries.offsets]
+        return ItemsetTable(queries.codes[is_shown], kept, queries.supports)
+
+    def factors(self, queries: ItemsetTable) -> Factors:
+        """How likely a row of each group has those items of each query that no row shows."""
+        hidden = self.is_hidden[queries.codes]
+        codes = queries.codes[hidden]
+        offsets = offsets_of(np.diff(np.append(0, np.cumsum(hidden))[queries.offsets]))
+
+        def shares(asked: slice) -> NDArray[np.float64]:
+            begins, ends = offsets[:-1][asked], offsets[1:][asked]
+            product = np.ones((len(begins), self.shares.shape[1]))
+            for place in range(int((ends - begins).max(initial=0))):
+                having = np.flatnonzero(ends - begins > place)
+                product[having] *= self.shares[codes[begins[having] + place]].toarray()
+            return product
+
+        return Factors(self.groups, self.shares.shape[1], shares)
+
+
+# --- Conditions of queries on single-valued columns: which values fulfil them, and which released ones may
+
+
+Floats = NDArray[np.float64]
+
+
+def _is_measured(column: pd.Series[Any]) -> bool:
+    """Whether a column holds numbers or times, of which there are ranges."""
+    dtype = column.dtype
+    other = pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)
+    number = pd.api.types.is_numeric_dtype(dtype) and not other
+    return bool(number or pd.api.types.is_datetime64_any_dtype(dtype))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Factors:
+    """How likely each value of a column fulfils the condition of each query.
+
+    Parameters
+    ----------
+    values : ndarray of int64, shape (rows,)
+        Which of the distinct values each row has.
+    n_values : int
+        How many there are.
+    shares : callable
+        Likelihood for some of the queries, shape (queries, values); 1 where there is no condition.
+    """
+
+    values: NDArray[np.int64]
+    n_values: int
+    shares: Callable[[slice], Floats]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Condition:
+    """The conditions of all queries on one column, and that column before and after the release.
+
+    Parameters
+    ----------
+    wanted : pandas.Series
+        Intervals closed on both sides, or values; missing where a query has no condition.
+    original, released : pandas.Series
+        The column.
+    """
+
+    wanted: pd.Series[Any]
+    original: pd.Series[Any]
+    released: pd.Series[Any]
+
+    @classmethod
+    def of(cls, wanted: pd.Series[Any], original: pd.Series[Any], released: pd.Series[Any]) -> Condition:
+        """Check conditions against the column that they are about.
+
+        Raises
+        ------
+        ParameterError
+            If a range is asked of a column without an order, or a value does not occur.
+        """
+        where = f"column {original.name!r}"
+        if isinstance(wanted.dtype, pd.IntervalDtype):
+            if not _is_measured(original):
+                got = f"dtype {str(original.dtype).split('[')[0]}"
+                raise ParameterError("a range needs a column of numbers or times", where=where, got=got)
+        else:
+            unknown = wanted.notna() & ~wanted.isin(original.dropna().unique())
+            if unknown.any():
+                raise ParameterError(
+                    "a query asks for a value that does not occur in the original",
+                    where=where,
+                    got=f"{int(unknown.sum())} of {len(wanted)} queries",
+                    hint="check the spelling and type of the values",
+                )
+        return cls(wanted, original, released)
+
+    def before(self) -> Factors:
+        """1 where an original value fulfils the condition of a query, else 0."""
+        codes, values = pd.factorize(self.original, use_na_sentinel=False)
+        if isinstance(self.wanted.dtype, pd.IntervalDtype):
+            numbers = _numbers(pd.Series(values))
+            low, high = _ends(self.wanted)
+        else:  # numbered by their places, a value is a range too
+            numbers = np.arange(len(values), dtype=np.float64)
+            asked = pd.Index(values, dtype=object).get_indexer(pd.Index(self.wanted, dtype=object))
+            low = high = asked[:, None]
+        free = self._free
+
+        def shares(queries: slice) -> Floats:
+            met = (low[queries] <= numbers) & (numbers <= high[queries])
+            return (met | free[queries]).astype(np.float64)
+
+        return Factors(codes, len(values), shares)
+
+    def after(self) -> Factors:
+        """Share of the values that a released one stands for which fulfil the condition of a query.
+
+        A released interval stands for all numbers in it; for the whole ones if the original has only those.
+        Anything else stands for the values that were released as it, row by row.
+        """
+        if isinstance(self.released.dtype, pd.IntervalDtype) and _is_measured(self.original):
+            return self._within_intervals()
+        before = self.before()
+        codes, labels = pd.factorize(self.released, use_na_sentinel=False)
+        pairs = np.unique(np.stack((codes, before.values)), axis=1)
+        members = np.bincount(pairs[0], minlength=len(labels))
+        bounds = offsets_of(members)
+        stands_for = csr((1 / members[pairs[0]], pairs[1], bounds), len(labels), before.n_values)
+        return Factors(codes, len(labels), lambda queries: (stands_for @ before.shares(queries).T).T)
+
+    def _within_intervals(self) -> Factors:
+        codes, intervals = pd.factorize(self.released, use_na_sentinel=False)
+        low, high = (ends.T for ends in _ends(pd.Series(intervals)))
+        if isinstance(self.wanted.dtype, pd.IntervalDtype):
+            first, last = _ends(self.wanted)
+        else:
+            first = last = _numbers(self.wanted)[:, None]
+        whole, free = pd.api.types.is_integer_dtype(self.original.dtype), self._free
+
+        def shares(queries: slice) -> Floats:
+            start, stop = np.maximum(first[queries], low), np.minimum(last[queries], high)
+            if whole:
+                share = (np.floor(stop) - np.ceil(start) + 1) / (np.floor(high) - np.ceil(low) + 1)
+            else:
+                width = np.where(high > low, high - low, 1.0)
+                share = np.where(high > low, (stop - start) / width, stop >= start)
+            return np.where(free[queries], 1.0, np.nan_to_num(np.clip(share, 0.0, 1.0)))
+
+        return Factors(codes, len(intervals), shares)
+
+    @property
+    def _free(self) -> NDArray[np.bool_]:
+        """Whether a query asks for nothing here, as one column."""
+        return self.wanted.isna().to_numpy(np.bool_)[:, None]
+
+
+def draw_conditions(
+    column: pd.Series[Any], rows: NDArray[Any], asked: NDArray[np.bool_], width: float
+) -> pd.Series[Any]:
+    """Make conditions that some rows fulfil: ranges around their values, or the values.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        The original column.
+    rows : ndarray of int, shape (queries,)
+        The row of each query.
+    asked : ndarray of bool, shape (queries,)
+        Whether a query has a condition.
+    width : float
+        Width of ranges, as a share of the range of the column.
+    """
+    values = column.iloc[rows].reset_index(drop=True)
+    if not _is_measured(column):
+        return values.astype(object).where(asked, None)
+    label, column, values = column.name, _plain(column), _plain(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        half = (column.max() - column.min()) * (width / 2)
+    if isinstance(half, float) and np.isinf([column.max(), column.min(), half]).any():
+        raise ParameterError("the range of a column of queries is infinite", where=f"column {label!r}")
+    low, high = (values - half).where(asked), (values + half).where(asked)
+    return pd.Series(pd.arrays.IntervalArray.from_arrays(low, high, closed="both"))
+
+
+def _plain(values: pd.Series[Any]) -> pd.Series[Any]:
+    """Numbers as floats, or times as they are, whatever the column holds them in."""
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return pd.Series(pd.DatetimeIndex(values).as_unit("ns"))
+    return pd.Series(values.to_numpy(np.float64, na_value=np.nan))
+
+
+def _ends(intervals: pd.Series[Any]) -> tuple[Floats, Floats]:
+    """Both ends of intervals, each as one column."""
+    array = pd.arrays.IntervalArray(intervals)
+    return _numbers(pd.Series(array.left))[:, None], _numbers(pd.Series(array.right))[:, None]
+
+
+def _numbers(values: pd.Series[Any]) -> Floats:
+    """Numbers, or times as nanoseconds; NaN where missing."""
+    values = _plain(values)
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return np.where(values.isna(), np.nan, pd.DatetimeIndex(values).asi8.astype(np.float64))
+    return values.to_numpy()
+
+
+def check_condition(wanted: pd.Series[Any], label: Hashable) -> None:
+    """Check that the conditions on a column are intervals or values."""
+    if is_list_column(wanted):
+        problem = "a condition is an interval or a value, not a list"
+    elif isinstance(wanted.dtype, pd.IntervalDtype) and wanted.dtype.closed != "both":
+        problem = "an interval of a condition must be closed on both sides"
+    else:
+        return
+    raise ParameterError(problem, where=f"column {label!r}")
+
+
+# --- Cover: which labels of a release stand for which items, by its mapping table or by a hierarchy
+
+
+_MISMATCH = "give the mapping that belongs to this release, and the original that it was made from"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cover:
+    """Which published labels stand for each original item.
+
+    Parameters
+    ----------
+    labels : ndarray of int32
+        Codes of published labels, item after item; those of an item from the most to the least specific.
+        A suppressed item has none.
+    offsets : ndarray of int64, shape (items + 1,)
+        The labels of item ``i`` are ``labels[offsets[i]:offsets[i + 1]]``.
+    members : ndarray of int64, shape (labels,)
+        How many items each published label stands for.
+
+    Notes
+    -----
+    In a local recoding an item has several labels, and a label means the same in all groups: whoever reads
+    the release sees the labels and not the groups.
+    """
+
+    labels: Codes
+    offsets: Offsets
+    members: NDArray[np.int64]
+
+    @classmethod
+    def of_pairs(
+        cls, items: NDArray[Any], labels: NDArray[Any], members: NDArray[np.int64], n_items: int
+    ) -> Cover:
+        """Collect pairs of an item and a label that stands for it; each pair once."""
+        order = np.lexsort((labels, members[labels], items))
+        offsets = offsets_of(np.bincount(items, minlength=n_items))
+        return cls(labels[order].astype(np.int32), offsets, members)
+
+    @classmethod
+    def of_itself(cls, original: Itemsets, published: Itemsets) -> Cover:
+        """Items that were published as they are, or not at all."""
+        item_of = original.lookup(published.vocabulary)
+        if (item_of < 0).any():
+            raise ParameterError(
+                "the release holds labels that the original lacks",
+                got=f"{int((item_of < 0).sum())} of {published.n_items} labels",
+                hint="say what they stand for: give the Anonymized, mapping= or hierarchy=",
+            )
+        labels = np.arange(published.n_items)
+        return cls.of_pairs(item_of, labels, np.ones(published.n_items, np.int64), original.n_items)
+
+    @classmethod
+    def of_mapping(cls, original: Itemsets, published: Itemsets, mapping: pd.DataFrame) -> Cover:
+        """Labels stand for the items that became them, in whatever group."""
+        items, labels, texts = read_mapping(mapping, original)
+        published_as = codes_of(texts, published.texts())
+        if len(np.unique(published_as[published_as >= 0])) < published.n_items:
+            raise ParameterError(
+                "the release holds labels that the mapping lacks", where="mapping", hint=_MISMATCH
+            )
+        kept = labels >= 0
+        kept[kept] = published_as[labels[kept]] >= 0
+        pairs = np.unique(np.stack((items[kept], published_as[labels[kept]])), axis=1)
+        members = np.bincount(pairs[1], minlength=published.n_items)
+        return cls.of_pairs(pairs[0], pairs[1], members, original.n_items)
+
+    @classmethod
+    def of_hierarchy(cls, original: Itemsets, published: Itemsets, source: HierarchyLike) -> Cover:
+        """Labels are nodes of a hierarchy and stand for all of their leaves."""
+        tree, node_of = Hierarchy.over(source, original.vocabulary)
+        nodes = codes_of(published.texts(), tree.labels)
+        if (nodes < 0).any():
+            raise ParameterError(
+                "the release holds labels that are not nodes of the hierarchy",
+                where="hierarchy",
+                got=f"{int((nodes < 0).sum())} of {published.n_items} labels",
+                hint="give the hierarchy that the release was made with",
+            )
+        label_of = np.full(tree.n_nodes, -1)
+        label_of[nodes] = np.arange(published.n_items)
+        items, labels = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        climbing, above = np.arange(original.n_items), node_of
+        while len(climbing):
+            named = label_of[above] >= 0
+            items.append(climbing[named])
+            labels.append(label_of[above][named])
+            climbing, above = climbing[above > 0], tree.parent[above[above > 0]]
+        members = tree.leaves[nodes].astype(np.int64)
+        return cls.of_pairs(np.concatenate(items), np.concatenate(labels), members, original.n_items)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Release:
+    """A release next to its original: both columns encoded, and what the labels stand for.
+
+    Parameters
+    ----------
+    original, frame : pandas.DataFrame
+        The two frames.
+    items, published : Itemsets
+        Their list columns.
+    cover : Cover
+        Which labels stand for which items.
+    chances : Chances or None
+        What is said of items that are counted by groups of rows, if any are.
+    """
+
+    original: pd.DataFrame
+    frame: pd.DataFrame
+    items: Itemsets
+    published: Itemsets
+    cover: Cover
+    chances: Chances | None = None
+
+    @classmethod
+    def of(
+        cls,
+        original: pd.DataFrame,
+        released: Anonymized | pd.DataFrame,
+        mapping: pd.DataFrame | None,
+        hierarchy: HierarchyLike | None,
+        column: Any = None,
+    ) -> Release:
+        """Put a release next to its original.
+
+        Parameters
+        ----------
+        original : pandas.DataFrame
+            The frame that was anonymized.
+        released : Anonymized or DataFrame
+            A result, or only its frame.
+        mapping : pandas.DataFrame or None
+            What the items became. By default that of the result.
+        hierarchy : Hierarchy or what describes one, or None
+            The labels are its nodes, and stand for all of their leaves. It comes before a mapping.
+        column : hashable, optional
+            The list column of both.
+
+        Raises
+        ------
+        ColumnError, ParameterError
+            If the parts do not belong to each other.
+        """
+        guarantee = None
+        if isinstance(released, Anonymized):
+            mapping = released.mapping if mapping is None else mapping
+            released, guarantee = released.frame, released.guarantee
+        elif not isinstance(released, pd.DataFrame):
+            hint = "give the result of an algorithm, or its frame and mapping"
+            raise ParameterError(
+                "there is no release", where="released", got=type(released).__name__, hint=hint
+            )
+        if mapping is not None:
+            check_mapping(mapping)
+        refuse_chunks(released)
+        position = find_column(original, column)
+        label = original.columns[position]
+        items = Itemsets.from_series(original.iloc[:, position])
+        published = encode_release(released, label)
+        if len(original) != len(released):
+            raise ParameterError(
+                "original and release differ in the number of rows",
+                got=f"{len(original)} and {len(released)} rows",
+                hint="compare a release with the frame that it was made from, and what pdanon.reconstruct "
+                "makes with those of its rows that hold an item",
+            )
+        if hierarchy is not None:
+            cover = Cover.of_hierarchy(items, published, hierarchy)
+        elif mapping is None or len(mapping) == 0:
+            cover = Cover.of_itself(items, published)
+        else:
+            cover = Cover.of_mapping(items, published, mapping)
+        return cls(original, released, items, published, cover, Chances.of(released, guarantee, items))
+
+    def check_rows(self) -> None:
+        """Check that the rows of both are the same, in the same order, as far as the index tells."""
+        if not self.original.index.equals(self.frame.index):
+            raise ParameterError(
+                "original and release differ in their index, and rows must be compared one by one",
+                where="index",
+                hint="give both in the same order, with the same index",
+            )
+
+
+def encode_release(frame: pd.DataFrame, label: Any) -> Itemsets:
+    """Encode a column of a release, which must hold sets: in a bag, how often a label is there counts."""
+    if label not in frame.columns:
+        raise ColumnError(
+            "the release lacks the list column of the original",
+            got=f"column {label!r} of {list(frame.columns)}",
+        )
+    column = list_column(frame, label)
+    published = Itemsets.from_series(column)
+    repeated = _length(column) - len(published.codes)
+    if repeated:
+        raise ParameterError(
+            "the release holds bags, which have no estimate here: a row has a label more than once",
+            where=f"column {label!r}",
+            got=f"{repeated} repeated labels",
+            hint="pdanon.as_itemsets makes sets of them, if how often a label is there says nothing",
+        )
+    return published
+
+
+def read_mapping(
+    mapping: pd.DataFrame, original: Itemsets
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+    """Read a mapping table against the original column.
+
+    Parameters
+    ----------
+    mapping : pandas.DataFrame
+        Columns ``group, item, generalized``.
+    original : Itemsets
+        The column whose items it maps.
+
+    Returns
+    -------
+    items : ndarray of int64
+        Item of each row of the table.
+    labels : ndarray of int64
+        Which of the texts it became; -1 where suppressed.
+    texts : list of str
+        The distinct labels.
+
+    Raises
+    ------
+    ParameterError
+        If it is no mapping table, or not over the same items.
+    """
+    check_mapping(mapping)
+    items = original.lookup(mapping_values(mapping, "item"))
+    lacking = original.n_items - len(np.unique(items[items >= 0]))
+    if lacking or (items < 0).any():
+        raise ParameterError(
+            "the mapping is not over the items of the original",
+            where="mapping",
+            got=f"{lacking} items are not in it, {int((items < 0).sum())} of its rows are about others",
+            hint=_MISMATCH,
+        )
+    became = mapping_labels(mapping, original.vocabulary.type)
+    texts: list[str] = item_texts(became.dictionary).to_pylist()
+    return items.astype(np.int64), numbers_of(became), texts
+
+
+def codes_of(texts: Sequence[str], among: Sequence[str]) -> NDArray[np.int64]:
+    """Place of each text among others; -1 if it is not there."""
+    large = pa.large_string()
+    found = pc.index_in(pa.array(texts, large), value_set=pa.array(among, large))
+    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+
+
+def _length(column: pd.Series[Any]) -> int:
+    """Number of entries of all lists, repeated ones included."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return int(pc.sum(pc.list_value_length(arrow_values(column))).as_py() or 0)
+    return sum(len(row) for row in column if pd.api.types.is_list_like(row))

@@ -1,0 +1,103 @@
+"""Measures of equivalence classes: how many rows share their quasi-identifiers.
+
+DM: Bayardo, Agrawal, "Data Privacy through Optimal k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt,
+Ramakrishnan, "Mondrian Multidimensional k-Anonymity", ICDE 2006.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from pdanon.guarantees.k_anonymity import equal_rows
+from pdanon.guarantees.parameters import check_k
+from pdanon.itemsets.columns import find_quasi
+
+__all__ = ["class_measures", "class_sizes"]
+
+
+def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int]:
+    """Count the rows of each class.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A released frame, or any other.
+    quasi : sequence of hashable
+        Labels of its quasi-identifiers. Rows with the same values in all of them, missing ones included,
+        are a class.
+
+    Returns
+    -------
+    pandas.Series
+        Number of rows by class, classes numbered from 0 in the order of their first rows.
+
+    Raises
+    ------
+    ParameterError
+        If there are no quasi-identifiers, or one is named twice.
+    ColumnError
+        If a column does not exist, or is there twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pdanon.evaluation.metrics import classes
+    >>> ages = pd.DataFrame({"age": pd.IntervalIndex.from_tuples([(1, 5), (6, 9), (1, 5)], closed="both")})
+    >>> classes.class_sizes(ages, ["age"]).tolist()
+    [2, 1]
+    """
+    classes = equal_rows(frame, find_quasi(frame, quasi))
+    _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
+    return pd.Series(sizes[np.argsort(first)], name="size", dtype="int64")
+
+
+def class_measures(frame: pd.DataFrame, quasi: Sequence[Hashable], *, k: int) -> pd.Series[float]:
+    """Measure the classes of a release.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        A released frame.
+    quasi : sequence of hashable
+        Labels of its quasi-identifiers.
+    k : int
+        Least number of rows of a class that was asked for; at least 2.
+
+    Returns
+    -------
+    pandas.Series
+        ``DM``, the discernibility: the sum over the rows of the size of their class. ``C_avg``: average
+        size of a class over k, 1 at best. ``classes``, ``smallest`` and ``largest``: their number and sizes.
+        All 0 for no rows.
+
+    Raises
+    ------
+    ParameterError, ColumnError
+        If k is out of range, or as `class_sizes`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pdanon.evaluation.metrics import classes
+    >>> frame = pd.DataFrame({"city": ["x", "x", "y", "y", "y"], "sex": ["f", "f", "*", "*", "*"]})
+    >>> classes.class_measures(frame, ["city", "sex"], k=2)
+    DM          13.00
+    C_avg        1.25
+    classes      2.00
+    smallest     2.00
+    largest      3.00
+    dtype: float64
+    """
+    k = check_k(k)
+    sizes = class_sizes(frame, quasi).to_numpy()
+    measures = {
+        "DM": int(sizes @ sizes),
+        "C_avg": len(frame) / max(len(sizes), 1) / k,
+        "classes": len(sizes),
+        "smallest": int(sizes.min()) if len(sizes) else 0,
+        "largest": int(sizes.max(initial=0)),
+    }
+    return pd.Series(measures, dtype="float64")
