@@ -666,7 +666,7 @@ SUPPRESSED = "tests/algorithms/items/test_optimal.py::test_no_safe_choice_of_wha
 MERGES = "tests/algorithms/rt/test_rt_merging.py::test_rum_bound_merges_as_the_paper_says"
 TESTED = [
     ("README.md", "writes the release that loses least", CHOICE),
-    ("docs/guide.md", "what loses least comes back", CHOICE),
+    ("docs/release.md", "what loses least comes back", CHOICE),
     ("docs/command-line.md", "what loses least is written", CHOICE),
     ("docs/anonymize.md", "you get the release that loses least", CHOICE),
     ("README.md", "the cut with the least possible loss, proven or with a bound", OPTIMAL),
@@ -832,8 +832,8 @@ def named_after(release, published, sample):
 
 def test_rows_that_match_are_not_equally_likely():
     for page, sentence in (
-        ("docs/guide.md", "That is not a chance of one in *k*."),
-        ("docs/guide.md", "releases leave more of it than others"),
+        ("docs/k_and_m.md", "That is not a chance of one in *k*."),
+        ("docs/limits.md", "releases leave more of it than others"),
         ("docs/refine.md", "a release with more detail says more to an attacker"),
         ("docs/attackers.md", "the more so the more detail a release keeps"),
     ):
@@ -856,7 +856,7 @@ def released(rows):
 
 def test_how_an_algorithm_decides_tells_whose_item_it_is_in_a_table_of_any_size():
     sentence = "of `[c]` and any number of `[a, b]`, all rows match, and one of them is left"
-    assert sentence in text_of("docs/guide.md")
+    assert sentence in text_of("docs/limits.md")
     release = released([{"c"}, {"a", "b"}, {"a", "b"}])
     assert all("(a,c)" in row for row in release)
     merged = ({"a"}, {"c"}, {"a", "c"})  # all tables that can have been the original

@@ -94,7 +94,8 @@ def test_what_the_button_copies_is_code(site):
     """Prompts and what was printed are marked, and the style hides what is marked while it is copied."""
     style = " ".join((site / "assets" / "site.css").read_text(encoding="utf-8").split())
     assert "[data-md-copying] .gp, [data-md-copying] .go { display: none; }" in style
-    page = (site / "guide.html").read_text(encoding="utf-8")
+    pages = [site / f"{name}.html" for name in ("guide", "prepare", "k_and_m", "release", "later")]
+    page = "".join(each.read_text(encoding="utf-8") for each in pages)
     blocks = re.findall(r'<pre><span></span><code>(<span class="gp">.*?)</code>', page, re.DOTALL)
     assert len(blocks) > 20
     for block in blocks:
