@@ -1,4 +1,4 @@
-"""Repeat the evaluation of coherence of KDD 2008, and write into docs/measured/papers.md and its figures.
+"""Repeat the evaluation of coherence of KDD 2008: docs/measured/papers/coherence.md and its pictures.
 
 Run from the root of the checkout, with the extra ``plot``: ``python docs/scripts/coherence_evaluation.py``.
 """
@@ -231,9 +231,9 @@ def published(figures: pd.DataFrame) -> list[str]:
 
 
 def text(figures: pd.DataFrame, seconds: float) -> list[str]:
-    lines = [*TOP.strip().splitlines(), "", *published(figures), *DIFFERENCES.strip().splitlines(), ""]
+    lines = ["### Figures printed in the paper", "", *published(figures)]
     for variant, title in TITLES.items():
-        lines += [f"### {title}", "", f"![{title}](../figures/{draw(figures, variant)})", ""]
+        lines += [f"### {title}", "", f"![{title}](../../figures/{draw(figures, variant)})", ""]
         for data_set in DATA_SETS:
             part = figures[(figures["data"] == data_set.name) & (figures["variant"] == variant)]
             means = default_means(figures, data_set, variant)
@@ -254,62 +254,11 @@ def text(figures: pd.DataFrame, seconds: float) -> list[str]:
 
 TITLES = {"any": "Private items by the rule of the paper", "rarer": "Private items of at most 20 % support"}
 
-TOP = """
-How much [coherence](../algorithms/coherence.md) suppresses, as its paper measures it: Y. Xu, K. Wang,
-A. W.-C. Fu, P. S. Yu, "Anonymizing Transaction Databases for Publication", KDD 2008. S/N is the share of all
-occurrences that are suppressed; k-anonymity is [`suppress_to_k`](../algorithms/suppress_to_k.md), RmAll
-[`suppress_public`](../algorithms/suppress_public.md).
-
-A share delta of the items is public, chosen at random. Private are, of the other items, those that are in
-some row the one of highest support. The rest is neither, stays as it is, and counts in N. All figures are
-means over five choices, the same five for all methods. Items in fewer than 0.1 % of the rows were dropped
-first, as in the paper.
-
-Taken literally, that rule makes the most frequent items private: on Retail one that is in more than half of
-the rows, on Connect one that is in all of them. Whoever knows nothing finds these with a share above the
-paper's h = 40 %, so nothing that is suppressed can help, and h = 40 % is infeasible. The paper does not say
-how it was met. So there are two runs here: the rule as it stands with h = 100 %, which leaves the condition
-on rare itemsets; and h = 40 % with private items chosen by the same rule among those that at most 20 % of the
-rows hold.
-
-### Beside the figures of the paper
-"""
-
-DIFFERENCES = """
-It is not clear whether the 8 % are points or a share of RmAll, so both are given. All other results of the
-paper are only drawn. Where the figures here differ, these are the reasons that are known:
-
-- *The public items are chosen at random*, and few choices were made. A handful of items have a good part of
-  all occurrences: what is lost depends on whether they are public, much more than on the method. See the
-  ranges above.
-- *Connect and T40I10D100K are parts.* Of both only the first 10,000 rows were to be had, of 67,557 and
-  100,000. They are not repeated to make up the number, and k is not scaled, so that k = 100 and k = 30 ask
-  for far more than in the paper; k = 15 and k = 3 are the same share of the rows as the paper's k. The first
-  rows of Connect also hold fewer different items than the whole.
-- *The private items may be others*, as said above.
-- *Ties* between items of equal score are broken by a rule of ours; the paper has none.
-- *k-anonymity* is a top-down search by saved occurrences here; the paper compares with a method that was made
-  for classification, and may have lost more.
-
-What can be read off:
-
-- MM/IL and 1/IL are close to each other, with MM/IL ahead at nearly all points. MM mostly loses more: it
-  takes frequent items, which are in many moles, whatever they cost.
-- On Connect, coherence loses a small part of what RmAll and k-anonymity lose. With at most p known items,
-  most of the public items can stay.
-- On Retail and T40I10D100K hardly more than the most frequent public items can stay, once p is 2 or 3, and a
-  larger p costs nothing more. There coherence loses about as much as k-anonymity; at some points even a
-  little more. With h = 100 % a k-anonymous release is coherent for every p, so this shows that the greedy
-  search is not optimal. With h below 100 % k-anonymity is no alternative: it does not look at private items.
-- Where h is not near the support of the private items themselves, it has little influence on Retail and
-  T40I10D100K, as the paper says of its data. On Connect it matters more.
-"""
-
 
 def main() -> None:
     start = time.perf_counter()
     figures = measured()
-    write_section("measured/papers.md", "coherence", text(figures, time.perf_counter() - start))
+    write_section("measured/papers/coherence.md", "coherence", text(figures, time.perf_counter() - start))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Measure and draw what refinement leaves of the loss of PCTA, and write docs/refine.md.
+"""Measure and draw the refinement of releases by PCTA, and write docs/measured/refine.md.
 
 Run from the root of the checkout: ``python docs/scripts/refine_table.py``. What stands around the figures
 stays. Needs matplotlib, the extra ``plot``.
@@ -31,9 +31,9 @@ COLUMNS = (
     "| AvgRE, optimistic | refined | AvgRE, subset | refined | s, pcta | s, refine |"
 )
 PICTURES = """
-![NCP of pcta and refined, by k](figures/refine_ncp.svg)
+![NCP of pcta and refined, by k](../figures/refine_ncp.svg)
 
-![What is left of the NCP over time](figures/refine_trace.svg)
+![What is left of the NCP over time](../figures/refine_trace.svg)
 """
 
 
@@ -117,7 +117,7 @@ def main() -> None:
     about = "AvgRE is that of 1000 queries for 5 items each; s is processor time, on a busy machine."
     text = [f"Measured {date.today()} by `docs/scripts/refine_table.py` on {machine()}. {about}", ""]
     text += [COLUMNS, "|---" * 14 + "|", *map(line, rows), PICTURES.rstrip()]
-    write_section("refine.md", "refine-sets", text)
+    write_section("measured/refine.md", "refine-sets", text)
 
 
 if __name__ == "__main__":

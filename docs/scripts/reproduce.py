@@ -1,4 +1,4 @@
-"""Repeat the experiments of the PCTA paper on public data, and write into docs/measured/papers.md.
+"""Repeat the experiments of the PCTA paper on public data, and write docs/measured/papers/pcta.md.
 
 Run from the root of the checkout: ``python docs/scripts/reproduce.py [--keep DIRECTORY]``. With ``--keep``,
 figures that are done are kept in that directory, and a run that was interrupted goes on. What stands around
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 import time
@@ -127,8 +128,12 @@ def shown(table: pd.DataFrame, by: str) -> list[str]:
             cells = ("failed" if pd.isna(value) else f"{value:.4g}" for value in row)
             lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     failed = table[table["reason"].notna()]
+    if len(failed):
+        columns = ("algorithm", by, "block", "items to suppress", "suppressed before", "allowed", "of")
+        lines += ["", "failed:", "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for _, row in failed.iterrows():
-        lines += ["", f"`{row['algorithm']}`, {row[by]}: {row['reason'].splitlines()[0]}."]
+        block, *counts = re.findall(r"\d+", row["reason"].partition("where: block")[2])[:5]
+        lines.append(f"| `{row['algorithm']}` | {' | '.join([row[by], block, *counts])} |")
     return lines
 
 
@@ -183,7 +188,7 @@ def main() -> None:
         for part, title in titles.items():
             text += ["", f"### {name}: {title}", *shown(tables[f"{data_set}_{part}"], varied[part])]
     text += ["", "### Diagnoses: 18 groups of diseases, by k", *shown(diagnoses, "k")]
-    write_section("measured/papers.md", "reproduction", text)
+    write_section("measured/papers/pcta.md", "reproduction", text)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draw what Rum-bound does to survey data as its bound, the rows and k change, for docs/measured/papers.md.
+"""Draw Rum-bound on survey data by bound, rows and k, for docs/measured/papers/rum_bound.md.
 
 Run from the root of the checkout: ``python docs/scripts/rt_figures.py``. Needs matplotlib, the extra
 ``plot``.

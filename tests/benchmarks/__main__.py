@@ -21,7 +21,7 @@ TOPICS = {
     "rt": "Quasi-identifiers and items together",
     "stream": "Larger than memory",
 }
-PAGE = "measured/speed.md"
+PAGE = "measured/speed/benchmarks.md"
 
 
 def line(figure: Figure) -> str:
