@@ -684,7 +684,6 @@ TESTED = [
     ("docs/release.md", "what loses least comes back", CHOICE),
     ("docs/command-line.md", "what loses least is written", CHOICE),
     ("docs/anonymize.md", "you get the release that loses least", CHOICE),
-    ("README.md", "the cut with the least possible loss, proven or with a bound", OPTIMAL),
     ("docs/algorithms/index.md", "with the least possible loss", OPTIMAL),
     ("docs/algorithms/optimal.md", "chooses the cut that loses least", OPTIMAL),
     ("docs/refine.md", "What `optimal` has proven to lose least cannot fall", OPTIMAL),
