@@ -36,7 +36,7 @@ from pdanon.itemsets.columns import find_column, is_list_column, may_hold_lists
 from pdanon.itemsets.hints import column_hint
 from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.support import supports
-from pdanon.itemsets.validation import can_be_written, listed
+from pdanon.itemsets.validation import is_encodable, read_list
 from pdanon.recoding.counts import of_all_rows, percent
 
 __all__ = ["ItemsetAccessor", "TxanonAccessor", "overview"]
@@ -465,7 +465,7 @@ setattr(ItemsetAccessor, to_text.__name__, _forwarding(to_text))
 
 
 def _listed(items: Iterable[Any]) -> list[Any]:
-    return listed(items, "an itemset", "one item is a list of one: ['tea']", "a list of items")
+    return read_list(items, "an itemset", "one item is a list of one: ['tea']", "a list of items")
 
 
 def _labels(mapping: Mapping[Any, str] | pd.Series[str]) -> dict[Any, str]:
@@ -480,6 +480,6 @@ def _labels(mapping: Mapping[Any, str] | pd.Series[str]) -> dict[Any, str]:
         raise ParameterError(
             "a label must be text", where="mapping", got=f"{others} of other types", hint=hint
         )
-    if not all(can_be_written(label) for label in labels.values()):
+    if not all(is_encodable(label) for label in labels.values()):
         raise ParameterError("a label holds half of a surrogate pair", where="mapping")
     return labels

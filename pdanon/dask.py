@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, did_you_mean, needed
+from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, did_you_mean, require_extra
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.guarantees import KmAnonymity, check_recountable
@@ -30,10 +30,10 @@ from pdanon.itemsets.columns import find_column, find_columns, is_list_column, w
 from pdanon.itemsets.dtype import ListDtype
 from pdanon.itemsets.list_columns import ListColumns, Reader, collapse_columns
 from pdanon.itemsets.mapping import apply_mapping as applied_mapping
-from pdanon.itemsets.mapping import relabelled
-from pdanon.itemsets.multisets import visible
+from pdanon.itemsets.mapping import relabel
+from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import supports
-from pdanon.itemsets.timing import watching
+from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.result import Anonymized, Labelled
 from pdanon.recoding.unmodified_columns import judged_columns, passing, recorded
 from pdanon.recoding.warnings import items_left, warn_if_short, warn_if_useless
@@ -91,7 +91,7 @@ def _recoded_part(
     unknown = int((items.lookup(itemsets.vocabulary) < 0).sum())
     if unknown:
         raise _rows_changed(f"{unknown} items that were not counted")
-    published = relabelled(itemsets, items, texts, missing_as_empty=missing_as_empty)
+    published = relabel(itemsets, items, texts, missing_as_empty=missing_as_empty)
     released = with_column(part, position, published.to_pandas())
     for each in hidden:
         private = Itemsets.from_series(part.iloc[:, each]).missing_as_empty()
@@ -108,7 +108,7 @@ def _rows_changed(got: str) -> ParameterError:
 # --- Dask: releases of frames whose partitions are on several machines
 
 
-with needed("dask"):
+with require_extra("dask"):
     import dask
     import dask.dataframe as dd
     from dask.dataframe import extensions
@@ -308,8 +308,8 @@ def audit(
     """
     counted = check_recountable(guarantee)
     private = getattr(guarantee, "private", None)
-    rows = _counted(frame, _list_columns(frame, column, private), read=visible)
-    with watching(progress, "audit"):
+    rows = _counted(frame, _list_columns(frame, column, private), read=read_visible)
+    with show_activity(progress, "audit"):
         return counted.recount(rows)
 
 
@@ -353,7 +353,7 @@ def risk(
         hint = "compute the columns that are needed: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
         raise ParameterError("Dask counts items alone", where="quasi", got="columns", hint=hint)
     rows = _counted(frame, labels).itemsets
-    with watching(progress, "risk"):
+    with show_activity(progress, "risk"):
         return risk_of(rows, k=k, m=m)
 
 
@@ -539,7 +539,7 @@ def _look(
     released = _recoded_part(part, labels, became)
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in labels])
     others = released.drop(columns=labels).head(SAMPLE)
-    return _Seen(fingerprint, _collapse_part(released, labels, kinds, number, visible), others)
+    return _Seen(fingerprint, _collapse_part(released, labels, kinds, number, read_visible), others)
 
 
 def _together(parts: list[_Seen]) -> _Seen:

@@ -56,10 +56,10 @@ __all__ = [
     "escape_controls",
     "file_hint",
     "mask_credentials",
-    "needed",
     "one_line",
-    "readable",
+    "read_safely",
     "remedy_of",
+    "require_extra",
     "warn",
 ]
 
@@ -309,7 +309,7 @@ def cause_of(error: Exception) -> str:
     return next(known, next(written, _DAMAGED))
 
 
-def readable(
+def read_safely(
     read: Callable[[], _Content], path: str | os.PathLike[str], kind: str, part: str = ""
 ) -> _Content:
     """What a function reads from a file, or a part of it; or an error that holds nothing of the file."""
@@ -401,7 +401,7 @@ def _stem(name: str) -> str:
 
 
 @contextmanager
-def needed(package: str) -> Iterator[None]:
+def require_extra(package: str) -> Iterator[None]:
     """Import what a part of pdanon needs that is installed as an extra, or say how."""
     try:
         yield

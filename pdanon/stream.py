@@ -21,20 +21,20 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
-from pdanon.errors import FormatError, ParameterError, cause_of, readable
+from pdanon.errors import FormatError, ParameterError, cause_of, read_safely
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.io.files import Draft, check_name, is_at, named_as
+from pdanon.io.files import Draft, check_name, is_at, name_in_errors
 from pdanon.io.parquet import list_dtype
 from pdanon.io.tables import write_confidential
-from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, writing
+from pdanon.io.trees import ArrowReader, ParquetTree, TreeFile, open_writer
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.list_columns import ListColumns, collapse_columns
-from pdanon.itemsets.mapping import relabelled, relabelled_by_groups
-from pdanon.itemsets.multisets import visible_lists
-from pdanon.itemsets.threads import ahead
-from pdanon.itemsets.timing import watching
+from pdanon.itemsets.mapping import relabel, relabel_by_groups
+from pdanon.itemsets.multisets import encode_visible
+from pdanon.itemsets.threads import prefetch
+from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_path, is_uri
 from pdanon.recoding.result import Labelled
 from pdanon.recoding.unmodified_columns import judged_columns, judged_labels, passing, recorded
@@ -92,7 +92,7 @@ def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
 
 def _check_length(path: Path) -> None:
     """Check that the system can be asked for a file of this name, which may be too long."""
-    with named_as(path), suppress(FileNotFoundError, NotADirectoryError):
+    with name_in_errors(path), suppress(FileNotFoundError, NotADirectoryError):
         path.lstat()
 
 
@@ -347,7 +347,7 @@ def anonymize(
             _unchanged(tree, stamps),
         ):
             _recode(tree, draft, positions, recoder)
-            written = _collapsed(ParquetTree.find(draft), labels, read=visible_lists)
+            written = _collapsed(ParquetTree.find(draft), labels, read=encode_visible)
             if written.n_rows != result.rows:
                 raise _changed(tree)
             result = replace(result, guarantee=demand_of_rows(result.guarantee, written))
@@ -404,10 +404,10 @@ def audit(
     """
     counted = check_recountable(guarantee)
     tree = ParquetTree.find(check_path(source, "source"))
-    with watching(progress, "audit"), _unchanged(tree, tree.stamps()):
+    with show_activity(progress, "audit"), _unchanged(tree, tree.stamps()):
         positions = tree.find_columns(column, getattr(guarantee, "private", None))
         names = tree.schema().names
-        return counted.recount(_collapsed(tree, [names[each] for each in positions], read=visible_lists))
+        return counted.recount(_collapsed(tree, [names[each] for each in positions], read=encode_visible))
 
 
 def _decided(
@@ -423,7 +423,7 @@ def _collapsed(
     tree: ParquetTree, labels: list[str], *, read: ArrowReader = Itemsets.from_arrow
 ) -> ListColumns:
     """The distinct rows of the list column, or of it and the private column."""
-    batches = ahead(tree.columns(labels, read), lambda columns: len(columns[0].codes))
+    batches = prefetch(tree.columns(labels, read), lambda columns: len(columns[0].codes))
     return collapse_columns(batches, len(labels))
 
 
@@ -448,7 +448,7 @@ def _publisher(recoder: Recoder) -> _Publisher:
 
         def published_in_parts(rows: Itemsets) -> Itemsets | None:
             rows = rows.recode(np.arange(rows.n_items, dtype=np.int32), rows.vocabulary)  # as sets
-            return relabelled_by_groups(rows, parts.of(rows), parts.items, recoder.mapping)
+            return relabel_by_groups(rows, parts.of(rows), parts.items, recoder.mapping)
 
         return published_in_parts
     items, labels = recoder.labels()
@@ -457,7 +457,7 @@ def _publisher(recoder: Recoder) -> _Publisher:
         unknown = items.lookup(rows.vocabulary) < 0  # and a file's dictionary may hold what no row does
         if unknown.any() and unknown[rows.codes].any():
             return None
-        return relabelled(rows, items, labels, missing_as_empty=recoder.missing_as_empty)
+        return relabel(rows, items, labels, missing_as_empty=recoder.missing_as_empty)
 
     return published
 
@@ -472,8 +472,8 @@ def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder:
         kinds[position] = pa.string()
     for name in tree.names:
         path = draft if tree.is_file else draft / name
-        with tree.open(name, labels) as file, writing(path, file.plain, kinds) as writer:
-            for table in ahead(_recoded(tree, file, kinds, published, writer.schema), len):
+        with tree.open(name, labels) as file, open_writer(path, file.plain, kinds) as writer:
+            for table in prefetch(_recoded(tree, file, kinds, published, writer.schema), len):
                 writer.write_table(table, row_group_size=max(len(table), 1))
 
 
@@ -488,7 +488,9 @@ def _recoded(
     position, *hidden = kinds
     for number in range(file.plain.num_row_groups):
         table = file.read(number)
-        recoded = published(file.itemsets(table, schema.names[position], number, Itemsets.as_they_come))
+        recoded = published(
+            file.itemsets(table, schema.names[position], number, Itemsets.from_arrow_unsorted)
+        )
         if recoded is None:
             raise _changed(tree)
         anew = {position: recoded}
@@ -510,7 +512,7 @@ def _first_rows(tree: ParquetTree, positions: tuple[int, ...]) -> pd.DataFrame:
                 if file.plain.metadata.row_group(number).num_rows:
                     table = file.read(number, shown).slice(0, SAMPLE)
                     part = f", row group {number}"
-                    return readable(partial(table.to_pandas, **options), file.path, "Parquet", part)
+                    return read_safely(partial(table.to_pandas, **options), file.path, "Parquet", part)
     return pd.DataFrame()
 
 

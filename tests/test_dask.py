@@ -320,7 +320,7 @@ def test_rows_that_change_after_the_audit_are_recoded_or_refused():
 
 def test_a_release_that_fails_its_audit_is_withheld(monkeypatch):
     ddf = evenly(frame_in_memory(table_of()), 3)
-    monkeypatch.setattr("pdanon.dask.relabelled", lambda itemsets, *_, **asked: itemsets)
+    monkeypatch.setattr("pdanon.dask.relabel", lambda itemsets, *_, **asked: itemsets)
     with pytest.raises(GuaranteeError):
         ddf.txanon.pcta(k=30)
 

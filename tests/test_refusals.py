@@ -18,7 +18,7 @@ from pdanon.algorithms.relational import publishing
 from pdanon.guarantees import parameters
 from pdanon.itemsets import Itemsets, as_itemsets, parallel, support
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import TimeLimitError, limited
+from pdanon.itemsets.timing import TimeLimitError, limit_time
 
 ROWS = [["a", "b", "c", "d"], ["a", "b", "c"], ["b", "c", "d"], ["a", "d"]]
 
@@ -151,7 +151,7 @@ def test_a_search_ends_with_the_time_limit():
     pdanon.set_threads(1)
     try:
         started = time.process_time()
-        with limited(0.4), pytest.raises(TimeLimitError):
+        with limit_time(0.4), pytest.raises(TimeLimitError):
             index.rare(5, 8)
         assert time.process_time() - started < 2
     finally:

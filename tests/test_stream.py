@@ -475,7 +475,7 @@ def test_weighted_constraints_are_audited_alike():
 def test_a_release_that_fails_its_audit_is_withheld(tmp_path, monkeypatch):
     source = partitions(table_of(), tmp_path)
     monkeypatch.setattr(
-        stream, "relabelled", lambda itemsets, *_, **asked: Itemsets.from_arrow(itemsets.to_arrow())
+        stream, "relabel", lambda itemsets, *_, **asked: Itemsets.from_arrow(itemsets.to_arrow())
     )
     with pytest.raises(GuaranteeError):
         stream.anonymize(source, tmp_path / "out", k=30)
@@ -735,14 +735,14 @@ def test_files_are_not_audited_for_what_other_columns_say(tmp_path):
 def test_what_was_written_is_audited_as_it_is_seen(tmp_path, monkeypatch):
     """A label that is written twice tells rows apart: such a release is withheld."""
     pq.write_table(pa.table({"items": [["a", "b"]] * 3 + [["a"]] * 3}), tmp_path / "in.parquet")
-    relabelled = stream.relabelled
+    relabelled = stream.relabel
 
     def doubled(*arguments, **options):
         rows = relabelled(*arguments, **options)
         codes = np.insert(rows.codes, 0, rows.codes[0])
         return Itemsets(codes, rows.offsets + (np.arange(len(rows.offsets)) > 0), rows.vocabulary, rows.nulls)
 
-    monkeypatch.setattr(stream, "relabelled", doubled)
+    monkeypatch.setattr(stream, "relabel", doubled)
     with pytest.raises(GuaranteeError):
         stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2, m=2)
     assert not (tmp_path / "out.parquet").exists()

@@ -182,7 +182,7 @@ pdanon.stream.anonymize(sys.argv[1], sys.argv[2], mapping=sys.argv[3], k=3)
         ("pdanon.stream", "_recode"),
         pytest.param("pdanon.stream", "demand_of_rows", marks=pytest.mark.slow),
         pytest.param("os", "fsync", marks=pytest.mark.slow),
-        pytest.param("pdanon.stream", "relabelled", marks=pytest.mark.slow),
+        pytest.param("pdanon.stream", "relabel", marks=pytest.mark.slow),
         ("pdanon.stream", "write_mapping"),
     ],
 )

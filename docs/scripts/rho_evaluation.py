@@ -22,8 +22,8 @@ from pdanon.algorithms.states.sensitive_rules import Demand, Suppression, rows_a
 from pdanon.guarantees.rho import proven  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
 from pdanon.itemsets.support import SupportIndex, csr  # noqa: E402
-from pdanon.itemsets.table import ItemsetTable, concatenated, no_itemsets  # noqa: E402
-from pdanon.itemsets.timing import quietly  # noqa: E402
+from pdanon.itemsets.table import ItemsetTable, concatenate, no_itemsets  # noqa: E402
+from pdanon.itemsets.timing import report_nothing  # noqa: E402
 from tests.benchmarks.measure import DATA, frame, machine  # noqa: E402
 from tests.benchmarks.pages import write_section  # noqa: E402
 
@@ -69,7 +69,7 @@ class Optimum:
             rules = self.broken(kept)
             if not len(rules):
                 return bound, True
-            self.rules = concatenated(
+            self.rules = concatenate(
                 [self.rules, rules.take(np.arange(0, len(rules), 1 + len(rules) // MOST))]
             )
             shape = (np.ones(len(self.rules.codes)), self.rules.codes, self.rules.offsets)
@@ -83,7 +83,7 @@ class Optimum:
 
     def broken(self, kept: np.ndarray) -> ItemsetTable:
         """Rules that are too sure, of the least number of known items that has some."""
-        rows, m = self.rows.relabelled(np.where(kept, np.arange(len(kept)), -1)), self.demand.m
+        rows, m = self.rows.relabel(np.where(kept, np.arange(len(kept)), -1)), self.demand.m
         longest = rows_about(rows, self.demand.hidden).longest
         for size in range(min(longest, 3 if m is None else m + 1)):
             rules = too_sure(rows, self.demand, size)
@@ -117,7 +117,7 @@ def line(title: str, df: pd.DataFrame, hierarchy: object, m: int | None) -> str:
         assert result.guarantee.m == m
     supports = SupportIndex.of(itemsets).singles
     optimum = Optimum(itemsets, sensitive, m)
-    greedy = Greedy(optimum.rows, optimum.demand, supports, quietly).loss / supports.sum()
+    greedy = Greedy(optimum.rows, optimum.demand, supports, report_nothing).loss / supports.sum()
     bound, is_least = optimum.bound()
     least = 100 * bound / supports.sum()
     cells = [title, "any" if m is None else m, f"{100 * supports[sensitive].sum() / supports.sum():.3f}"]

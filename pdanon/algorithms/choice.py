@@ -38,7 +38,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.compatibility import text_column
-from pdanon.itemsets.timing import TimeLimitError, limited, progress_bar
+from pdanon.itemsets.timing import TimeLimitError, limit_time, progress_bar
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.counts import is_kept
 from pdanon.recoding.labels import Labels, check_labels
@@ -380,7 +380,7 @@ class _Trials:
         if step.algorithm == "refine" and self.best is not None:
             row["algorithm"] = f"{self.best.parameters['algorithm']}, refined"
         try:
-            with limited(left):
+            with limit_time(left):
                 result = self._run(step, left)
             if result.cut_short:
                 row["reason"], self.late = f"{_LATE}ended with what it had", True

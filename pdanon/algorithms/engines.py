@@ -116,7 +116,7 @@ class Recoder:
         return cls(decided.mapping, keeps_type, not itemsets.nulls.any(), parts)
 
     def labels(self) -> tuple[Itemsets, pa.DictionaryArray]:
-        """The items and what each becomes, as `pdanon.itemsets.mapping.relabelled` takes them."""
+        """The items and what each becomes, as `pdanon.itemsets.mapping.relabel` takes them."""
         items, labels = global_mapping(self.mapping)
         if self.keeps_type:  # also that of large texts
             values = labels.dictionary.cast(items.vocabulary.type)

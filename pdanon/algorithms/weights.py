@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Itemsets, item_array
-from pdanon.itemsets.validation import is_number, shown, shown_positions
+from pdanon.itemsets.validation import describe, format_positions, is_number
 
 __all__ = ["item_losses", "item_weights"]
 
@@ -61,7 +61,7 @@ def item_weights(weights: Any, itemsets: Itemsets) -> NDArray[np.int64] | None:
 
 def _weight(value: Any) -> float:
     if not is_number(value) or not 0 <= value <= 1:
-        raise ParameterError("weights must be numbers in [0, 1]", where="weights", got=shown(value))
+        raise ParameterError("weights must be numbers in [0, 1]", where="weights", got=describe(value))
     return float(value)
 
 
@@ -71,7 +71,7 @@ def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> NDArray[
     problem = f"{len(codes) - len(np.unique(codes))} of {len(codes)} {name} repeat an item"
     if len(unknown):
         problem = f"{len(unknown)} of {len(codes)} {name} name items that do not occur in the data"
-        where = f"{name}, position {shown_positions(unknown)}"
+        where = f"{name}, position {format_positions(unknown)}"
     elif len(np.unique(codes)) == len(codes):
         return codes
     raise ParameterError(problem, where=where, hint="check spelling and type of the items")
@@ -123,5 +123,5 @@ def _loss(value: Any) -> Fraction:
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, (int, float, Fraction)) or not 0 <= value < MOST_LOSS:
         what = f"a loss must be a number from 0 to below {MOST_LOSS:,}"
-        raise ParameterError(what, where="loss", got=shown(value))
+        raise ParameterError(what, where="loss", got=describe(value))
     return Fraction(value)

@@ -12,7 +12,7 @@ from threading import Thread
 from typing import Any, TypeAlias
 
 from pdanon.itemsets.threads import set_threads
-from pdanon.itemsets.timing import Report, quietly
+from pdanon.itemsets.timing import Report, report_nothing
 from pdanon.itemsets.validation import check_count
 
 __all__ = ["Share", "check_jobs", "processes", "sharing"]
@@ -97,7 +97,7 @@ def sharing(n_jobs: int | Executor, report: Report) -> Iterator[Share]:
 
 
 def _shared(pool: Executor, report: Report, function: Callable[..., Any], *given: Iterable[Any]) -> list[Any]:
-    futures = [pool.submit(function, *each, quietly) for each in zip(*given, strict=True)]
+    futures = [pool.submit(function, *each, report_nothing) for each in zip(*given, strict=True)]
     results = []
     try:
         for future in futures:

@@ -11,12 +11,12 @@ import pandas as pd
 
 from pdanon.cli.options import flag, is_table
 from pdanon.cli.output import print_aside, stage, warned
-from pdanon.errors import ParameterError, readable
+from pdanon.errors import ParameterError, read_safely
 from pdanon.guarantees.parameters import Unsaid, constraint_list
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_parquet, is_text
-from pdanon.io.parquet import located
+from pdanon.io.parquet import locate
 from pdanon.io.tables import check_distinct, is_csv, read_weights, suffix_hint
 from pdanon.itemsets.validation import is_uri
 from pdanon.stream import check_absent
@@ -84,7 +84,7 @@ def check_table(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"'{path}' must end in .parquet, .csv, .tsv or .jsonl", where="IN", hint=hint)
     if not is_uri(path):  # whether it is there comes before what is said of its form
         kind = "CSV" if is_text(path) else "Parquet" if is_parquet(path) else "JSON lines"
-        readable(lambda: os.stat(path), path, kind)
+        read_safely(lambda: os.stat(path), path, kind)
     target = getattr(arguments, "target", None)
     if target is not None and target.is_dir():
         hint = "name a file in it; with --stream, a name that nothing has yet"
@@ -92,7 +92,7 @@ def check_table(arguments: argparse.Namespace) -> None:
     if target is not None and not is_table(target):
         hint = suffix_hint(target) or _STREAMS
         raise ParameterError(f"'{target}' must end in .parquet or .csv", where="OUT", hint=hint)
-    arguments.source = located(path)
+    arguments.source = locate(path)
 
 
 def check_files(arguments: argparse.Namespace) -> None:

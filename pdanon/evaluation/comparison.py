@@ -24,12 +24,12 @@ from pdanon.algorithms.rt.transaction import Transaction
 from pdanon.algorithms.workers import processes
 from pdanon.errors import FormatError, ParameterError, PdanonError, ReleaseWarning, one_line
 from pdanon.evaluation.fingerprint import content_hash
-from pdanon.io.files import replacing
+from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.timing import progress_bar
-from pdanon.itemsets.validation import check_count, check_kind, check_known, check_path, listed
+from pdanon.itemsets.validation import check_count, check_kind, check_known, check_path, read_list
 from pdanon.recoding.loss import LOSSES
 from pdanon.recoding.result import Anonymized
 
@@ -312,7 +312,7 @@ def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[
         return None, dict(measures)
     if measures is None:
         return None, {}
-    names = [measures] if isinstance(measures, str) else listed(measures, "measures")
+    names = [measures] if isinstance(measures, str) else read_list(measures, "measures")
     return [check_known(name, LOSSES, "loss", where="measures") for name in names], {}
 
 
@@ -462,7 +462,7 @@ def _read_rows(path: str | os.PathLike[str]) -> dict[str, Row]:
 
 def _write_rows(path: str | os.PathLike[str], rows: Mapping[str, Row]) -> None:
     table = pd.DataFrame([{"key": key, "seconds": None, "memory": None, **row} for key, row in rows.items()])
-    with replacing(path, confidential=True) as draft:
+    with replace_file(path, confidential=True) as draft:
         to_parquet(table, draft)
 
 

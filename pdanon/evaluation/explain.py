@@ -22,7 +22,7 @@ from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import with_column
-from pdanon.itemsets.compatibility import numbers_of
+from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
@@ -163,7 +163,7 @@ def _threats(
     index = SupportIndex.of(itemsets)
     if isinstance(guarantee, PrivacyConstraints):
         return _broken(constraint_table(guarantee.constraints, itemsets), code, guarantee.k, index)
-    held = index.within(index.holding(_alone(code)))
+    held = index.within(index.contains_any(_alone(code)))
     if guarantee.m is None:
         rows = held.distinct()
         return held.rare_rows(guarantee.k), int(rows.supports(rows.codes, rows.offsets).min())
@@ -178,7 +178,7 @@ def _alone(code: int, support: int = 0) -> ItemsetTable:
 def _broken(constraints: ItemsetTable, code: int, k: int, index: SupportIndex) -> tuple[ItemsetTable, int]:
     """As `_threats`, of the constraints that hold an item."""
     each = SupportIndex(constraints.codes, constraints.offsets, index.n_items).distinct()
-    each = each.within(each.holding(_alone(code)))
+    each = each.within(each.contains_any(_alone(code)))
     table = ItemsetTable(each.codes, each.offsets, index.supports(each.codes, each.offsets))
     table = table.take(table.supports > 0)
     return table.take(table.supports < k).ordered(), int(table.supports.min(initial=k))
@@ -191,7 +191,7 @@ def _rare(code: int, k: int, m: int, index: SupportIndex, held: SupportIndex) ->
     threat with the item if it is a minimal one in these rows, and is not rare itself.
     """
     support = int(index.singles[code])
-    beside = held.holding_only(np.arange(index.n_items) != code)
+    beside = held.keep_items(np.arange(index.n_items) != code)
     if support < k or m == 1:
         found = _alone(code, support).take(np.array([support < k]))
     else:
@@ -232,7 +232,7 @@ def _split(itemsets: Itemsets, labels: pa.StringArray, code: int, result: Anonym
     if labels[code].as_py() == texts[code]:
         return None
     if hierarchy is None:
-        clusters = numbers_of(labels)
+        clusters = number_texts(labels)
         clusters[code] = clusters.max() + 1
         return Recoding.of_clusters(clusters.astype(np.int32), itemsets)
     tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)

@@ -22,7 +22,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.multisets import Bags
+from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.validation import check_frame
 
 __all__ = ["content_hash", "fingerprint", "rows_fingerprint"]
@@ -188,7 +188,7 @@ def _column(column: pd.Series[Any]) -> bytes:
         column = column.astype("string")
     try:
         if is_list_column(column):
-            bags = Bags.as_seen(column)
+            bags = Multisets.from_series_in_order(column)
             items = _values(bags.vocabulary.take(pa.array(bags.codes)))
             return _hash("lists", items, _array(bags.offsets), _array(bags.nulls))
         values = arrow_values(column)

@@ -31,10 +31,10 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.equality import Numbers, value_numbers
-from pdanon.itemsets.hints import is_named_for_persons, words_of
-from pdanon.itemsets.parallel import first_alike
+from pdanon.itemsets.hints import is_named_for_persons, split_words
+from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
-from pdanon.itemsets.timing import watching
+from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.counts import FEW, is_nearly_all, of_all_rows, percent
 from pdanon.recoding.unmodified_columns import Passing, passing
 
@@ -251,7 +251,7 @@ def profile(
     position = find_column(frame, column)
     refuse_chunks(frame)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
-    with watching(progress, "profile"):
+    with show_activity(progress, "profile"):
         risks = risk_of(itemsets, k=k, m=m)
     index = SupportIndex.of(itemsets)
     others = [place for place in range(frame.shape[1]) if place != position]
@@ -299,7 +299,7 @@ def _repeats(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers 
     comparable = [each for each in columns if each is not None]
     if len(comparable) < len(columns):
         return -1
-    items = first_alike(index.codes, index.offsets)
+    items = first_equal_rows(index.codes, index.offsets)
     alike = [np.where(itemsets.nulls, -1, items), *comparable]
     return int(pd.DataFrame(dict(enumerate(alike))).duplicated().sum())
 
@@ -419,7 +419,7 @@ def _repeated(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:
 
 def _is_named_for_a_number(label: Hashable) -> bool:
     """Whether the name of a column is that of a number, of persons or others: customer_id, DUPERSID, key."""
-    words = words_of(label)
+    words = split_words(label)
     return is_named_for_persons(label) or any(
         word.lower() in _NUMBERS or word.endswith("ID") for word in words
     )

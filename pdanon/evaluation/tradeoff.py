@@ -20,7 +20,7 @@ from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.timing import progress_bar
-from pdanon.itemsets.validation import listed
+from pdanon.itemsets.validation import read_list
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized
 
@@ -115,7 +115,7 @@ def _check_varied(name: str | None) -> None:
 
 
 def _values(values: Any, name: str, check: Any) -> list[int]:
-    found = [check(value) for value in listed(values, name, f"one value is a list of one: {name}=[5]")]
+    found = [check(value) for value in read_list(values, name, f"one value is a list of one: {name}=[5]")]
     if not found:
         raise ParameterError(f"{name} has no values", where=name, got=[])
     return sorted(set(found))

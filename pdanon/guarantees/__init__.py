@@ -19,7 +19,7 @@ from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Audit, Guarantee, Recountable
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.timing import watching
+from pdanon.itemsets.timing import show_activity
 
 __all__ = [
     "Coherence",
@@ -81,7 +81,7 @@ def audit(
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
     """
     check_guarantee(guarantee)
-    with watching(progress, "audit"):
+    with show_activity(progress, "audit"):
         return guarantee.audit(frame, column)
 
 

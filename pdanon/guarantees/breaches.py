@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, no_itemsets, refuse_long_list
+from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
 from pdanon.itemsets.threads import count_threads, many_parts, search
 from pdanon.itemsets.timing import halt_flag
 
@@ -24,7 +24,7 @@ __all__ = ["breaches", "divided", "minimal_sets", "rows_at_risk", "threats"]
 def divided(itemsets: Itemsets, sensitive: NDArray[np.bool_]) -> tuple[SupportIndex, SupportIndex]:
     """The known and the sensitive items of each row; both keep their codes."""
     rows = SupportIndex.of(itemsets)
-    return rows.holding_only(~sensitive), rows.holding_only(sensitive)
+    return rows.keep_items(~sensitive), rows.keep_items(sensitive)
 
 
 def rows_at_risk(
@@ -58,7 +58,7 @@ def threats(
     tables = [_search(known, secrets, share, m, k, None)]
     if k > 1:
         tables.append(known.rare(k, known.longest if m is None else m))
-    return minimal_sets(concatenated(tables))
+    return minimal_sets(concatenate(tables))
 
 
 def breaches(
@@ -89,7 +89,7 @@ def _search(
     relevant = secrets.singles * below > above * k
     if share >= 1 or not relevant.any():
         return no_itemsets()
-    secrets = secrets.holding_only(relevant)
+    secrets = secrets.keep_items(relevant)
     rows: Any = [(each.codes, each.offsets, each.n_items) for each in (known, secrets)]
     marked = np.zeros(len(known.weights), np.bool_) if held is None else held
     room = np.array([MOST_ITEMSETS])
@@ -101,8 +101,8 @@ def _search(
         # Threads may write to one place of `marked`, but then the same.
         return ItemsetTable(*kernel.Search(*asked, halt_flag()).larger(singles, begin, end))
 
-    found += search(part, many_parts(singles.first_items(), 4 * count_threads()), known.at_most(m))
-    every = concatenated(found)
+    found += search(part, many_parts(singles.first_items(), 4 * count_threads()), known.search_bound(m))
+    every = concatenate(found)
     refuse_long_list(every)
     return every
 

@@ -22,8 +22,8 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.multisets import visible, with_first_copies
-from pdanon.itemsets.table import ItemsetTable, concatenated, empty_itemset
+from pdanon.itemsets.multisets import add_first_copies, read_visible
+from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
 from pdanon.itemsets.validation import check_count
 
 __all__ = ["Coherence"]
@@ -127,7 +127,7 @@ class Coherence:
         Exact. Time grows with the public itemsets of size at most p that k rows hold.
         """
         positions = find_columns(frame, column, self.private)
-        return self.recount(ListColumns.of(frame, positions, read=visible))
+        return self.recount(ListColumns.of(frame, positions, read=read_visible))
 
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
@@ -149,7 +149,7 @@ class Coherence:
         divided = [(each.part(~each.is_private), each.part(each.is_private)) for each in crowds]
 
         def list_threats() -> pd.DataFrame:
-            found = concatenated([threats(*each, **asked) for each in divided])
+            found = concatenate([threats(*each, **asked) for each in divided])
             return self._table(parts, minimal_sets(found.distinct()))
 
         at_risk |= rows_at_risk(*divided[0], **asked)
@@ -165,7 +165,7 @@ class Coherence:
         """Threats over the public items as a DataFrame."""
         public = np.flatnonzero(~parts.is_private)[: parts.itemsets.n_items]
         vocabulary = parts.itemsets.vocabulary.take(pa.array(public))
-        codes, offsets = with_first_copies(threats.codes, threats.offsets, vocabulary)
+        codes, offsets = add_first_copies(threats.codes, threats.offsets, vocabulary)
         sets = Itemsets(codes, offsets, vocabulary, np.zeros(len(threats), np.bool_))
         why = np.where(threats.supports < self.k, "support", "breach")
         return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})

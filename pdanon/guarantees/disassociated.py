@@ -22,7 +22,7 @@ from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.lists import Codes, distinct, offsets_of
-from pdanon.itemsets.multisets import visible
+from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
 from pdanon.itemsets.validation import check_flag
@@ -377,7 +377,7 @@ class DisassociatedKm:
 
         Time and memory are those of `KmAnonymity` over the sub-records, and at most milliseconds for a kind.
         """
-        table = ChunkTable.of(frame, column, read=visible)
+        table = ChunkTable.of(frame, column, read=read_visible)
         checks = [self._rare(table), _repeated(table), self._few_records(table), self._few_parts(table)]
         checks += [_covered(table)] if self.safe else []
         counted = np.zeros(len(table.sizes), np.bool_)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
-from pdanon.itemsets.compatibility import numbers_of
+from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.table import ItemsetTable
@@ -47,7 +47,7 @@ def became(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | None) -
         found = published.lookup(items)
         return np.where(found < 0, UNKNOWN, found).astype(np.int32)
     mapped, labels = global_mapping(mapping)
-    codes = np.append(published.lookup(labels.dictionary), -1)[numbers_of(labels)]
+    codes = np.append(published.lookup(labels.dictionary), -1)[number_texts(labels)]
     if len(np.unique(codes[codes >= 0])) < pc.count_distinct(published.vocabulary).as_py():
         hint = "give the mapping that belongs to this release"
         raise ParameterError("the frame holds labels that the mapping lacks", where="mapping", hint=hint)

@@ -19,11 +19,11 @@ from pdanon.guarantees.named import NamedItems, Told, refuse_within_labels
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.columns import find_column, find_columns, find_quasi, quasi_labels
-from pdanon.itemsets.equality import joined, row_numbers, value_numbers
+from pdanon.itemsets.equality import pair_numbers, row_numbers, value_numbers
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.multisets import Bags, visible
+from pdanon.itemsets.multisets import Multisets, read_visible
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenated, empty_itemset
+from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
 
 __all__ = ["KAnonymity", "PublicK", "TransactionalK", "equal_rows"]
 
@@ -88,7 +88,7 @@ class TransactionalK:
             repeated; ``support`` is how often. Missing rows come last, as one that is missing.
         """
         position = find_column(frame, column)
-        bags = Bags.as_seen(frame.iloc[:, position])
+        bags = Multisets.from_series_in_order(frame.iloc[:, position])
         first, sizes = _distinct(bags)
         rare = np.flatnonzero(sizes < self.k)
 
@@ -103,7 +103,7 @@ class TransactionalK:
         return self
 
 
-def _distinct(bags: Bags) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _distinct(bags: Multisets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The first row of each kind, and how many there are; missing rows, which are one kind, come last."""
     numbers = row_numbers(bags)
     numbers[bags.nulls] = len(numbers)
@@ -185,7 +185,7 @@ class PublicK:
         ParameterError
             If a public item is a member of a published set.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=visible))
+        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
@@ -193,14 +193,14 @@ class PublicK:
         refuse_within_labels(itemsets, self.public, "public", self.mapping)
         public = self.public.find(itemsets.vocabulary) >= 0
         present = itemsets.take(np.flatnonzero(~itemsets.nulls))
-        classes = SupportIndex.of(present).holding_only(public).distinct()
+        classes = SupportIndex.of(present).keep_items(public).distinct()
         small = ItemsetTable(classes.codes, classes.offsets, classes.weights).take(classes.weights < self.k)
         missing = SupportIndex.of(itemsets).n_rows - itemsets.n_present
         few = missing if missing < self.k else 0
 
         def list_threats() -> pd.DataFrame:
             listed = [small.ordered(), *[empty_itemset(few)] * bool(few)]
-            return threat_table(itemsets, concatenated(listed), "class", missing=bool(few))
+            return threat_table(itemsets, concatenate(listed), "class", missing=bool(few))
 
         return Audit(self, int(small.supports.sum()) + few, list_threats)
 
@@ -307,5 +307,5 @@ def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> NDArray[np.int6
         if numbers is None:
             problem, hint = "the values of a quasi-identifier cannot be compared", "make them text"
             raise ColumnError(problem, where="quasi", got=frame.columns[position], hint=hint)
-        classes = joined(classes, numbers)
+        classes = pair_numbers(classes, numbers)
     return classes

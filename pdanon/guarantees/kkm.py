@@ -21,10 +21,10 @@ from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.codes import Codes, Itemsets, beside
+from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.multisets import visible
+from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.validation import check_count
@@ -244,7 +244,7 @@ class KLm:
             refuse_overlaps(crowds.itemsets)
         named = named_items(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
         hidden = named[crowds.item_of]
-        known, secrets = crowds.index.holding_only(~hidden), crowds.index.holding_only(hidden)
+        known, secrets = crowds.index.keep_items(~hidden), crowds.index.keep_items(hidden)
         diversity = min(self.l, len(frame) + 1)  # beyond the rows all are alike, but products would overflow
         asked: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
         lost = crowds.small(self.k)
@@ -303,7 +303,7 @@ class Crowds:
     @classmethod
     def of(cls, columns: Sequence[Itemsets], of_row: NDArray[Any]) -> Crowds:
         """Find the crowds of rows, given their list columns and the class of each row."""
-        itemsets, column_of = beside(columns)
+        itemsets, column_of = join_columns(columns)
         there = np.column_stack([~column.nulls for column in columns])
         kind = np.zeros(len(of_row), np.int64)  # of row: in which columns it is not missing
         for column in there.T:
@@ -371,7 +371,7 @@ class QuasiClasses:
     def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable | None], quasi: Any) -> QuasiClasses:
         """Find the classes of a frame, by its list columns and its quasi-identifiers."""
         places = [find_column(frame, label) for label in columns]
-        sets = [visible(frame.iloc[:, place]) for place in places]
+        sets = [read_visible(frame.iloc[:, place]) for place in places]
         positions = find_quasi(frame, quasi)
         of_row = equal_rows(frame, positions)
         return cls(frame.iloc[:, positions], of_row, Crowds.of(sets, of_row))

@@ -19,7 +19,7 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.multisets import visible, with_first_copies
+from pdanon.itemsets.multisets import add_first_copies, read_visible
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, empty_itemset
 
@@ -90,7 +90,7 @@ class KmAnonymity:
         Exact. Time grows with the number of itemsets of size at most m whose subsets are all frequent;
         with ``m=None`` with the rows times the support of the rarest item of each.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=visible))
+        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
@@ -119,7 +119,7 @@ def threat_table(
     """
     nulls = np.zeros(len(threats), np.bool_)
     nulls[len(nulls) - missing :] = True
-    codes, offsets = with_first_copies(threats.codes, threats.offsets, itemsets.vocabulary)
+    codes, offsets = add_first_copies(threats.codes, threats.offsets, itemsets.vocabulary)
     sets = Itemsets(codes, offsets, itemsets.vocabulary, nulls)
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
 

@@ -23,7 +23,7 @@ from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.multisets import visible
+from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.table import empty_itemset
 from pdanon.itemsets.validation import check_count
 
@@ -143,7 +143,7 @@ class LmDiversity:
         Exact. Time grows with the itemsets of fewer than m known items that more than k/l rows with the same
         sensitive item hold, and with the items that follow each in its rows.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=visible))
+        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""

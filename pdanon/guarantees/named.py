@@ -18,13 +18,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.codes import Itemsets, item_array, item_texts, places
-from pdanon.itemsets.compatibility import numbers_of
+from pdanon.itemsets.codes import Itemsets, find_items, item_array, item_texts
+from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import distinct, to_numpy
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
 from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.set_labels import label_members
-from pdanon.itemsets.validation import shown_positions
+from pdanon.itemsets.validation import format_positions
 
 __all__ = ["NamedItems", "Told", "named_items", "refuse_overlaps", "refuse_within_labels"]
 
@@ -79,7 +79,7 @@ class NamedItems:
             raise ParameterError(f"{name} is missing for an item", where=name, got=got)
         mask = items.to_numpy(dtype=np.bool_)
         meant, others = (item_array(items.index[each], name) for each in (mask, ~mask))
-        both = int((places(others, meant) >= 0).sum())
+        both = int((find_items(others, meant) >= 0).sum())
         if both:
             hint = "each item has one place: say it once"
             got = f"{both} items that are {name} and not {name}"
@@ -119,7 +119,7 @@ class NamedItems:
 
     def find(self, items: pa.Array) -> NDArray[np.int32]:
         """The number of the named item that each of some items is, -1 for others."""
-        return places(items, self.values)
+        return find_items(items, self.values)
 
     def refuse_unknown(
         self,
@@ -133,7 +133,7 @@ class NamedItems:
         if len(unknown):
             raise ParameterError(
                 f"a {where} item {problem}",
-                where=f"{where}, {self.place} {shown_positions(unknown)}",
+                where=f"{where}, {self.place} {format_positions(unknown)}",
                 got=f"{len(unknown)} of {len(self)} items",
                 hint=f"check spelling and type of the items; {hint}",
             )
@@ -178,7 +178,7 @@ class Told:
         check_mapping(mapping)
         items = mapping_values(mapping, "item")
         labels = mapping_labels(mapping, items.type)
-        label_of = numbers_of(labels)
+        label_of = number_texts(labels)
         item, label = named.find(items), np.append(named.find(labels.dictionary), -1)[label_of]
         published = label_of >= 0
         changed = published & (item != label)

@@ -23,7 +23,7 @@ from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import MOST_ROWS
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.validation import check_path, is_integer, is_number, shown
+from pdanon.itemsets.validation import check_path, describe, is_integer, is_number
 
 __all__ = [
     "DEFAULT_M",
@@ -57,9 +57,11 @@ def check_k(k: Any) -> int:
     """Check a number of indistinguishable rows: an integer of at least 2."""
     hint = "k is the least number of rows that an attacker's knowledge must match, such as k=5"
     if not is_integer(k) or k < 2:
-        raise ParameterError("k must be an integer of at least 2", got=shown(k), hint=hint)
+        raise ParameterError("k must be an integer of at least 2", got=describe(k), hint=hint)
     if int(k) >= MOST_ROWS:
-        raise ParameterError(f"k must be below {MOST_ROWS}, as the number of rows", got=shown(k), hint=hint)
+        raise ParameterError(
+            f"k must be below {MOST_ROWS}, as the number of rows", got=describe(k), hint=hint
+        )
     return int(k)
 
 
@@ -71,7 +73,7 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
         hint = "m is the largest number of items that an attacker knows, such as m=2" + (
             "; None stands for all items of a row" if unbounded else ""
         )
-        raise ParameterError("m must be an integer of at least 1", got=shown(m), hint=hint)
+        raise ParameterError("m must be an integer of at least 1", got=describe(m), hint=hint)
     return int(m)
 
 
@@ -79,7 +81,7 @@ def check_unsaid(m: int | None, given: str = "constraints") -> None:
     """Check that m is not given where constraints or rules are: they say what the attacker knows."""
     if not isinstance(m, Unsaid):
         hint = f"leave m out, as the {given} say what is protected; or leave them out"
-        raise ParameterError(f"m is not used with {given}", where="m", got=shown(m), hint=hint)
+        raise ParameterError(f"m is not used with {given}", where="m", got=describe(m), hint=hint)
 
 
 def check_share(value: Any, name: str) -> Fraction:
@@ -89,7 +91,7 @@ def check_share(value: Any, name: str) -> Fraction:
     and 1/3 of 3 items is 1, though both floats are a little below.
     """
     if not is_number(value) or not 0 <= value <= 1:
-        raise ParameterError(f"{name} must be a number in [0, 1]", got=shown(value))
+        raise ParameterError(f"{name} must be a number in [0, 1]", got=describe(value))
     if isinstance(value, Fraction) and value.denominator <= 10**9:
         return value  # as it was read before
     return Fraction(float(value)).limit_denominator(10**9)
@@ -100,7 +102,7 @@ def check_open_share(value: Any, name: str, hint: str) -> Fraction:
     share = check_share(value, name) if is_number(value) and 0 < value < 1 else Fraction(0)
     if not 0 < share < 1:  # also what is no fraction with a denominator of up to 10**9
         problem = f"{name} must be above 0 and below 1"
-        raise ParameterError(problem, where=name, got=shown(value), hint=hint)
+        raise ParameterError(problem, where=name, got=describe(value), hint=hint)
     return share
 
 
@@ -113,7 +115,7 @@ def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
     """Check a time limit: a number of seconds above 0, or from 0 on."""
     if not is_number(value) or not (value >= 0 if zero else value > 0):
         least = "from 0 on" if zero else "above 0"
-        raise ParameterError(f"{name} must be a number of seconds {least}", where=name, got=shown(value))
+        raise ParameterError(f"{name} must be a number of seconds {least}", where=name, got=describe(value))
     return float(value) if value < _LONGEST_TIME else inf
 
 

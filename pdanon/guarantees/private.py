@@ -123,7 +123,7 @@ class PublicAndPrivate:
 
     def rows(self, numbers: NDArray[Any], n_items: int) -> SupportIndex:
         """The rows with other item numbers; -1 leaves an item out."""
-        return self.index.recoded(numbers, n_items)
+        return self.index.recode(numbers, n_items)
 
     def part(self, wanted: NDArray[np.bool_]) -> SupportIndex:
         """The rows with some of their items only, numbered from 0 in their order."""

@@ -27,10 +27,10 @@ from pdanon.itemsets.codes import Itemsets, canonical_rows
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_values
-from pdanon.itemsets.multisets import first_copies, visible
-from pdanon.itemsets.parallel import first_alike
+from pdanon.itemsets.multisets import first_copies, read_visible
+from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenated, empty_itemset
+from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
 
 __all__ = ["PSRules"]
 
@@ -148,7 +148,7 @@ class PSRules:
         size the itemsets of fewer than m labels that more than ck rows with the same sensitive item hold, and
         the items that follow each in its rows.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=visible))
+        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
@@ -190,7 +190,7 @@ class PSRules:
             broken = self._broken(rows, nothing, np.zeros(len(each), np.int64), each)
             if len(broken.known):
                 return self._verdict(published, broken)
-        known, secrets = rows.holding_only(is_known), rows.holding_only(is_sensitive)
+        known, secrets = rows.keep_items(is_known), rows.keep_items(is_sensitive)
         asked: Any = {"share": self.c, "m": rules.m, "k": self.k}
 
         def list_threats() -> pd.DataFrame:
@@ -240,9 +240,7 @@ class PSRules:
         supports = rows.supports(both.codes, both.offsets)
         sure = supports * self.c.denominator > self.c.numerator * of_rules.supports
         nothing = ItemsetTable(inferred.codes[:0], np.zeros(len(rare) + 1, np.int64), rare.supports)
-        return _Broken(
-            concatenated([rare, of_rules.take(sure)]), concatenated([nothing, inferred.take(sure)])
-        )
+        return _Broken(concatenate([rare, of_rules.take(sure)]), concatenate([nothing, inferred.take(sure)]))
 
     def _inferred_from(self, known: ItemsetTable, rows: SupportIndex, each: ItemsetTable) -> _Broken:
         """As `_broken`, of the rules from each of some known itemsets to each of some sensitive items."""
@@ -259,7 +257,7 @@ class PSRules:
             for part in parts
         ]
         return _Broken(
-            concatenated([part.known for part in found]), concatenated([part.inferred for part in found])
+            concatenate([part.known for part in found]), concatenate([part.inferred for part in found])
         )
 
     def with_mapping(self, mapping: pd.DataFrame) -> PSRules:
@@ -323,4 +321,4 @@ def _ranks(table: ItemsetTable) -> NDArray[np.int64]:
     order = replace(table, supports=np.arange(len(table))).ordered().supports
     ranks = np.empty(len(table), np.int64)
     ranks[order] = np.arange(len(table))
-    return ranks[first_alike(table.codes, table.offsets)]
+    return ranks[first_equal_rows(table.codes, table.offsets)]

@@ -24,13 +24,13 @@ from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import Offsets, offsets_of
-from pdanon.itemsets.multisets import visible
-from pdanon.itemsets.parallel import first_alike
+from pdanon.itemsets.multisets import read_visible
+from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import (
     MOST_ITEMSETS,
     ItemsetTable,
-    concatenated,
+    concatenate,
     empty_itemset,
     no_itemsets,
     refuse_long_list,
@@ -75,12 +75,12 @@ class Inferences:
         nothing = cls(no_itemsets(), np.empty(0, np.int32), np.empty(0, np.int64))
         parts = [nothing, *parts]
         return cls(
-            concatenated([part.antecedents for part in parts]),
+            concatenate([part.antecedents for part in parts]),
             np.concatenate([part.sensitive for part in parts]),
             np.concatenate([part.together for part in parts]),
         )
 
-    def recoded(self, codes: Codes) -> Inferences:
+    def recode(self, codes: Codes) -> Inferences:
         """The same with other codes for the items, in order."""
         from pdanon._kernels.rows import sort_rows
 
@@ -95,7 +95,7 @@ class Inferences:
 
         rules = self.rules(n_items)
         numbers = np.arange(len(self))
-        once = first_alike(rules.codes, rules.offsets) == numbers
+        once = first_equal_rows(rules.codes, rules.offsets) == numbers
         order = ItemsetTable(rules.codes, rules.offsets, numbers).take(once).ordered().supports
         rules = rules.take(order)
         order = order[minimal(rules.codes, rules.offsets)]
@@ -141,9 +141,9 @@ def proven(
     if not len(found):
         found, is_all = owners.of_any_size()
     if len(found) or is_all:
-        return found.recoded(owners.order), None
+        return found.recode(owners.order), None
     found, m = owners.listed_in_time()
-    return found.recoded(owners.order), m
+    return found.recode(owners.order), m
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -225,7 +225,7 @@ class Owners:
 
     def empty(self) -> Inferences:
         """The inferences from knowing nothing."""
-        table = concatenated([no_itemsets(), *[empty_itemset(self.n_present)] * len(self.frequent)])
+        table = concatenate([no_itemsets(), *[empty_itemset(self.n_present)] * len(self.frequent)])
         return Inferences(table, self.frequent, self.index.singles[self.frequent])
 
     def whole(self) -> Inferences:
@@ -254,7 +254,7 @@ class Owners:
         if len(found):
             return found, True
         found, is_all, _, _ = self._in_time(0, _STEPS)
-        return found.recoded(np.arange(self.index.n_items, dtype=np.int32)), is_all
+        return found.recode(np.arange(self.index.n_items, dtype=np.int32)), is_all
 
     def listed_in_time(self) -> tuple[Inferences, int | None]:
         """As `listed`, for the largest m that the limit allows; and this m, None: any."""
@@ -290,7 +290,7 @@ class Owners:
             self.mark(m, marked)
         else:
             m = self.mark_in_time(marked)
-            marked |= self.index.holding(found.antecedents)
+            marked |= self.index.contains_any(found.antecedents)
         return int(self.index.weights[marked].sum()), m
 
     def told(self, m: int | None) -> Inferences:
@@ -299,7 +299,7 @@ class Owners:
         With m=None those of as many items as the limit allows, and some larger ones that hold none of these.
         """
         found = [self.listed_in_time()[0], self.of_any_size()[0]] if m is None else [self.listed(m)]
-        return Inferences.joined([self.empty(), *found]).recoded(self.order).minimal(self.index.n_items)
+        return Inferences.joined([self.empty(), *found]).recode(self.order).minimal(self.index.n_items)
 
     def _every(self) -> Codes:
         return np.arange(len(self.items), dtype=np.int32)
@@ -368,7 +368,7 @@ class Owners:
 
         sizes = np.diff(self.starts)[chosen]
         parts = many_parts(offsets_of(sizes * self.index.longest), 4 * count_threads())
-        results = search(part, parts, self.index.at_most(size), limited=self.in_time)
+        results = search(part, parts, self.index.search_bound(size), limited=self.in_time)
         found = Inferences.joined([each for each, _ in results])
         refuse_long_list(found.antecedents)
         return found, np.hstack([told for _, told in results])
@@ -511,7 +511,7 @@ class RhoUncertainty:
         each row with a sensitive item is compared with those that hold the rarest of its other items. Without
         m it ends after some hundred million steps of each part of the search.
         """
-        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=visible))
+        return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""

@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_m, check_size
-from pdanon.io.csv import read_joined
+from pdanon.io.csv import read_joined_text
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import ItemsetTable, from_matrices
-from pdanon.itemsets.validation import check_path, listed
+from pdanon.itemsets.validation import check_path, read_list
 
 __all__ = ["AllRules", "Rules", "ps_rules", "read_rules"]
 
@@ -70,7 +70,7 @@ class Rules:
 
     def antecedents(self) -> tuple[Itemsets, NDArray[np.int64]]:
         """The distinct sets of known items, in order, and for each rule the number of its own."""
-        first = parallel.first_alike(self.known.codes, self.known.offsets)
+        first = parallel.first_equal_rows(self.known.codes, self.known.offsets)
         distinct, numbers = np.unique(first, return_inverse=True)
         return self.known.take(distinct), numbers.astype(np.int64)
 
@@ -316,7 +316,7 @@ def _read(path: str) -> pd.DataFrame | dict[str, Any]:
         return _read_toml(path)
     if not path.lower().endswith(".csv"):
         raise ParameterError("rules are read from .parquet, .csv and .toml files", where="rules", hint=_HINT)
-    frame = read_joined(path, "known", ";", ",", "utf-8", text=["sensitive"])
+    frame = read_joined_text(path, "known", ";", ",", "utf-8", text=["sensitive"])
     if "sensitive" not in frame:
         raise ColumnError("the rules lack a column", where=path, got="no column 'sensitive'", hint=_HINT)
     joined = pa.array(frame["sensitive"], pa.large_string())
@@ -356,7 +356,7 @@ def _columns(table: pd.DataFrame) -> list[pd.Series[Any]]:
 def _pairs(rules: Any) -> list[list[Any]]:
     if not isinstance(rules, Iterable):
         raise ParameterError("rules must be pairs", where="rules", got=type(rules).__name__, hint=_HINT)
-    pairs = listed(rules, "rules", _HINT)
+    pairs = read_list(rules, "rules", _HINT)
     odd = sum(not isinstance(pair, (list, tuple)) or len(pair) != 2 for pair in pairs)
     if odd:
         got = f"{odd} of {len(pairs)} are no pairs"
@@ -370,12 +370,12 @@ def _needed(known: Itemsets, sensitive: Itemsets) -> NDArray[np.int64]:
     """Which rules no other implies: a rule is an itemset of its sensitive items and a number of the known."""
     from pdanon._kernels.minimal import minimal
 
-    antecedent = parallel.first_alike(known.codes, known.offsets)
+    antecedent = parallel.first_equal_rows(known.codes, known.offsets)
     ends = sensitive.offsets[1:]
     codes = np.insert(sensitive.codes, ends, (sensitive.n_items + antecedent).astype(np.int32)).astype(
         np.int32
     )
     rules = ItemsetTable(codes, offsets_of(sensitive.lengths + 1), np.arange(known.n_rows))
-    first = parallel.first_alike(rules.codes, rules.offsets) == np.arange(known.n_rows)
+    first = parallel.first_equal_rows(rules.codes, rules.offsets) == np.arange(known.n_rows)
     distinct = rules.take(first).ordered()
     return np.sort(distinct.take(minimal(distinct.codes, distinct.offsets)).supports)

@@ -25,10 +25,10 @@ from pdanon.itemsets.codes import Itemsets, as_itemsets, item_texts
 from pdanon.itemsets.columns import added_label, find_column, label_position
 from pdanon.itemsets.compatibility import arrow_values, text_column
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.multisets import visible
+from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.table import empty_itemset
-from pdanon.itemsets.validation import check_count, shown
+from pdanon.itemsets.validation import check_count, describe
 
 __all__ = ["COUNTS", "GROUP", "GroupCounts", "SensitiveGroups", "group_numbers"]
 
@@ -192,7 +192,7 @@ class SensitiveGroups:
             object.__setattr__(self, "m", check_m(self.m))
         elif not isinstance(self.m, Unsaid):
             hint = "k says how many rows are to match, such as k=5, m=2; leave both out to protect no row"
-            raise ParameterError("m is given without k", where="m", got=f"m={shown(self.m)}", hint=hint)
+            raise ParameterError("m is given without k", where="m", got=f"m={describe(self.m)}", hint=hint)
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
         """Which items of an original column are sensitive.
@@ -234,7 +234,7 @@ class SensitiveGroups:
         Exact, in one pass over rows and table; with k it takes what `KmAnonymity` takes besides.
         """
         position = find_column(frame, column)
-        itemsets = visible(frame.iloc[:, position])
+        itemsets = read_visible(frame.iloc[:, position])
         refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
         shown = self._shown(itemsets)
         at_risk = self._match_few(itemsets, shown)
@@ -262,7 +262,7 @@ class SensitiveGroups:
             return np.zeros(itemsets.n_rows, np.bool_)
         if 0 < itemsets.n_present < self.k:
             return ~itemsets.nulls
-        return SupportIndex.of(itemsets).holding_only(~shown).at_risk(self.k, self.m)
+        return SupportIndex.of(itemsets).keep_items(~shown).at_risk(self.k, self.m)
 
     def _rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
         """The public items by which they are found, as text."""
@@ -270,7 +270,7 @@ class SensitiveGroups:
         itemsets = replace(itemsets, vocabulary=item_texts(itemsets.vocabulary).cast(pa.string()))
         if 0 < (few := itemsets.n_present) < self.k:
             return threat_table(itemsets, empty_itemset(few), "rare")
-        public = SupportIndex.of(itemsets).holding_only(~shown)
+        public = SupportIndex.of(itemsets).keep_items(~shown)
         return threat_table(itemsets, public.rare(self.k, self.m), "rare")
 
     def _refuse_unknown(self, itemsets: Itemsets) -> None:

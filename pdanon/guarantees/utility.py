@@ -20,7 +20,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, as_itemsets
 from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.itemsets.validation import check_count, listed
+from pdanon.itemsets.validation import check_count, read_list
 
 __all__ = ["by_level", "by_prefix", "by_size", "check_release", "item_blocks", "partition", "some_blocks"]
 
@@ -270,7 +270,7 @@ def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: i
 
 def _distinct(items: Iterable[Any]) -> pd.Series[Any]:
     """The distinct ones of some items, in their order."""
-    known = list(items) if isinstance(items, str) else listed(items, "items")
+    known = list(items) if isinstance(items, str) else read_list(items, "items")
     as_itemsets([known])  # which checks that all are of one type
     return pd.Series(list(dict.fromkeys(known)), name="item")
 
@@ -291,7 +291,7 @@ def _named_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
         return list(utility), list(utility.values())
     if isinstance(utility, str) or not isinstance(utility, Iterable):
         raise ParameterError("utility must be blocks of items", got=type(utility).__name__, hint=_HINT)
-    lists = listed(utility, "utility", _HINT)
+    lists = read_list(utility, "utility", _HINT)
     return list(range(len(lists))), lists
 
 

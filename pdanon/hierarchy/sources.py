@@ -24,18 +24,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import FormatError, HierarchyError, ParameterError, cause_of, file_hint
-from pdanon.io.files import replacing
+from pdanon.io.files import replace_file
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import Offsets, offsets_of
 from pdanon.itemsets.validation import (
-    can_be_written,
     check_delimiter,
     check_frame,
     check_kind,
     check_path,
+    describe,
+    is_encodable,
     is_integer,
-    listed,
-    shown,
+    read_list,
 )
 
 __all__ = [
@@ -51,7 +51,7 @@ __all__ = [
     "dict_tree",
     "frame_tree",
     "free_name",
-    "frozen",
+    "freeze",
     "interval_tree",
     "levels",
     "path_up",
@@ -64,7 +64,7 @@ __all__ = [
 Nodes: TypeAlias = NDArray[np.int32]
 
 
-def frozen(values: Any, dtype: Any) -> NDArray[Any]:
+def freeze(values: Any, dtype: Any) -> NDArray[Any]:
     """A copy that cannot be written to."""
     array = np.array(values, dtype)
     array.setflags(write=False)
@@ -74,7 +74,7 @@ def frozen(values: Any, dtype: Any) -> NDArray[Any]:
 def check_node(node: Any, n_nodes: int) -> None:
     """Check that there is such a node."""
     if not is_integer(node) or not 0 <= node < n_nodes:
-        raise ParameterError("there is no such node", where="node", got=f"{shown(node)}, {n_nodes} nodes")
+        raise ParameterError("there is no such node", where="node", got=f"{describe(node)}, {n_nodes} nodes")
 
 
 def depths(parent: Nodes) -> Nodes:
@@ -82,7 +82,7 @@ def depths(parent: Nodes) -> Nodes:
     depth = [0] * len(parent)
     for node, above in enumerate(parent[1:].tolist(), start=1):
         depth[node] = depth[above] + 1
-    return frozen(depth, np.int32)
+    return freeze(depth, np.int32)
 
 
 def subtree_sums(parent: Nodes, own: list[int]) -> Nodes:
@@ -90,13 +90,13 @@ def subtree_sums(parent: Nodes, own: list[int]) -> Nodes:
     above = parent.tolist()
     for node in range(len(own) - 1, 0, -1):
         own[above[node]] += own[node]
-    return frozen(own, np.int32)
+    return freeze(own, np.int32)
 
 
 def children_of(parent: Nodes) -> tuple[Offsets, Nodes]:
     """Where the children of each node begin, and the children, in order."""
     nodes = np.argsort(parent, kind="stable")[1:]
-    return offsets_of(np.bincount(parent[1:], minlength=len(parent))), frozen(nodes, np.int32)
+    return offsets_of(np.bincount(parent[1:], minlength=len(parent))), freeze(nodes, np.int32)
 
 
 def path_up(parent: Nodes, node: int) -> Nodes:
@@ -238,7 +238,7 @@ def csv_tree(path: str | os.PathLike[str], sep: str) -> Tree:
 def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], sep: str) -> None:
     """Write the layout of ARX, whole or not at all."""
     check_delimiter(sep, "sep")
-    with replacing(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
+    with replace_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, delimiter=sep).writerows(rows)
 
 
@@ -280,7 +280,7 @@ def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) ->
     _check_fanout(fanout)
     step = _decimal(str(width)) if isinstance(width, (Real, Decimal, np.number, str)) else None
     if step is None or step <= 0:
-        raise ParameterError("a bin width is a positive number", where="width", got=shown(width))
+        raise ParameterError("a bin width is a positive number", where="width", got=describe(width))
     numbers = {text: _decimal(text) for text in _texts(values)}
     refused = sum(number is None for number in numbers.values())
     if refused:
@@ -302,10 +302,10 @@ def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) ->
 
 def prefix_tree(codes: Iterable[Any], lengths: Iterable[int]) -> Tree:
     """Put codes below their prefixes of the given lengths."""
-    given = listed(lengths, "lengths", "one length is a list of one: lengths=[3]")
+    given = read_list(lengths, "lengths", "one length is a list of one: lengths=[3]")
     wrong = [length for length in given if not is_integer(length) or length < 1]
     if wrong:
-        got = f"a length of {shown(wrong[0])}"
+        got = f"a length of {describe(wrong[0])}"
         raise ParameterError("a prefix has at least one character", where="lengths", got=got)
     longest_first = sorted({int(length) for length in given}, reverse=True)
     rows = (
@@ -354,7 +354,7 @@ def _tree(links: Iterable[_Link], place: str) -> Tree:
     circling = [seen[key] for key in seen if key not in order]
     _refuse("a node is on a cycle, or below one", circling, place, hint)
     names = tuple(str(name) for name, _ in order)
-    unwritable = [seen[key] for key, name in zip(order, names, strict=True) if not can_be_written(name)]
+    unwritable = [seen[key] for key, name in zip(order, names, strict=True) if not is_encodable(name)]
     _refuse("a name holds half of a surrogate pair", unwritable, place)
     return names, np.array([order[parent[key]] if key in parent else -1 for key in order], np.int32)
 
@@ -461,7 +461,7 @@ def _without_padding(row: tuple[str | None, ...]) -> tuple[str | None, ...]:
 
 def _texts(values: Iterable[Any]) -> list[str]:
     """Spell values as the items of a column are spelled, in the given order."""
-    each = list(values) if isinstance(values, (str, Mapping)) else listed(values, "the values")
+    each = list(values) if isinstance(values, (str, Mapping)) else read_list(values, "the values")
     if all(type(value) is str for value in each):
         return each
     items = Itemsets.from_series(pd.Series([[value] for value in each], dtype=object))
@@ -471,7 +471,7 @@ def _texts(values: Iterable[Any]) -> list[str]:
 
 def _check_fanout(fanout: int) -> None:
     if not is_integer(fanout) or fanout < 2:
-        raise ParameterError("a fan-out is at least 2", where="fanout", got=shown(fanout))
+        raise ParameterError("a fan-out is at least 2", where="fanout", got=describe(fanout))
 
 
 def _decimal(text: str) -> Decimal | None:

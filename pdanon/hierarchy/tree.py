@@ -21,10 +21,10 @@ from pdanon.hierarchy import sources
 from pdanon.hierarchy import sources as arrays
 from pdanon.hierarchy import tree as drawing
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
-from pdanon.itemsets.codes import item_texts, places
+from pdanon.itemsets.codes import find_items, item_texts
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.validation import check_kind, check_known, escape_html, listed
+from pdanon.itemsets.validation import check_kind, check_known, escape_html, read_list
 
 __all__ = ["Hierarchy", "HierarchyLike", "Line", "Missing", "as_html", "as_text", "outline"]
 
@@ -134,7 +134,7 @@ class Hierarchy:
 
     def __post_init__(self) -> None:
         check_known(self.missing, get_args(Missing), "way with missing items", where="missing")
-        object.__setattr__(self, "parent", arrays.frozen(self.parent, np.int32))
+        object.__setattr__(self, "parent", arrays.freeze(self.parent, np.int32))
 
     def __reduce__(self) -> tuple[Any, ...]:  # by construction, so that a copy's arrays are read-only too
         return Hierarchy, (self.names, self.parent, self.missing)
@@ -382,7 +382,7 @@ class Hierarchy:
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
         """Whether each node is a leaf."""
-        return arrays.frozen(self.size == 1, np.bool_)
+        return arrays.freeze(self.size == 1, np.bool_)
 
     @cached_property
     def size(self) -> Nodes:
@@ -447,7 +447,7 @@ class Hierarchy:
         HierarchyError
             If items are missing, and ``missing="error"``; if leaves of different parents are one item.
         """
-        texts = listed(texts, "texts")
+        texts = read_list(texts, "texts")
         if not all(isinstance(text, str) for text in texts):
             raise ParameterError("the items are given by their texts", where="texts")
         check_kind(form, Form, "form", "a Form of pdanon.hierarchy")
@@ -487,7 +487,7 @@ class Hierarchy:
         check_kind(items, pa.Array, "items", "an Arrow array of items")
         looks = TEXT.looks if is_text_type(items.type) else "the texts of items in a release"
         leaves = np.flatnonzero(self.is_leaf).astype(np.int32)
-        item = places(pa.array([self.names[leaf] for leaf in leaves], pa.large_string()), items)
+        item = find_items(pa.array([self.names[leaf] for leaf in leaves], pa.large_string()), items)
         leaves, item = leaves[item >= 0], item[item >= 0]
         nodes = np.full(len(items), -1, np.int32)
         nodes[item[::-1]] = leaves[::-1]  # of leaves of one item the first

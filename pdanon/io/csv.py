@@ -24,19 +24,19 @@ from pdanon.errors import (
     ReleaseWarning,
     check_names,
     did_you_mean,
-    readable,
+    read_safely,
     warn,
 )
-from pdanon.io.files import check_encoding, replacing
+from pdanon.io.files import check_encoding, replace_file
 from pdanon.io.lines import unreadable_text
 from pdanon.io.text import check_separator, separator_hint, unreadable
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.dtype import is_text_type
-from pdanon.itemsets.validation import check_flag, check_path, check_text, quoted
+from pdanon.itemsets.validation import check_flag, check_path, check_text, quote_word
 
-__all__ = ["escaped", "read_csv", "read_joined", "to_csv", "warn_of_formulas"]
+__all__ = ["escape_frame", "read_csv", "read_joined_text", "to_csv", "warn_of_formulas"]
 
 _FEW = 20  # texts; in fewer, each may have one item by chance
 _USUAL = (";", ",", "|", "\t")
@@ -106,10 +106,10 @@ def read_csv(
     0  north  ['rice' 'tea']
     1  south              []
     """
-    return read_joined(path, column, separator, field_separator, encoding)
+    return read_joined_text(path, column, separator, field_separator, encoding)
 
 
-def read_joined(
+def read_joined_text(
     path: str | os.PathLike[str],
     column: str,
     separator: str,
@@ -125,7 +125,7 @@ def read_joined(
 
     texts = dict.fromkeys([column, *text], str)
     options: dict[str, Any] = {"sep": field_separator, "encoding": encoding, "dtype": texts}
-    read = readable(lambda: _parsed_twice(path, column, separator, options), path, "CSV")
+    read = read_safely(lambda: _parsed_twice(path, column, separator, options), path, "CSV")
     if read is None:
         raise unreadable_text(Path(path), encoding, f"it is not {encoding.upper()} text")
     frame, written = read
@@ -224,7 +224,7 @@ def to_csv(
     check_names(map(str, frame.columns), path)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     items = pd.DataFrame({"item": itemsets.texts() if is_text_type(itemsets.vocabulary.type) else []})
-    texts = escaped(items)["item"].tolist() if escape_formulas and len(items) else itemsets.texts()
+    texts = escape_frame(items)["item"].tolist() if escape_formulas and len(items) else itemsets.texts()
     if len(set(texts)) < len(texts):
         hint = "rename the items, or write Parquet"
         raise ParameterError("an escaped item is the text of another", where="escape_formulas", hint=hint)
@@ -242,12 +242,12 @@ def to_csv(
     written = frame.copy(deep=False)
     written.isetitem(position, np.zeros(len(frame), np.int8))  # its items are looked at on their own
     if escape_formulas:
-        written = escaped(written)
+        written = escape_frame(written)
     else:
         warn_of_formulas(items, written)
     written.isetitem(position, text_column(joined))
     unwritable = False
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         try:
             _write_csv(written, temporary, field_separator)
         except UnicodeEncodeError:
@@ -260,7 +260,7 @@ def to_csv(
             raise ColumnError("the label of the list column could not be read back", hint=hint)
 
 
-def escaped(frame: pd.DataFrame) -> pd.DataFrame:
+def escape_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Put an apostrophe before the texts and headers of a frame that a spreadsheet would run as formulas."""
     copy = frame.copy(deep=False)
     for position in range(frame.shape[1]):
@@ -362,7 +362,7 @@ def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> N
         raise ParameterError(
             f"the separator is in no text {place}, so {result}",
             where=f"separator, {os.fspath(path)}, column {column!r}",
-            got=quoted(separator),
+            got=quote_word(separator),
             hint=f"in {found} texts is {usual[0]!r}; if each of them is one item, write lists to Parquet",
         )
 
@@ -378,5 +378,5 @@ def _check_separators(separator: str, field_separator: str) -> None:
     one = isinstance(field_separator, str) and len(field_separator) == 1 and field_separator.isascii()
     if not one or field_separator in '"\r\n\0':
         hint = "such as ',', ';' or a tab; no quotation mark and no end of a line"
-        got = quoted(field_separator)
+        got = quote_word(field_separator)
         raise ParameterError("one ASCII character is needed", where="field_separator", got=got, hint=hint)

@@ -16,7 +16,7 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator, shown
+from pdanon.itemsets.validation import MOST_DRAWN, check_count, describe, random_generator
 
 __all__ = ["make_baskets"]
 
@@ -185,6 +185,6 @@ def _check_mean(mean_length: Any, n_items: int) -> None:
         raise ParameterError(
             "a basket must have from one item to half of all items on average",
             where="mean_length",
-            got=shown(mean_length),
+            got=describe(mean_length),
             hint=f"with {n_items} items, at most {most}",
         )

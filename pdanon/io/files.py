@@ -20,7 +20,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from pdanon.errors import FormatError, ParameterError, cause_of
-from pdanon.itemsets.validation import check_path, is_uri, quoted
+from pdanon.itemsets.validation import check_path, is_uri, quote_word
 
 __all__ = [
     "Draft",
@@ -28,14 +28,14 @@ __all__ = [
     "check_encoding",
     "check_name",
     "check_replaceable",
-    "hidden",
+    "hidden_path",
     "is_at",
     "line_not_in",
-    "named_as",
+    "name_in_errors",
     "new_directory",
     "remove_drafts",
-    "replacing",
-    "replacing_all",
+    "replace_file",
+    "replace_files",
 ]
 
 try:
@@ -88,10 +88,10 @@ class Draft:
         self._mode = _OWNER if confidential else 0o666  # that a new target gets, less the umask
         if target in _OWN:
             return
-        names = [hidden(target, f"{number}.tmp{target.suffix}") for number in range(_SLOTS)]
+        names = [hidden_path(target, f"{number}.tmp{target.suffix}") for number in range(_SLOTS)]
         for path in names:
             _remove_abandoned(path)
-        names.append(hidden(target, f"{uuid4().hex}.tmp{target.suffix}"))  # if all others are taken
+        names.append(hidden_path(target, f"{uuid4().hex}.tmp{target.suffix}"))  # if all others are taken
         next(path for path in names if self._make(path, directory))
 
     def appear(self) -> None:
@@ -147,7 +147,7 @@ class Draft:
         return True
 
 
-def hidden(target: Path, end: str) -> Path:
+def hidden_path(target: Path, end: str) -> Path:
     """Return the path of a hidden file beside a target, by the target's name and the host."""
     of, host = (sha256(os.fsencode(name)).hexdigest() for name in (target.name, platform.node()))
     return target.with_name(f".{of[:16]}.{host[:8]}.{end}")
@@ -218,7 +218,7 @@ def _lock(number: int, *, unknown: bool = True) -> bool:
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], *, confidential: bool = False) -> Iterator[Path]:
+def replace_file(path: str | os.PathLike[str], *, confidential: bool = False) -> Iterator[Path]:
     """Write a file whole or not at all.
 
     Parameters
@@ -237,20 +237,20 @@ def replacing(path: str | os.PathLike[str], *, confidential: bool = False) -> It
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from pdanon.io.files import replacing
+    >>> from pdanon.io.files import replace_file
     >>> with tempfile.TemporaryDirectory() as directory:
     ...     path = pathlib.Path(directory) / "report.txt"
-    ...     with replacing(path) as temporary:
+    ...     with replace_file(path) as temporary:
     ...         _ = temporary.write_text("done")
     ...     print(path.read_text(), len(list(path.parent.iterdir())))
     done 1
     """
-    with replacing_all([path], [path] if confidential else []) as (temporary,), named_as(path):
+    with replace_files([path], [path] if confidential else []) as (temporary,), name_in_errors(path):
         yield temporary
 
 
 @contextmanager
-def named_as(path: str | os.PathLike[str]) -> Iterator[None]:
+def name_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
     """Let errors of the system name the file that was asked for, not the hidden one that is to become it."""
     try:
         yield
@@ -259,7 +259,7 @@ def named_as(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def replacing_all(
+def replace_files(
     paths: Iterable[str | os.PathLike[str]],
     confidential: Collection[str | os.PathLike[str]] = (),
     *,
@@ -279,8 +279,8 @@ def replacing_all(
     Yields
     ------
     list of pathlib.Path
-        A new empty file for each, as by `replacing`. When the block ends and all are safe on the disk, they
-        replace the files one after the other, in the order given.
+        A new empty file for each, as by `replace_file`. When the block ends and all are safe on the disk,
+        they replace the files one after the other, in the order given.
     """
     paths = list(paths)
     targets = [Path(os.path.realpath(_local(check_path(path)))) for path in paths]
@@ -288,16 +288,16 @@ def replacing_all(
     try:
         for path, target in zip(paths, targets, strict=True):
             check_replaceable(target, overwrite=overwrite)
-            with named_as(target):
+            with name_in_errors(target):
                 drafts.append(Draft(target, confidential=path in confidential))
         yield [draft.path for draft in drafts]
         for draft in drafts:
-            with named_as(draft.target), draft.path.open("rb+") as file:
+            with name_in_errors(draft.target), draft.path.open("rb+") as file:
                 os.fsync(file.fileno())
         for target in targets:
             check_replaceable(target, overwrite=overwrite)
         for draft in drafts:
-            with named_as(draft.target):
+            with name_in_errors(draft.target):
                 draft.appear()
     finally:
         for draft in drafts:
@@ -322,11 +322,11 @@ def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     if os.path.lexists(target):
         hint = "choose a name that nothing has yet; nothing was written"
         raise ParameterError("the directory exists", where=str(target), hint=hint)
-    with named_as(target):
+    with name_in_errors(target):
         draft = Draft(target, directory=True)
     try:
         yield draft.path
-        with named_as(target):
+        with name_in_errors(target):
             draft.appear()
     finally:
         draft.remove()
@@ -383,7 +383,7 @@ def check_encoding(encoding: str) -> str:
     except (LookupError, TypeError, ValueError):
         pass
     hint = "such as utf-8, latin-1 or cp1252"
-    raise ParameterError("there is no such encoding", where="encoding", got=quoted(encoding), hint=hint)
+    raise ParameterError("there is no such encoding", where="encoding", got=quote_word(encoding), hint=hint)
 
 
 def line_not_in(path: Path | str, encoding: str) -> int | None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
-from pdanon.io.csv import read_joined
+from pdanon.io.csv import read_joined_text
 from pdanon.io.files import check_encoding
 from pdanon.io.lines import delimiter_of, is_parquet, is_text, read_lines
 from pdanon.io.long import from_long, to_long
-from pdanon.io.onehot import lists_and_numbers, told_of
+from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.validation import check_known, is_uri
 
@@ -165,7 +165,7 @@ class Form:
             raise ParameterError("a CSV file needs a column and a separator", where=str(path))
         mark, guessed = delimiter_of(path, self.delimiter, encoding)
         options = {"separator": self.separator, "field_separator": mark, "encoding": encoding}
-        frame = read_joined(path, self.column, text=self.by, **options)
+        frame = read_joined_text(path, self.column, text=self.by, **options)
         return frame, [guessed] if guessed else []
 
     def _of_lists(self, frame: pd.DataFrame, notes: list[str], keep: list[str]) -> Table:
@@ -191,7 +191,7 @@ class Form:
         if columns is None and self.prefix is None:
             notes = [*notes, *_taken(ticks)]
         elif numbers:
-            notes = [*notes, told_of(numbers)]
+            notes = [*notes, describe_numbers(numbers)]
         return self._merged(pd.concat([frame[others], lists[name]], axis=1), name, keep), tuple(notes)
 
     def _merged(self, lists: pd.DataFrame, name: str, keep: list[str]) -> pd.DataFrame:

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.json as pa_json
 
-from pdanon.errors import FormatError, cause_of, check_names, file_hint, readable, remedy_of
+from pdanon.errors import FormatError, cause_of, check_names, file_hint, read_safely, remedy_of
 from pdanon.io.files import check_encoding, check_name, line_not_in
 from pdanon.io.parquet import read_parquet
-from pdanon.itemsets.validation import check_delimiter, is_uri, quoted
+from pdanon.itemsets.validation import check_delimiter, is_uri, quote_word
 
 __all__ = [
     "Lines",
@@ -23,7 +23,7 @@ __all__ = [
     "is_lines",
     "is_parquet",
     "is_text",
-    "parsed",
+    "parse_csv",
     "read_lines",
     "unreadable_text",
 ]
@@ -91,7 +91,7 @@ def read_lines(
 def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding: str) -> Lines:
     try:
         mark, guessed = delimiter_of(path, delimiter, encoding)
-        table = parsed(path, text, mark, encoding)
+        table = parse_csv(path, text, mark, encoding)
         header, problem = table.column_names, None
         if any(map(pa.types.is_binary, table.schema.types)):  # what Arrow makes of bytes that are no text
             table = None
@@ -109,7 +109,7 @@ def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str,
     if delimiter is not None:
         return check_delimiter(delimiter, "delimiter"), ""
     is_tabbed = ".tsv" in path.name.lower()
-    mark = "\t" if is_tabbed else readable(lambda: _most_often(path, encoding), path, "CSV")
+    mark = "\t" if is_tabbed else read_safely(lambda: _most_often(path, encoding), path, "CSV")
     return mark, f"{_NAMES[mark]} stands between two fields" if mark in _NAMES else ""
 
 
@@ -126,7 +126,7 @@ def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
 
 
 def _name(delimiter: str) -> str:
-    return _NAMES.get(delimiter, quoted(delimiter))
+    return _NAMES.get(delimiter, quote_word(delimiter))
 
 
 def unreadable_text(path: Path, encoding: str, problem: str | None) -> FormatError:
@@ -145,7 +145,7 @@ def unreadable_text(path: Path, encoding: str, problem: str | None) -> FormatErr
     return FormatError(what, where=where, got=problem, hint=hint)
 
 
-def parsed(path: Path, text: Sequence[str], delimiter: str = ",", encoding: str = "utf-8") -> pa.Table:
+def parse_csv(path: Path, text: Sequence[str], delimiter: str = ",", encoding: str = "utf-8") -> pa.Table:
     """A CSV file, of which some columns are text as they stand; an empty field is missing, unless quoted."""
     convert = pa_csv.ConvertOptions(
         column_types=dict.fromkeys(text, pa.string()),

@@ -24,10 +24,10 @@ from pdanon.itemsets.columns import (
     same_label,
 )
 from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.equality import Numbers, joined, value_numbers
+from pdanon.itemsets.equality import Numbers, pair_numbers, value_numbers
 from pdanon.itemsets.hints import is_named_for_persons
 from pdanon.itemsets.lists import object_items
-from pdanon.itemsets.multisets import Bags
+from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.validation import check_frame, check_known, check_text
 
 __all__ = ["from_long", "to_long"]
@@ -174,7 +174,7 @@ def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "r
     if check_text(by, "by") in frame.columns:
         hint = "give the column of row numbers another name: by=..."
         raise ColumnError(f"there is a column {by!r} already", where="by", hint=hint)
-    bags = Bags.as_seen(frame.iloc[:, position])
+    bags = Multisets.from_series_in_order(frame.iloc[:, position])
     lengths = np.diff(bags.offsets)
     lines = np.repeat(np.arange(len(frame)), np.maximum(lengths, 1))
     codes = np.full(len(lines), -1)
@@ -204,7 +204,7 @@ def _persons(ids: list[pd.Series[Any]]) -> tuple[NDArray[np.int32], int]:
         )
     first, *others = [_compared(column, "by") for column in ids]
     for each in others:
-        first = joined(first, each)
+        first = pair_numbers(first, each)
     numbers, found = pd.factorize(first)
     return numbers.astype(np.int32), len(found)
 
@@ -236,7 +236,7 @@ def _owners(column: pd.Series[Any], rows: NDArray[np.int32]) -> tuple[int, int]:
     if numbers is None:
         return 0, 0
     values, owned = pd.unique(numbers), pd.unique(rows[lines])
-    together = joined(numbers, rows[lines].astype(numbers.dtype))
+    together = pair_numbers(numbers, rows[lines].astype(numbers.dtype))
     return (len(owned), len(values)) if len(pd.unique(together)) == len(owned) else (0, 0)
 
 

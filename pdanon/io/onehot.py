@@ -15,7 +15,7 @@ from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
 from pdanon.itemsets.lists import object_items, offsets_of
-from pdanon.itemsets.validation import check_frame, check_text, quoted
+from pdanon.itemsets.validation import check_frame, check_text, quote_word
 
 __all__ = ["from_onehot", "to_onehot"]
 
@@ -99,7 +99,7 @@ def from_onehot(
     result, numbers = lists_and_numbers(frame, columns, prefix, name, tick)
     if numbers:
         hint = "years and ages are no items: name the columns that are, columns=[...] or prefix='...'"
-        warn(NumbersWarning(told_of(numbers), hint=hint))
+        warn(NumbersWarning(describe_numbers(numbers), hint=hint))
     return result
 
 
@@ -128,7 +128,7 @@ def lists_and_numbers(
     ]
 
 
-def told_of(numbers: Sequence[Hashable]) -> str:
+def describe_numbers(numbers: Sequence[Hashable]) -> str:
     """Which columns were taken for items, and may be none."""
     more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
     named = ", ".join(map(repr, numbers[:_MOST_NAMED]))
@@ -275,7 +275,7 @@ def _ticked(columns: Sequence[pd.Series[Any]], tick: str) -> list[_Marks]:
         marks.append(_Marks(np.flatnonzero(texts == _plain(tick)), numbers=False))
     if not tick.strip() or not any(len(each.rows) for each in marks):
         hint = "say what is in a box that is ticked, as the table has it"
-        raise ParameterError("no box is ticked", where="tick", got=quoted(tick), hint=hint)
+        raise ParameterError("no box is ticked", where="tick", got=quote_word(tick), hint=hint)
     return marks
 
 

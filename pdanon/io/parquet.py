@@ -26,12 +26,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from pdanon.errors import ColumnError, FormatError, check_names, did_you_mean, readable
-from pdanon.io.files import check_name, replacing
+from pdanon.errors import ColumnError, FormatError, check_names, did_you_mean, read_safely
+from pdanon.io.files import check_name, replace_file
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import ListDtype, is_list_type
-from pdanon.itemsets.validation import check_frame, check_path, check_text, is_uri, listed
+from pdanon.itemsets.validation import check_frame, check_path, check_text, is_uri, read_list
 
 __all__ = [
     "Entry",
@@ -40,15 +40,15 @@ __all__ = [
     "entry_of",
     "is_local",
     "leaves_by_column",
-    "levels",
     "list_dtype",
-    "located",
+    "locate",
     "open_parquet",
     "read_parquet",
     "read_row_group",
-    "readable",
+    "read_safely",
     "resolve",
     "shown_path",
+    "split_pattern",
     "to_parquet",
 ]
 
@@ -88,7 +88,7 @@ def open_parquet(
         check_names(file.schema_arrow.names, where)
         return file
 
-    return readable(opened, where, "Parquet")
+    return read_safely(opened, where, "Parquet")
 
 
 def read_row_group(
@@ -130,7 +130,7 @@ def read_row_group(
         _check_values(table, leaves, file.metadata.row_group(number), where)
         return table
 
-    return readable(read, path, "Parquet", part)
+    return read_safely(read, path, "Parquet", part)
 
 
 def shown_path(path: str | os.PathLike[str], filesystem: fs.FileSystem | None) -> str:
@@ -312,7 +312,7 @@ class Listing:
             return matches and not name.startswith((".", "_"))
 
         where = shown_path(directory, self.filesystem)
-        for found in readable(lambda: self._entries(directory, is_meant), where, "Parquet"):
+        for found in read_safely(lambda: self._entries(directory, is_meant), where, "Parquet"):
             name = f"{below}/{found.name}".lstrip("/")
             deeper = found.kind == fs.FileType.Directory and not (self.patterns and last)
             if not last and found.kind in (fs.FileType.File, fs.FileType.Unknown):
@@ -443,11 +443,11 @@ def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
     if "#" in text or (text.startswith("file:") and "?" in text):
         hint = "in a URI '#' is written %23 and '?' is written %3F"
         raise FormatError("the end of the URI is no part of the path", where=text, hint=hint)
-    found: tuple[fs.FileSystem, str] = readable(lambda: fs.FileSystem.from_uri(text), text, "Parquet")
+    found: tuple[fs.FileSystem, str] = read_safely(lambda: fs.FileSystem.from_uri(text), text, "Parquet")
     return found
 
 
-def located(source: str | os.PathLike[str]) -> Path | str:
+def locate(source: str | os.PathLike[str]) -> Path | str:
     """A path, also that of a URI that leads to this machine, which is the same file; or else the URI."""
     text = os.fspath(source)
     if text.lower().startswith("file:"):
@@ -455,7 +455,7 @@ def located(source: str | os.PathLike[str]) -> Path | str:
     return text if is_uri(text) else Path(text)
 
 
-def levels(path: str) -> tuple[str, tuple[str, ...]]:
+def split_pattern(path: str) -> tuple[str, tuple[str, ...]]:
     """A path with wildcards as the directory before them, and what they match below it, level by level.
 
     Raises
@@ -531,7 +531,9 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     path = check_path(path)
     filesystem, place = resolve(path) if is_uri(path) else (fs.LocalFileSystem(), path)
     where = shown_path(place, filesystem)
-    wanted = None if columns is None else [check_text(name, "columns") for name in listed(columns, "columns")]
+    wanted = (
+        None if columns is None else [check_text(name, "columns") for name in read_list(columns, "columns")]
+    )
 
     def read() -> pd.DataFrame:
         with open_parquet(place, filesystem) as file:
@@ -555,7 +557,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
             frame.attrs = json.loads(table.schema.metadata[_ATTRS])
         return frame
 
-    return readable(read, where, "Parquet")
+    return read_safely(read, where, "Parquet")
 
 
 def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
@@ -604,7 +606,7 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     check_name(path)
     table = _to_table(frame)
     written = False
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         try:
             pq.write_table(table, temporary, write_page_checksum=True)
             written = True

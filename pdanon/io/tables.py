@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from pdanon.errors import ColumnError, FormatError, ParameterError, cause_of
-from pdanon.io.csv import escaped, to_csv, warn_of_formulas
-from pdanon.io.files import check_name, named_as, replacing, replacing_all
-from pdanon.io.lines import parsed
+from pdanon.io.csv import escape_frame, to_csv, warn_of_formulas
+from pdanon.io.files import check_name, name_in_errors, replace_file, replace_files
+from pdanon.io.lines import parse_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.io.text import to_text
 from pdanon.itemsets.columns import is_list_column
@@ -87,7 +87,7 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
         return read_parquet(path, columns)
     check_name(path)
     try:
-        table = parsed(path, ["item", "generalized"])
+        table = parse_csv(path, ["item", "generalized"])
     except (OSError, MemoryError, pa.ArrowException) as error:
         table, problem = None, cause_of(error)
     if table is None:  # raised outside the handler: Arrow's own message may show a line of the file
@@ -126,12 +126,12 @@ def write_plain(mapping: pd.DataFrame, path: Path, *, escape_formulas: bool = Fa
         return to_parquet(mapping, path)
     check_name(path)
     if escape_formulas:
-        mapping = escaped(mapping)
+        mapping = escape_frame(mapping)
     else:
         warn_of_formulas(mapping)
     # Few lines are in memory at once: all of them may have a long label.
     options = pa_csv.WriteOptions(batch_size=64)
-    with replacing(path) as draft:  # Arrow's writer tells a missing label from one without a character
+    with replace_file(path) as draft:  # Arrow's writer tells a missing label from one without a character
         pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft, options)
 
 
@@ -157,7 +157,7 @@ def write_whole(
     overwrite : bool
         Replace files that exist.
     """
-    with replacing_all(writers, confidential, overwrite=overwrite) as drafts:
+    with replace_files(writers, confidential, overwrite=overwrite) as drafts:
         for draft, (path, write) in zip(drafts, writers.items(), strict=True):
-            with named_as(path):
+            with name_in_errors(path):
                 write(draft)

@@ -16,7 +16,7 @@ from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import arrow_values, text_column
 from pdanon.itemsets.dtype import is_text_type
 from pdanon.itemsets.lists import item_type, to_numpy
-from pdanon.itemsets.validation import can_be_written, check_kind, quoted
+from pdanon.itemsets.validation import check_kind, is_encodable, quote_word
 
 __all__ = ["check_separator", "from_text", "separator_hint", "to_text", "unreadable", "without_blanks"]
 
@@ -74,7 +74,7 @@ def from_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
     texts = _texts(series)
     if not pc.any(pc.match_substring(texts, sep), min_count=0).as_py():
         _refuse_absent(texts, sep)
-    itemsets = without_blanks(Itemsets.as_they_come(pc.split_pattern(texts, sep)))
+    itemsets = without_blanks(Itemsets.from_arrow_unsorted(pc.split_pattern(texts, sep)))
     return pd.Series(itemsets.to_pandas(), index=series.index, name=series.name)
 
 
@@ -155,9 +155,9 @@ def separator_hint(texts: Iterable[str]) -> str:
 def check_separator(separator: Any, name: str) -> str:
     """Check what stands between two items: text without what ends a line or a field."""
     unfit = not isinstance(separator, str) or any(mark in separator for mark in "\r\0")
-    if unfit or not separator or not can_be_written(separator):
+    if unfit or not separator or not is_encodable(separator):
         hint = "such as '|' or '; ', without a carriage return or a null character"
-        raise ParameterError("some text is needed", where=name, got=quoted(separator), hint=hint)
+        raise ParameterError("some text is needed", where=name, got=quote_word(separator), hint=hint)
     return str(separator)
 
 
@@ -187,4 +187,4 @@ def _refuse_absent(texts: pa.ChunkedArray, sep: str) -> None:
         if found
         else "if a text is one item: frame['items'].map(lambda item: [item])"
     )
-    raise ParameterError("the separator is in no text", where="sep", got=quoted(sep), hint=hint)
+    raise ParameterError("the separator is in no text", where="sep", got=quote_word(sep), hint=hint)

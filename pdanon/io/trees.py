@@ -20,26 +20,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, readable
+from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, read_safely
 from pdanon.io.parquet import (
     Listing,
     check_current,
     entry_of,
     is_local,
     leaves_by_column,
-    levels,
     list_dtype,
     open_parquet,
     read_row_group,
     resolve,
     shown_path,
+    split_pattern,
 )
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.dtype import is_list_type, is_text_type
 from pdanon.itemsets.lists import item_type
 
-__all__ = ["ArrowReader", "ParquetTree", "TreeFile", "writing"]
+__all__ = ["ArrowReader", "ParquetTree", "TreeFile", "open_writer"]
 
 ArrowReader: TypeAlias = Callable[[pa.ChunkedArray], Itemsets]  # encodes a list column
 
@@ -88,7 +88,7 @@ class ParquetTree:
             If the path is empty.
         """
         filesystem, path = resolve(source)
-        kind = readable(lambda: entry_of(filesystem, path).kind, source, "Parquet")
+        kind = read_safely(lambda: entry_of(filesystem, path).kind, source, "Parquet")
         if kind == fs.FileType.File:
             check_current(filesystem, path)
             root, _, name = path.rpartition("/")
@@ -96,7 +96,7 @@ class ParquetTree:
         if kind == fs.FileType.Unknown:
             raise FormatError("there is neither a file nor a directory", where=str(source))
         pattern = path if kind == fs.FileType.NotFound else None
-        root, patterns = (path, ()) if pattern is None else levels(path)
+        root, patterns = (path, ()) if pattern is None else split_pattern(path)
         listing = Listing(filesystem, root, patterns)
         return cls(filesystem, root, listing.names, pattern, frozenset(listing.directories))
 
@@ -133,7 +133,7 @@ class ParquetTree:
         """When each file was changed, and its size; equal as long as the files are what they were."""
         paths = [self.path(name) for name in self.names]
         root = shown_path(self.root, self.filesystem)
-        infos = readable(lambda: self.filesystem.get_file_info(paths), root, "Parquet")
+        infos = read_safely(lambda: self.filesystem.get_file_info(paths), root, "Parquet")
         return [(info.type, info.size, info.mtime_ns) for info in infos]
 
     def rows(self) -> int:
@@ -175,7 +175,7 @@ class ParquetTree:
             raise ColumnError(
                 "the files have no column of lists", where=path, got=schema.names, hint=_LISTS_HINT
             )
-        empty = readable(lambda: schema.empty_table().to_pandas(**options), path, "Parquet")
+        empty = read_safely(lambda: schema.empty_table().to_pandas(**options), path, "Parquet")
         return find_columns(empty, column, private)
 
     def item_type(self, position: int) -> pa.DataType:
@@ -187,7 +187,7 @@ class ParquetTree:
         """Open a file, to read text in some list columns as codes into a dictionary."""
         path, shown = self.path(name), self.shown(name)
         with open_parquet(path, self.filesystem) as plain:
-            readable(
+            read_safely(
                 lambda: _pandas_metadata(plain.schema_arrow, {}), shown, "Parquet"
             )  # to be written again
             texts = _texts_in_lists(plain, labels)
@@ -247,7 +247,9 @@ class TreeFile:
 
 
 @contextmanager
-def writing(path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]) -> Iterator[pq.ParquetWriter]:
+def open_writer(
+    path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]
+) -> Iterator[pq.ParquetWriter]:
     """Write a file like another one, but for some columns, which become lists.
 
     Parameters

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from pdanon.errors import ParameterError, PdanonError, did_you_mean
-from pdanon.itemsets.validation import quoted
+from pdanon.itemsets.validation import quote_word
 
 __all__ = ["CallError", "MethodError", "called_by_name", "check_call"]
 
@@ -91,7 +91,7 @@ def _refused(
             hint = f"that is said of the items: transaction=pdanon.Transaction({unknown[0]}=...)"
         if "guarantee" in known and unknown[0] in _OF_GUARANTEES:
             hint = f"the guarantee says it: {_OF_GUARANTEES[unknown[0]]}"
-        what = f"{name} has no parameter {quoted(unknown[0])}"
+        what = f"{name} has no parameter {quote_word(unknown[0])}"
         return CallError(what, where=f"pdanon.{name}", got=f"{len(unknown)} such", hint=hint)
     by_place = [each for each, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]
     if len(args) > len(by_place):

@@ -35,20 +35,20 @@ from pdanon.itemsets.lists import (
     plain,
     to_numpy,
 )
-from pdanon.itemsets.validation import listed
+from pdanon.itemsets.validation import read_list
 
 __all__ = [
     "Codes",
     "Itemsets",
     "Offsets",
     "as_itemsets",
-    "beside",
     "canonical_rows",
     "compact",
+    "find_items",
     "item_array",
     "item_texts",
-    "places",
-    "relabelled_rows",
+    "join_columns",
+    "relabel_rows",
 ]
 
 _OFFSET_LIMIT = 2**31 - 1  # of Arrow's list and string types; the large_ types have none
@@ -102,11 +102,11 @@ class Itemsets:
             If the array is not a list array, its items have no order or no text, or an item is null.
         """
         codes, offsets, values, nulls = encode(lists)
-        codes, offsets, vocabulary = relabelled_rows(codes, offsets, np.arange(len(values)), values)
+        codes, offsets, vocabulary = relabel_rows(codes, offsets, np.arange(len(values)), values)
         return cls(codes, offsets, vocabulary, nulls)
 
     @classmethod
-    def as_they_come(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
+    def from_arrow_unsorted(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
         """As `from_arrow`, but rows and vocabulary are in any order, with repeats: to be recoded at once."""
         return cls(*encode(lists))
 
@@ -185,7 +185,7 @@ class Itemsets:
         Parameters
         ----------
         items : iterable
-            Items of the vocabulary's type, or of another: see `places`.
+            Items of the vocabulary's type, or of another: see `find_items`.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class Itemsets:
             wanted = items.combine_chunks()
         else:
             wanted = items if isinstance(items, pa.Array) else object_items(list(items))
-        return places(wanted, self.vocabulary)
+        return find_items(wanted, self.vocabulary)
 
     def missing_as_empty(self) -> Itemsets:
         """The same rows, but missing ones empty: who looks for an emptied row cannot leave them out."""
@@ -218,7 +218,7 @@ class Itemsets:
             Duplicates within a row are collapsed. Shares no buffer with this object.
         """
         return Itemsets(
-            *relabelled_rows(self.codes, self.offsets, targets, vocabulary), self.nulls.copy(), self.weights
+            *relabel_rows(self.codes, self.offsets, targets, vocabulary), self.nulls.copy(), self.weights
         )
 
     def relabel(self, occurrences: Codes, vocabulary: pa.Array) -> Itemsets:
@@ -297,7 +297,7 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
     elif isinstance(lists, (pa.Array, pa.ChunkedArray)):
         itemsets = Itemsets.from_arrow(lists)
     else:
-        rows = lists if isinstance(lists, str) else listed(lists, "the lists")
+        rows = lists if isinstance(lists, str) else read_list(lists, "the lists")
         itemsets = Itemsets.from_arrow(object_lists(rows))
     if index is not None and (not isinstance(index, pd.Index) or len(index) != itemsets.n_rows):
         got = f"{type(index).__name__} for {itemsets.n_rows} rows"
@@ -324,7 +324,7 @@ def item_array(items: Any, name: str) -> pa.Array:
     if isinstance(items, pa.ChunkedArray):
         items = items.combine_chunks()
     elif not isinstance(items, pa.Array):
-        items = object_items(listed(items, name, hint, "a list of items"), name)
+        items = object_items(read_list(items, name, hint, "a list of items"), name)
     items = plain(items, item_type(items.type))
     missing = pc.is_null(items, nan_is_null=True)
     if pc.any(missing).as_py():
@@ -333,7 +333,7 @@ def item_array(items: Any, name: str) -> pa.Array:
     return items
 
 
-def beside(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
+def join_columns(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
     """Put the items of several columns into one, where an item of one column is none of another.
 
     Parameters
@@ -379,11 +379,11 @@ def text_exceeds(vocabulary: pa.Array, codes: Codes, most: int) -> bool:
 
 def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes, Offsets]:
     """Sort each row, and drop duplicates within it."""
-    codes, offsets, _ = parallel.ordered(codes, offsets, np.arange(n_items), n_items)
+    codes, offsets, _ = parallel.recode_rows(codes, offsets, np.arange(n_items), n_items)
     return codes, offsets
 
 
-def relabelled_rows(
+def relabel_rows(
     codes: Codes, offsets: Offsets, targets: NDArray[Any], values: pa.Array, *, repeats: bool = False
 ) -> tuple[Codes, Offsets, pa.Array]:
     """Rows of other items, as codes into a sorted vocabulary of what is in them.
@@ -408,7 +408,7 @@ def relabelled_rows(
     rank[-1] = -1
     number = np.append(to_numpy(encoded.indices), -1)  # which is the target -1, counted from the end
     becoming = rank[number[targets]]
-    codes, offsets, is_used = parallel.ordered(codes, offsets, becoming, len(order), repeats=repeats)
+    codes, offsets, is_used = parallel.recode_rows(codes, offsets, becoming, len(order), repeats=repeats)
     if not is_used.all():
         codes = (np.cumsum(is_used, dtype=np.int32) - np.int32(1))[codes]
     return codes, offsets, encoded.dictionary.take(pa.array(order[is_used]))
@@ -461,7 +461,7 @@ def item_texts(items: pa.Array) -> pa.Array:
     return _trimmed(texts) if pa.types.is_timestamp(kind) or pa.types.is_time(kind) else texts
 
 
-def places(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
+def find_items(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
     """Find items among others; every parameter that names items is read by this function.
 
     Parameters

@@ -13,8 +13,8 @@ from pandas.api.types import is_hashable
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
 from pdanon.itemsets.compatibility import arrow_values, own_copy
 from pdanon.itemsets.dtype import ListArray, is_list_type
-from pdanon.itemsets.hints import columns_shown, lists_hint
-from pdanon.itemsets.validation import check_frame, is_number, listed
+from pdanon.itemsets.hints import describe_columns, lists_hint
+from pdanon.itemsets.validation import check_frame, is_number, read_list
 
 __all__ = [
     "ROW_TYPES",
@@ -89,7 +89,7 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
     if not positions:
         raise ColumnError(
             "the frame has no list-valued column",
-            got=columns_shown(frame, types=True),
+            got=describe_columns(frame, types=True),
             hint=lists_hint(frame),
         )
     if len(positions) > 1:
@@ -143,7 +143,7 @@ def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashabl
             hint = "these are several columns: name each by itself, with blanks between on the command line"
         if is_number(column) and not found:
             hint = "a column is named by its label; other parameters are given by name, such as k=..."
-        raise ColumnError(f"column {column!r} {problem}", got=columns_shown(frame), hint=hint)
+        raise ColumnError(f"column {column!r} {problem}", got=describe_columns(frame), hint=hint)
     return found[0]
 
 
@@ -194,7 +194,9 @@ def is_missing(row: Any) -> bool:
 
 def column_labels(labels: Any, name: str) -> tuple[Hashable, ...]:
     """Check the labels of columns: a list, each of them once."""
-    found = tuple(listed(labels, name, f"one column is a list of one: {name}=['age']", "a list of columns"))
+    found = tuple(
+        read_list(labels, name, f"one column is a list of one: {name}=['age']", "a list of columns")
+    )
     if not all(is_hashable(label) for label in found):
         raise ParameterError(f"{name} must be a list of columns", where=name, got="a list of lists")
     if len(set(found)) < len(found):
@@ -257,7 +259,7 @@ def _two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable
         raise ParameterError(
             "private names a column that " + ("is there more than once" if positions else "does not exist"),
             where="private",
-            got=columns_shown(frame),
+            got=describe_columns(frame),
             hint="a single name is that of a list column; private items are given as a list: private=[...]",
         )
     others = [i for i in range(frame.shape[1]) if i != positions[0]]

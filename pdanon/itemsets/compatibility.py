@@ -15,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["arrow_values", "as_pandas_writes", "numbers_of", "own_copy", "text_column"]
+__all__ = ["arrow_values", "as_pandas_writes", "number_texts", "own_copy", "text_column"]
 
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
@@ -31,7 +31,7 @@ def arrow_values(column: pd.Series[Any]) -> pa.ChunkedArray:
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
-def numbers_of(texts: pa.Array) -> NDArray[np.int64]:
+def number_texts(texts: pa.Array) -> NDArray[np.int64]:
     """Number texts in the order in which they come, -1 where they are missing."""
     return np.array(texts.dictionary_encode().indices.fill_null(-1), np.int64)
 

@@ -14,9 +14,9 @@ from pdanon.errors import PdanonError
 from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import arrow_values
-from pdanon.itemsets.multisets import Bags
+from pdanon.itemsets.multisets import Multisets
 
-__all__ = ["DistinctRows", "Numbers", "joined", "row_numbers", "value_numbers"]
+__all__ = ["DistinctRows", "Numbers", "pair_numbers", "row_numbers", "value_numbers"]
 
 
 class DistinctRows:
@@ -105,7 +105,7 @@ def value_numbers(column: pd.Series[Any]) -> Numbers | None:
     """
     if is_list_column(column):
         with suppress(PdanonError):  # of items of several types; tuples of these can be compared all the same
-            return row_numbers(Bags.as_seen(column)) + 1
+            return row_numbers(Multisets.from_series_in_order(column)) + 1
     try:
         first, *others = [pd.factorize(values)[0] for values in _hashable(column)]  # -1: all that is missing
     except MemoryError:
@@ -114,17 +114,17 @@ def value_numbers(column: pd.Series[Any]) -> Numbers | None:
         return None
     numbers = first.astype(np.int64) + 1
     for each in others:
-        numbers = joined(numbers, each.astype(np.int64) + 1)
+        numbers = pair_numbers(numbers, each.astype(np.int64) + 1)
     return numbers
 
 
-def joined(one: Numbers, other: Numbers) -> Numbers:
+def pair_numbers(one: Numbers, other: Numbers) -> Numbers:
     """Number the pairs of two numbers of a row, in their order."""
     pairs = one * (int(other.max(initial=0)) + 1) + other
     return np.unique(pairs, return_inverse=True)[1]
 
 
-def row_numbers(bags: Bags) -> Numbers:
+def row_numbers(bags: Multisets) -> Numbers:
     """A number of each row, the same for equal ones, in the order in which they come first; -1 if missing."""
     present = np.flatnonzero(~bags.nulls)
     offsets = np.append(bags.offsets[present], len(bags.codes))  # missing rows hold nothing

@@ -18,12 +18,12 @@ from pdanon.itemsets.dtype import is_list_type
 __all__ = [
     "LISTS_HINT",
     "column_hint",
-    "columns_shown",
+    "describe_columns",
     "frame_hint",
     "is_named_for_persons",
     "lists_hint",
     "row_hint",
-    "words_of",
+    "split_words",
 ]
 
 _WORDS = {"card", "pid", "mrn", "dupersid"}
@@ -35,10 +35,10 @@ _BEGINNINGS = (
 
 def is_named_for_persons(label: Hashable) -> bool:
     """Whether the name of a column speaks of persons, or of what stands for one, such as a card."""
-    return any(word in _WORDS or word.startswith(_BEGINNINGS) for word in map(str.lower, words_of(label)))
+    return any(word in _WORDS or word.startswith(_BEGINNINGS) for word in map(str.lower, split_words(label)))
 
 
-def words_of(label: Hashable) -> list[str]:
+def split_words(label: Hashable) -> list[str]:
     """The words that the name of a column is made of, also where capitals or underscores part them."""
     return re.findall(r"[A-Z]?[a-z]+|[A-Z]+", str(label))
 
@@ -77,7 +77,7 @@ def lists_hint(frame: pd.DataFrame) -> str:
     return known[0] if known else _one_row_an_item(columns)
 
 
-def columns_shown(frame: pd.DataFrame, *, types: bool = False) -> str:
+def describe_columns(frame: pd.DataFrame, *, types: bool = False) -> str:
     """The labels of columns, with their types or without, as far as they are not items themselves."""
     columns = [frame.iloc[:, position] for position in range(frame.shape[1])]
     marks = {id(column) for column in _marks(columns)}

@@ -23,8 +23,8 @@ __all__ = [
     "global_mapping",
     "mapping_labels",
     "mapping_values",
-    "relabelled",
-    "relabelled_by_groups",
+    "relabel",
+    "relabel_by_groups",
 ]
 
 _COLUMNS = ("group", "item", "generalized")
@@ -188,11 +188,11 @@ def apply_mapping(
         )
     suppresses = unseen == "suppress" or labels.null_count > 0
     return with_column(
-        frame, position, relabelled(itemsets, items, labels, missing_as_empty=suppresses).to_pandas()
+        frame, position, relabel(itemsets, items, labels, missing_as_empty=suppresses).to_pandas()
     )
 
 
-def relabelled(
+def relabel(
     itemsets: Itemsets, items: Itemsets, labels: pa.DictionaryArray, *, missing_as_empty: bool
 ) -> Itemsets:
     """Recode a column with what `global_mapping` read; items that the mapping lacks are suppressed.
@@ -209,7 +209,7 @@ def relabelled(
     return itemsets.recode(targets, labels.dictionary)
 
 
-def relabelled_by_groups(
+def relabel_by_groups(
     itemsets: Itemsets, groups: Codes, items: Itemsets, mapping: pd.DataFrame
 ) -> Itemsets | None:
     """Recode rows of several groups with a mapping table by group, then by item, in which none is suppressed.

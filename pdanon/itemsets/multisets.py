@@ -1,4 +1,4 @@
-"""Bags: columns whose rows may hold the same label several times, as releases by Clump do.
+"""Multisets: columns whose rows may hold the same label several times, as releases by Clump do.
 
 Who sees such a row sees how often a label is there. So audits count each further time as one more label: a
 copy, which is an entry of the vocabulary like the first, and comes next to it.
@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows, compact, relabelled_rows
+from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows, compact, relabel_rows
 from pdanon.itemsets.lists import arrow_lists, encode, offsets_of, to_numpy
 
-__all__ = ["Bags", "first_copies", "visible", "visible_lists", "with_first_copies"]
+__all__ = ["Multisets", "add_first_copies", "encode_visible", "first_copies", "read_visible"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Bags:
+class Multisets:
     """A column of bags of items, as codes into a sorted vocabulary.
 
     Parameters
@@ -44,18 +44,18 @@ class Bags:
     nulls: NDArray[np.bool_]
 
     @classmethod
-    def from_series(cls, series: pd.Series[Any]) -> Bags:
+    def from_series(cls, series: pd.Series[Any]) -> Multisets:
         """Encode a pandas Series of lists; as `Itemsets.from_series`, but repeated items stay."""
         return cls.from_arrow(arrow_lists(series))
 
     @classmethod
-    def from_arrow(cls, lists: pa.Array | pa.ChunkedArray) -> Bags:
+    def from_arrow(cls, lists: pa.Array | pa.ChunkedArray) -> Multisets:
         """Encode an Arrow list array; as `Itemsets.from_arrow`, but repeated items stay."""
         codes, offsets, values, nulls = encode(lists)
-        return cls(*relabelled_rows(codes, offsets, np.arange(len(values)), values, repeats=True), nulls)
+        return cls(*relabel_rows(codes, offsets, np.arange(len(values)), values, repeats=True), nulls)
 
     @classmethod
-    def as_seen(cls, series: pd.Series[Any]) -> Bags:
+    def from_series_in_order(cls, series: pd.Series[Any]) -> Multisets:
         """As `from_series`, but labels stay in the order in which a row lists them, if it has one."""
         codes, offsets, values, nulls = encode(arrow_lists(series))
         encoded = values.dictionary_encode()
@@ -67,33 +67,33 @@ class Bags:
         return cls(codes, offsets, values, nulls)
 
     @classmethod
-    def relabelled(cls, itemsets: Itemsets, occurrences: Codes, vocabulary: pa.Array) -> Bags:
+    def relabel(cls, itemsets: Itemsets, occurrences: Codes, vocabulary: pa.Array) -> Multisets:
         """Replace each occurrence on its own, -1 removes it; as `Itemsets.relabel`, but repeats stay."""
         same = np.arange(len(vocabulary))
-        rows = relabelled_rows(occurrences, itemsets.offsets, same, vocabulary, repeats=True)
+        rows = relabel_rows(occurrences, itemsets.offsets, same, vocabulary, repeats=True)
         return cls(*rows, itemsets.nulls.copy())
 
-    def take(self, rows: NDArray[np.int64]) -> Bags:
+    def take(self, rows: NDArray[np.int64]) -> Multisets:
         """Some of the rows."""
         from pdanon._kernels.rows import gather
 
         lengths = np.diff(self.offsets)[rows]
         codes = gather(self.codes, self.offsets[rows], lengths)
-        return Bags(codes, offsets_of(lengths), self.vocabulary, self.nulls[rows])
+        return Multisets(codes, offsets_of(lengths), self.vocabulary, self.nulls[rows])
 
     def to_pandas(self) -> pd.api.extensions.ExtensionArray:
         """Build the column as a pandas array of Arrow list dtype."""
         return Itemsets(self.codes, self.offsets, self.vocabulary, self.nulls).to_pandas()
 
 
-def visible(series: pd.Series[Any]) -> Itemsets:
+def read_visible(series: pd.Series[Any]) -> Itemsets:
     """Encode a column of lists as its readers see it: where a row repeats a label, each time is a copy."""
-    return visible_lists(arrow_lists(series))
+    return encode_visible(arrow_lists(series))
 
 
-def visible_lists(lists: pa.Array | pa.ChunkedArray) -> Itemsets:
-    """As `visible`, of an Arrow list array."""
-    bags = Bags.from_arrow(lists)
+def encode_visible(lists: pa.Array | pa.ChunkedArray) -> Itemsets:
+    """As `read_visible`, of an Arrow list array."""
+    bags = Multisets.from_arrow(lists)
     starts = np.ones(len(bags.codes), np.bool_)  # of runs of a label within a row
     starts[1:] = bags.codes[1:] != bags.codes[:-1]
     starts[bags.offsets[:-1][np.diff(bags.offsets) > 0]] = True
@@ -112,7 +112,7 @@ def first_copies(vocabulary: pa.Array) -> NDArray[np.int64]:
     return to_numpy(pc.index_in(vocabulary, value_set=vocabulary)).astype(np.int64)
 
 
-def with_first_copies(codes: Codes, offsets: Offsets, vocabulary: pa.Array) -> tuple[Codes, Offsets]:
+def add_first_copies(codes: Codes, offsets: Offsets, vocabulary: pa.Array) -> tuple[Codes, Offsets]:
     """Itemsets with all copies that come before one of theirs, so that they read as a row that holds them."""
     before = np.arange(len(vocabulary)) - first_copies(vocabulary)
     if not before.any():

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MOST_PAIRS",
-    "first_alike",
+    "first_equal_rows",
     "item_supports",
-    "marked",
-    "ordered",
+    "mark_rows",
     "pair_supports",
+    "recode_rows",
     "supports",
     "transpose",
 ]
@@ -31,7 +31,7 @@ _BYTES = 28  # a pair, while the parts that were counted are put together
 _LOOKED_AT = 100  # items
 
 
-def ordered(
+def recode_rows(
     codes: Codes, offsets: Offsets, targets: NDArray[Any], n_targets: int, *, repeats: bool = False
 ) -> tuple[Codes, Offsets, NDArray[np.bool_]]:
     """Replace each code by its target, sort each row, and drop duplicates.
@@ -78,7 +78,7 @@ def ordered(
     return found[:size], ends, np.logical_or.reduce([is_used for _, is_used in done])
 
 
-def first_alike(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
+def first_equal_rows(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
     """The first row that each row equals, itself included, shape (rows,)."""
     from pdanon._kernels import rows
 
@@ -198,7 +198,7 @@ def supports(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
     return np.concatenate(share(part, even_parts(_looked_at(rows, codes, offsets))))
 
 
-def marked(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.bool_]:
+def mark_rows(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.bool_]:
     """Which rows contain one of the given non-empty itemsets or more."""
     from pdanon._kernels import counting
 

@@ -18,7 +18,7 @@ from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, refuse_long_list
+from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
 from pdanon.itemsets.timing import check_time, halt_flag
 
@@ -138,13 +138,13 @@ class SupportIndex:
 
     def distinct(self) -> SupportIndex:
         """The same transactions with equal rows collapsed into one row of their joint weight."""
-        return self._numbered()[1]
+        return self._number_rows()[1]
 
-    def _numbered(self) -> tuple[Codes, SupportIndex]:
+    def _number_rows(self) -> tuple[Codes, SupportIndex]:
         """For each row the number of the distinct row that it equals, and these."""
         from pdanon._kernels import rows
 
-        first = parallel.first_alike(self.codes, self.offsets)
+        first = parallel.first_equal_rows(self.codes, self.offsets)
         numbers, chosen, weights = rows.numbered(first, self.weights)
         distinct = self.within(chosen)
         return numbers, SupportIndex(distinct.codes, distinct.offsets, self.n_items, weights)
@@ -154,18 +154,18 @@ class SupportIndex:
         chosen = ItemsetTable(self.codes, self.offsets, self.weights).take(rows)
         return SupportIndex(chosen.codes, chosen.offsets, self.n_items, chosen.supports)
 
-    def recoded(self, targets: NDArray[Any], n_items: int) -> SupportIndex:
+    def recode(self, targets: NDArray[Any], n_items: int) -> SupportIndex:
         """The same rows of other codes, each once in a row; a target below 0 leaves an item out."""
-        codes, offsets, _ = parallel.ordered(self.codes, self.offsets, targets, n_items)
+        codes, offsets, _ = parallel.recode_rows(self.codes, self.offsets, targets, n_items)
         return SupportIndex(codes, offsets, n_items, self.weights)
 
-    def holding_only(self, items: NDArray[np.bool_]) -> SupportIndex:
+    def keep_items(self, items: NDArray[np.bool_]) -> SupportIndex:
         """The same rows with some of their items only."""
-        return self.recoded(np.where(items, np.arange(self.n_items), -1), self.n_items)
+        return self.recode(np.where(items, np.arange(self.n_items), -1), self.n_items)
 
-    def relabelled(self, labels: NDArray[Any]) -> SupportIndex:
+    def relabel(self, labels: NDArray[Any]) -> SupportIndex:
         """The rows as sets of other codes, equal rows collapsed; a label below 0 is left out."""
-        return self.recoded(labels, self.n_items).distinct()
+        return self.recode(labels, self.n_items).distinct()
 
     def rare_rows(self, k: int) -> ItemsetTable:
         """Distinct non-empty rows that fewer than k transactions contain, by size, then by codes.
@@ -205,7 +205,7 @@ class SupportIndex:
             exposed = np.zeros(len(self.weights), np.int32)
             tables += rest._mine(k, m, minimal, True, exposed)
         check_time()
-        found = concatenated(tables)
+        found = concatenate(tables)
         refuse_long_list(found)
         return found.ordered()
 
@@ -224,7 +224,7 @@ class SupportIndex:
         from pdanon._kernels import rare
 
         if m is None:
-            numbers, rows = self._numbered()
+            numbers, rows = self._number_rows()
             lengths = np.diff(rows.offsets).astype(np.int32)
             return np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)[numbers]
         exposed = np.zeros(len(self.weights), np.int32)
@@ -263,7 +263,7 @@ class SupportIndex:
             self._mine(k, size, True, False, found)
             exposed[is_open] = found[is_open]
 
-    def at_most(self, m: int) -> float:
+    def search_bound(self, m: int) -> float:
         """More itemsets than the rows have of the sizes up to m, row by row, no search for these looks at."""
         lengths = np.diff(self.offsets).astype(np.float64)
         found = np.ones(len(lengths))
@@ -274,15 +274,15 @@ class SupportIndex:
     def _holding_common(self, k: int) -> SupportIndex:
         """The same rows with only the items that are not rare: no minimal rare itemset holds another one."""
         common = self.singles >= k
-        return self if common[self.codes].all() else self.holding_only(common)
+        return self if common[self.codes].all() else self.keep_items(common)
 
     def rows_holding(self, itemsets: ItemsetTable) -> int:
         """Number of transactions that contain one of the given itemsets or more."""
-        return int(self.weights[self.holding(itemsets)].sum())
+        return int(self.weights[self.contains_any(itemsets)].sum())
 
-    def holding(self, itemsets: ItemsetTable) -> NDArray[np.bool_]:
+    def contains_any(self, itemsets: ItemsetTable) -> NDArray[np.bool_]:
         """Which rows contain one of the given non-empty itemsets or more."""
-        return parallel.marked(self.rows, itemsets.codes, itemsets.offsets)
+        return parallel.mark_rows(self.rows, itemsets.codes, itemsets.offsets)
 
     @cached_property
     def ranked(self) -> tuple[Codes, SupportIndex]:
@@ -293,7 +293,7 @@ class SupportIndex:
         order = np.argsort(self.singles, kind="stable").astype(np.int32)
         rank = np.empty(self.n_items, np.int32)
         rank[order] = np.arange(self.n_items, dtype=np.int32)
-        return order, self.recoded(rank, self.n_items)
+        return order, self.recode(rank, self.n_items)
 
     def pairs_where(self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> tuple[Offsets, Codes]:
         """The pairs whose support is wanted: ``starts, partners`` as in ``pairs``, the partners ascending."""
@@ -339,7 +339,7 @@ class SupportIndex:
             listed = order, exposed, 1, k - 1, nothing, room, halt_flag()
             return ItemsetTable(*rare.rare_itemsets(*asked, ranked.rows, *cliques, *listed))
 
-        return search(part, many_parts(ranked.transpose[0], 51), self.at_most(m), limited=listing)
+        return search(part, many_parts(ranked.transpose[0], 51), self.search_bound(m), limited=listing)
 
 
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:

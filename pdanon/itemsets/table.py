@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.lists import Codes, Offsets, offsets_of
-from pdanon.itemsets.parallel import first_alike
+from pdanon.itemsets.parallel import first_equal_rows
 
 __all__ = [
     "MOST_ITEMSETS",
     "ItemsetTable",
-    "concatenated",
+    "concatenate",
     "empty_itemset",
     "from_matrices",
     "no_itemsets",
@@ -70,7 +70,7 @@ class ItemsetTable:
     def distinct(self) -> ItemsetTable:
         """Each itemset once, with the lowest of its supports, in ascending order of these."""
         rising = self.take(np.argsort(self.supports, kind="stable"))
-        return rising.take(first_alike(rising.codes, rising.offsets) == np.arange(len(rising)))
+        return rising.take(first_equal_rows(rising.codes, rising.offsets) == np.arange(len(rising)))
 
     def take(self, which: NDArray[Any]) -> ItemsetTable:
         """Some of the itemsets, by number or mask, in the given order."""
@@ -109,7 +109,7 @@ def refuse_long_list(listed: ItemsetTable) -> None:
         )
 
 
-def concatenated(tables: list[ItemsetTable]) -> ItemsetTable:
+def concatenate(tables: list[ItemsetTable]) -> ItemsetTable:
     """The itemsets of some tables, one table after the other."""
     return ItemsetTable(
         np.concatenate([table.codes for table in tables]),

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
-from pdanon.itemsets.timing import TimeLimitError, halting, part_done, seconds_left
+from pdanon.itemsets.timing import TimeLimitError, halt_on_error, part_done, seconds_left
 from pdanon.itemsets.validation import check_count
 
-__all__ = ["ahead", "count_threads", "even_parts", "many_parts", "search", "set_threads", "share"]
+__all__ = ["count_threads", "even_parts", "many_parts", "prefetch", "search", "set_threads", "share"]
 
 _T = TypeVar("_T")
 
@@ -209,7 +209,7 @@ def _in_pool(
     """What some threads return; they are told, and have ended, when waiting for them is interrupted."""
     pool = ThreadPoolExecutor(n_threads, "pdanon", _begin)
     try:
-        with halting():
+        with halt_on_error():
             futures = [pool.submit(copy_context().run, function, *part) for part in parts]
             return [_done(_awaited(future, limited=limited)) for future in futures]
     finally:
@@ -229,7 +229,7 @@ def _done(result: _T) -> _T:
     return result
 
 
-def ahead(things: Iterator[_T], steps: Callable[[_T], int]) -> Iterator[_T]:
+def prefetch(things: Iterator[_T], steps: Callable[[_T], int]) -> Iterator[_T]:
     """Have each of some things made by another thread while the one before is in use.
 
     Parameters

@@ -22,16 +22,16 @@ __all__ = [
     "TimeLimitError",
     "check_time",
     "halt_flag",
-    "halting",
+    "halt_on_error",
     "is_over",
-    "limited",
+    "limit_time",
+    "observe_parts",
     "part_done",
     "progress_bar",
-    "quietly",
+    "report_nothing",
     "seconds_left",
+    "show_activity",
     "time_is_up",
-    "watched",
-    "watching",
 ]
 
 _end: ContextVar[float] = ContextVar("end", default=inf)  # a value of time.perf_counter()
@@ -44,7 +44,7 @@ class TimeLimitError(Exception):
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limit_time(seconds: float) -> Iterator[None]:
     """Limit the time of what is done within: it is stopped by `TimeLimitError` when it next reports progress.
 
     Parameters
@@ -82,7 +82,7 @@ def check_time() -> None:
 
 
 @contextmanager
-def watched(report: Callable[[int], object]) -> Iterator[None]:
+def observe_parts(report: Callable[[int], object]) -> Iterator[None]:
     """Have it told whenever a part of the work within is done, which reports no progress of its own."""
     token = _watcher.set(report)
     try:
@@ -92,7 +92,7 @@ def watched(report: Callable[[int], object]) -> Iterator[None]:
 
 
 @contextmanager
-def halting() -> Iterator[NDArray[np.bool_]]:
+def halt_on_error() -> Iterator[NDArray[np.bool_]]:
     """Give the flag, shape (1,), of the work within; where an error ends it, or an interrupt, it is set."""
     flag = np.zeros(1, np.bool_)
     token = _halt.set(flag)
@@ -149,7 +149,7 @@ class Pace:
             self._steps = max(self._steps // 2, 1)
 
 
-def quietly(done: int) -> None:
+def report_nothing(done: int) -> None:
     """Report nothing: who asked is told of larger steps, or in another process."""
 
 
@@ -187,7 +187,7 @@ def progress_bar(show: bool, label: str, unit: str, total: int | None = None) ->
 
 
 @contextmanager
-def watching(show: bool, label: str) -> Iterator[None]:
+def show_activity(show: bool, label: str) -> Iterator[None]:
     """Show the parts of what is done within, as many as it takes: that it goes on, not how far it is.
 
     Parameters
@@ -201,5 +201,5 @@ def watching(show: bool, label: str) -> Iterator[None]:
         if not show:
             yield
             return
-        with watched(report):
+        with observe_parts(report):
             yield

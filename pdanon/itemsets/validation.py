@@ -21,7 +21,6 @@ from pdanon.errors import ParameterError, did_you_mean, escape_controls
 from pdanon.itemsets.hints import frame_hint
 
 __all__ = [
-    "can_be_written",
     "check_count",
     "check_delimiter",
     "check_flag",
@@ -30,15 +29,16 @@ __all__ = [
     "check_known",
     "check_path",
     "check_text",
+    "describe",
     "escape_html",
+    "format_positions",
+    "is_encodable",
     "is_integer",
     "is_number",
     "is_uri",
-    "listed",
-    "quoted",
+    "quote_word",
     "random_generator",
-    "shown",
-    "shown_positions",
+    "read_list",
 ]
 
 _Kind = TypeVar("_Kind")
@@ -47,7 +47,7 @@ _MOST_POSITIONS = 5
 _MOST_BITS = 200  # of an integer that is shown
 
 
-def shown(value: Any) -> str:
+def describe(value: Any) -> str:
     """What a message shows of a value: a number, or else its type."""
     if value is not None and not isinstance(value, (bool, int, float, Decimal, np.number)):
         return type(value).__name__
@@ -56,10 +56,10 @@ def shown(value: Any) -> str:
     return str(value)
 
 
-def quoted(value: Any) -> str:
+def quote_word(value: Any) -> str:
     """What a message shows of a word: itself, if it is one of a sensible length, or else its type."""
     if not isinstance(value, str):
-        return shown(value)
+        return describe(value)
     return repr(value) if len(value) <= _LONGEST else f"text of {len(value)} characters"
 
 
@@ -68,7 +68,7 @@ def escape_html(text: str) -> str:
     return escape(escape_controls(text))
 
 
-def shown_positions(positions: Sequence[int] | NDArray[Any]) -> str:
+def format_positions(positions: Sequence[int] | NDArray[Any]) -> str:
     """Write the first of some positions for a message."""
     shown = ", ".join(map(str, positions[:_MOST_POSITIONS]))
     return f"{shown}, ..." if len(positions) > _MOST_POSITIONS else shown
@@ -99,7 +99,7 @@ def check_kind(value: Any, kind: type[_Kind], name: str, what: str, hint: str | 
 def check_flag(value: Any, name: str) -> bool:
     """Check a switch: True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ParameterError(f"{name} must be True or False", where=name, got=shown(value))
+        raise ParameterError(f"{name} must be True or False", where=name, got=describe(value))
     return bool(value)
 
 
@@ -107,16 +107,16 @@ def check_text(value: Any, name: str) -> str:
     """Check that a value is text that can be written."""
     if not isinstance(value, str):
         raise ParameterError(f"{name} must be text", where=name, got=type(value).__name__)
-    if not can_be_written(value):
+    if not is_encodable(value):
         raise ParameterError(f"{name} holds half of a surrogate pair", where=name)
     return value
 
 
 def check_delimiter(value: Any, name: str) -> str:
     """Check what stands between two fields of a CSV file: one character that is not needed otherwise."""
-    if not isinstance(value, str) or len(value) != 1 or value in '"\r\n\0' or not can_be_written(value):
+    if not isinstance(value, str) or len(value) != 1 or value in '"\r\n\0' or not is_encodable(value):
         hint = "one character other than a quote or an end of line"
-        raise ParameterError(f"{name} separates no fields", where=name, got=quoted(value), hint=hint)
+        raise ParameterError(f"{name} separates no fields", where=name, got=quote_word(value), hint=hint)
     return value
 
 
@@ -127,7 +127,7 @@ def check_path(path: Any, name: str = "path") -> str:
         raise ParameterError(f"{name} must be a path", where=name, got=type(path).__name__)
     if not text or "\0" in text or not _is_name(text):
         hint = "a path is a text without null characters"
-        raise ParameterError(f"{name} names no file", where=name, got=quoted(text), hint=hint)
+        raise ParameterError(f"{name} names no file", where=name, got=quote_word(text), hint=hint)
     return text
 
 
@@ -136,7 +136,7 @@ def is_uri(path: str | os.PathLike[str]) -> bool:
     return "://" in str(path)
 
 
-def listed(values: Any, name: str, hint: str | None = None, what: str = "a list") -> list[Any]:
+def read_list(values: Any, name: str, hint: str | None = None, what: str = "a list") -> list[Any]:
     """Read the values of an iterable once; a text or a mapping is none."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise ParameterError(f"{name} must be {what}", where=name, got=type(values).__name__, hint=hint)
@@ -153,11 +153,11 @@ def random_generator(random_state: Any) -> np.random.Generator:
     seed = is_integer(random_state) and random_state >= 0
     if random_state is not None and not seed and not isinstance(random_state, known):
         hint = "give an integer of at least 0, a NumPy Generator, or None"
-        raise ParameterError("this is no seed", where="random_state", got=shown(random_state), hint=hint)
+        raise ParameterError("this is no seed", where="random_state", got=describe(random_state), hint=hint)
     return np.random.default_rng(random_state)
 
 
-def can_be_written(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     """Tell whether a text has a form in UTF-8, which half of a surrogate pair has not."""
     try:
         text.encode()
@@ -183,7 +183,7 @@ def check_known(name: Any, known: Collection[str], what: str, *, where: str | No
     if isinstance(name, str) and name in known:
         return name
     hint = did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
-    raise ParameterError(f"there is no such {what}", where=where, got=quoted(name), hint=hint)
+    raise ParameterError(f"there is no such {what}", where=where, got=quote_word(name), hint=hint)
 
 
 def check_count(
@@ -193,5 +193,5 @@ def check_count(
     if not is_integer(value) or value < least or (most is not None and value > most):
         problem = f"{name} must be an integer of at least {least}"
         problem += f" and at most {most:,}" if most is not None else ""
-        raise ParameterError(problem, where=name, got=shown(value), hint=hint)
+        raise ParameterError(problem, where=name, got=describe(value), hint=hint)
     return int(value)

@@ -23,7 +23,7 @@ from pdanon.guarantees.parameters import constraint_list
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_text
-from pdanon.io.parquet import located
+from pdanon.io.parquet import locate
 from pdanon.io.tables import (
     check_distinct,
     is_csv,
@@ -44,7 +44,7 @@ from pdanon.itemsets.validation import (
     check_text,
     is_integer,
     is_uri,
-    listed,
+    read_list,
 )
 from pdanon.policy.schema import (
     NESTED,
@@ -286,7 +286,7 @@ class Policy:
         """
         check_flag(overwrite, "overwrite")
         check_flag(allow_outside, "allow_outside")
-        for file in (check_path(each, "files") for each in listed(files, "files", what="a list of paths")):
+        for file in (check_path(each, "files") for each in read_list(files, "files", what="a list of paths")):
             if self.source is not None and not allow_outside:
                 real = Path(path.realpath(file))
                 if Path(path.realpath(self.source.parent)) not in real.parents:
@@ -372,7 +372,7 @@ class Policy:
 
     def _check_types(self) -> None:
         """Check what each part is; paths may be given as text."""
-        object.__setattr__(self, "input", located(check_path(self.input, "input")))
+        object.__setattr__(self, "input", locate(check_path(self.input, "input")))
         if self.source is not None:
             check_path(self.source, "source")
         for name in ("parameters", "hierarchies", "outputs", "comparison", "form"):

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.itemsets.codes import item_texts, places
-from pdanon.itemsets.compatibility import numbers_of
+from pdanon.itemsets.codes import find_items, item_texts
+from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 
 __all__ = [
@@ -77,8 +77,8 @@ def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:
     """Which entries of a mapping are items that are published as they are."""
     items = mapping_values(mapping, "item")
     labels = mapping_labels(mapping, items.type)
-    numbers = numbers_of(labels)
-    return pd.Series((places(items, labels.dictionary) == numbers) & (numbers >= 0), index=mapping.index)
+    numbers = number_texts(labels)
+    return pd.Series((find_items(items, labels.dictionary) == numbers) & (numbers >= 0), index=mapping.index)
 
 
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
@@ -100,7 +100,7 @@ def changes(mapping: pd.DataFrame) -> pd.DataFrame:
 def label_sizes(mapping: pd.DataFrame) -> pd.Series[int]:
     """How many items each published label stands for, by its text: the largest first, then by label."""
     labels = mapping_labels(mapping, mapping_values(mapping, "item").type)
-    numbers = numbers_of(labels)
+    numbers = number_texts(labels)
     items = mapping["item"].groupby(np.where(numbers < 0, np.nan, numbers)).nunique().astype("int64")
     texts = np.array(item_texts(labels.dictionary).to_pylist(), object)[items.index.astype(int)]
     items.index = pd.Index(texts, dtype=object, name="generalized")

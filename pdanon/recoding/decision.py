@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
-from pdanon.itemsets.compatibility import numbers_of
+from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_labels
 from pdanon.recoding.labels import Labels, relabelled_sets
@@ -96,7 +96,7 @@ class Decided:
             return self
         before = mapping_labels(self.mapping, pa.string())
         target = pc.index_in(before.dictionary, value_set=self.recoding.labels).to_numpy()
-        targets = np.append(target, -1)[numbers_of(before)].astype(np.int32)
+        targets = np.append(target, -1)[number_texts(before)].astype(np.int32)
         mapping = self.mapping.assign(generalized=label_column(recoding.labels, targets))
         known = self.guarantee.with_mapping(mapping)
         return replace(self, recoding=recoding, guarantee=known, mapping=mapping)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Itemsets, item_texts
 from pdanon.itemsets.lists import distinct, to_numpy
-from pdanon.itemsets.validation import can_be_written, check_known
+from pdanon.itemsets.validation import check_known, is_encodable
 from pdanon.recoding.recoding import Recoding
 
 __all__ = ["LABELS", "Labels", "check_labels", "relabelled_sets"]
@@ -173,7 +173,7 @@ def _check_called(labels: list[Any], taken: pa.LargeStringArray) -> None:
     empty = sum(not label.strip() for label in labels)
     if empty:
         raise _unfit("is empty", empty, labels)
-    unwritten = sum(not can_be_written(label) for label in labels)
+    unwritten = sum(not is_encodable(label) for label in labels)
     if unwritten:
         raise _unfit("holds half of a surrogate pair", unwritten, labels)
     alike = sum(times for times in Counter(labels).values() if times > 1)

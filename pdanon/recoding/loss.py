@@ -61,10 +61,10 @@ class Remaining:
         cells = changes.targets[published] * np.int64(max(itemsets.n_items, 1)) + changes.items[published]
         labels, items = np.divmod(distinct(cells), max(itemsets.n_items, 1))
         if recoding.groups is None:
-            index = SupportIndex.of(itemsets).recoded(recoding.targets, n_labels)
+            index = SupportIndex.of(itemsets).recode(recoding.targets, n_labels)
         else:
             rows = SupportIndex(recoding.targets, itemsets.offsets, n_labels, itemsets.weights)
-            index = rows.recoded(np.arange(n_labels), n_labels)
+            index = rows.recode(np.arange(n_labels), n_labels)
         sizes = np.bincount(labels, minlength=n_labels)
         return cls(itemsets, recoding, changes, (labels, items), sizes, index)
 
@@ -199,7 +199,7 @@ def _only(index: SupportIndex, codes: NDArray[Any]) -> SupportIndex:
     """The same rows with some of their codes only, numbered anew."""
     number = np.full(index.n_items, -1, np.int32)
     number[codes] = np.arange(len(codes), dtype=np.int32)
-    return index.recoded(number, len(codes))
+    return index.recode(number, len(codes))
 
 
 # --- Information loss of a recoding: what remains of its items, NCP, LM and UL
@@ -365,7 +365,7 @@ def _sets_of_groups(itemsets: Itemsets, changes: Changes) -> tuple[NDArray[np.in
     numbers = np.full(len(published), -1, np.int32)
     numbers[published] = set_of
     rows = SupportIndex(numbers[changes.of_occurrence], itemsets.offsets, len(members), itemsets.weights)
-    return members, rows.recoded(np.arange(len(members)), len(members))
+    return members, rows.recode(np.arange(len(members)), len(members))
 
 
 def _log2_less_one(exponent: np.ndarray) -> np.ndarray:

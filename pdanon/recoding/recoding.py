@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, compact, text_exceeds
 from pdanon.itemsets.lists import distinct
-from pdanon.itemsets.multisets import Bags
+from pdanon.itemsets.multisets import Multisets
 from pdanon.itemsets.set_labels import set_labels
 from pdanon.itemsets.support import SupportIndex
 
@@ -132,11 +132,11 @@ class Recoding:
         covered = np.ones(itemsets.n_items, np.int64)
         return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
 
-    def apply(self, itemsets: Itemsets) -> Itemsets | Bags:
+    def apply(self, itemsets: Itemsets) -> Itemsets | Multisets:
         """The released column: each item replaced by its label, duplicates collapsed unless rows are bags."""
         itemsets = self.prepared(itemsets)
         if self.repeats:
-            return Bags.relabelled(itemsets, self.targets, self.labels)
+            return Multisets.relabel(itemsets, self.targets, self.labels)
         if self.groups is None:
             return itemsets.recode(self.targets, self.labels)
         return itemsets.relabel(self.targets, self.labels)

@@ -40,7 +40,7 @@ from pdanon.algorithms import choice as choosing
 from pdanon.algorithms.choice import LOSSES, steps
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.guarantees.rules import AllRules
-from pdanon.itemsets.timing import TimeLimitError, check_time, limited, progress_bar, seconds_left
+from pdanon.itemsets.timing import TimeLimitError, check_time, limit_time, progress_bar, seconds_left
 
 TREE = {"*": {"A": {"A1": ["a", "b"], "A2": ["c"]}, "D": ["d", "e", "f"]}}
 BLOCKS = [["a", "b", "c"], ["d", "e", "f"]]
@@ -406,14 +406,14 @@ def test_millions_of_itemsets_do_not_delay_the_end(data, name):
     frame = pdanon.read_parquet(data / "quest_t40i10d100k_head10000.parquet")
     algorithm(name)(frame.head(500), k=5, m=3)  # loads compiled code
     start = time.perf_counter()
-    with pytest.raises(TimeLimitError), limited(1):
+    with pytest.raises(TimeLimitError), limit_time(1):
         algorithm(name)(frame, k=5, m=3)
     assert time.perf_counter() - start < 15
 
 
 def test_what_is_done_at_the_end_is_audited():
     made = FRAME.txanon.pcta(k=3, m=3)
-    with limited(-1):
+    with limit_time(-1):
         assert made.guarantee.audit(FRAME).rows_at_risk
         assert pdanon.refine(FRAME, made).holds
 
@@ -463,7 +463,7 @@ def test_coherence_ends_with_the_time_limit(criterion):
     held = np.random.default_rng(0).random((1000, 60)) < 0.6
     frame = frame_of([[f"{item:02}" for item in np.flatnonzero(row)] for row in held])
     started = time.process_time()
-    with limited(0.2), pytest.raises(TimeLimitError):
+    with limit_time(0.2), pytest.raises(TimeLimitError):
         pdanon.coherence(frame, h=0.9, k=5, p=9, private=["00"], criterion=criterion)
     assert time.process_time() - started < 5
 
@@ -504,7 +504,7 @@ def test_what_is_proven_as_far_as_asked_is_better_than_what_loses_less(stand_in)
 
 def test_refinement_ends_at_the_limit_with_what_it_has():
     made = FRAME.txanon.pcta(k=3, m=2)
-    with limited(-1):
+    with limit_time(-1):
         refined = pdanon.refine(FRAME, made)
     assert refined.holds
     assert refined.loss["NCP"] == made.loss["NCP"]
@@ -527,17 +527,17 @@ def test_refinement_that_was_ended_says_so(monkeypatch):
 
 def test_limits_end_with_their_block():
     with progress_bar(False, "", "") as report:
-        with pytest.raises(TimeLimitError), limited(-1):
+        with pytest.raises(TimeLimitError), limit_time(-1):
             report(1)
         report(1)
 
 
 def test_limits_within_a_limit_are_not_longer():
-    with limited(50), limited(100):
+    with limit_time(50), limit_time(100):
         assert 0 < seconds_left() <= 50
-        with limited(10):
+        with limit_time(10):
             assert 0 < seconds_left() <= 10
-    with limited(-1), limited(10):
+    with limit_time(-1), limit_time(10):
         assert seconds_left() == 0
         with pytest.raises(TimeLimitError):
             check_time()

@@ -90,7 +90,7 @@ ROUNDS = f"""
 import time
 import pdanon
 from pdanon.algorithms.items.mhghs import rounds
-from pdanon.itemsets.timing import quietly
+from pdanon.itemsets.timing import report_nothing
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
 from pdanon.itemsets.support import SupportIndex
@@ -106,7 +106,7 @@ itemsets = Itemsets.from_series(baskets["items"])
 texts = itemsets.texts()
 covering, leaves = Hierarchy.of(tree, texts).cover(texts)
 before = time.perf_counter()
-for number, each in enumerate(rounds(SupportIndex.of(itemsets), covering, leaves, 5, 7, quietly), 1):
+for number, each in enumerate(rounds(SupportIndex.of(itemsets), covering, leaves, 5, 7, report_nothing), 1):
     now = time.perf_counter()
     suppressed = each.cut.sum() - each.kept.sum()
     print(f"round {{number}}: {{now - before:.1f}} s, {{each.cut.sum()}} nodes, {{suppressed}} suppressed")

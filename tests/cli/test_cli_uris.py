@@ -14,7 +14,7 @@ import pdanon.stream
 from pdanon.cli.main import main
 from pdanon.errors import mask_credentials
 from pdanon.io.lines import is_lines
-from pdanon.io.parquet import located
+from pdanon.io.parquet import locate
 
 REMOTE = "s3://bucket/month=01/in.parquet?endpoint_override=127.0.0.1:9000&scheme=http"
 KM = ("-k", "2", "-m", "1")
@@ -64,7 +64,7 @@ def test_what_cannot_be_reached_is_no_path_of_this_machine(run):
 def test_what_follows_the_name_in_a_uri_is_no_part_of_it():
     assert is_lines(REMOTE)
     assert not is_lines("in.parquet?scheme=http")  # a name like any other
-    assert located(REMOTE) == REMOTE
+    assert locate(REMOTE) == REMOTE
 
 
 REFUSED = {

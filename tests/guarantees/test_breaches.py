@@ -25,7 +25,7 @@ def found(rows, secret, asked):
     codes = np.array([code for row in rows for code in sorted(row)], np.int32)
     index = SupportIndex(codes, np.cumsum([0, *map(len, rows)]), 8)
     is_secret = np.isin(np.arange(8), list(secret))
-    divided = index.holding_only(~is_secret), index.holding_only(is_secret)
+    divided = index.keep_items(~is_secret), index.keep_items(is_secret)
     tables = breaches(*divided, **asked), threats(*divided, **asked)
     lists = [each for table in tables for each in (table.codes, table.offsets, table.supports)]
     return [*lists, rows_at_risk(*divided, **asked)]

@@ -20,7 +20,7 @@ from pdanon.guarantees.rho import Owners
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import TimeLimitError, limited
+from pdanon.itemsets.timing import TimeLimitError, limit_time
 
 SHARES = [Fraction(1, 2), Fraction(1, 3), Fraction(2, 3), Fraction(999, 1000), Fraction(1, 10)]
 TOY = [{"a", "b", "x"}, {"a", "x"}, {"a", "b"}, {"b"}]
@@ -74,7 +74,7 @@ def searched(rows, sensitive, rho):
     owners = Owners.of(SupportIndex.of(itemsets), is_sensitive, Fraction(rho), itemsets.n_present)
     found, is_all, *_ = owners._in_time(0, 10**9)
     assert is_all
-    found = found.recoded(owners.order)
+    found = found.recode(owners.order)
     texts = np.array(itemsets.texts())
     rules = {
         (frozenset(texts[list(antecedent)].tolist()), texts[item])
@@ -130,7 +130,7 @@ def test_a_time_limit_stops_the_search_of_an_algorithm_and_no_audit(monkeypatch)
     frame = pd.DataFrame({"items": [row + own for row in rows for own in ([99], [])]})
     index = SupportIndex.of(Itemsets.from_series(frame["items"]))
     is_sensitive = np.arange(index.n_items) == index.n_items - 1
-    with limited(0.01):
+    with limit_time(0.01):
         with pytest.raises(TimeLimitError):
             inferences.proven(index, is_sensitive, Fraction(1, 2), index.n_rows)
         assert RhoUncertainty(0.5, [99]).audit(frame).guarantee.m is not None
@@ -146,7 +146,7 @@ def test_real_rows_are_those_of_breaches(data, name, m):
     expected = np.zeros(len(index.weights), np.bool_)
     for item in np.flatnonzero(sensitive):
         alone = np.arange(index.n_items) == item
-        known, secret = index.holding_only(~alone), index.holding_only(alone)
+        known, secret = index.keep_items(~alone), index.keep_items(alone)
         expected |= rows_at_risk(known, secret, share=Fraction(1, 2), m=m)
     marked = np.zeros(len(owners.index.weights), np.bool_)
     owners.mark(m, marked)

@@ -16,7 +16,7 @@ from pyarrow import fs
 import pdanon
 from examples import examples
 from pdanon import stream
-from pdanon.errors import FormatError, ItemsetDtypeError, file_hint, readable
+from pdanon.errors import FormatError, ItemsetDtypeError, file_hint, read_safely
 from pdanon.io.lines import read_lines
 from pdanon.io.parquet import open_parquet, read_row_group
 from pdanon.io.trees import ParquetTree
@@ -260,7 +260,9 @@ def test_what_is_elsewhere_and_cannot_be_read_is_not_called_damaged(message, cau
     def fail(uri):
         raise OSError(message)
 
-    monkeypatch.setattr("pdanon.io.parquet.resolve", lambda uri: readable(partial(fail, uri), uri, "Parquet"))
+    monkeypatch.setattr(
+        "pdanon.io.parquet.resolve", lambda uri: read_safely(partial(fail, uri), uri, "Parquet")
+    )
     with pytest.raises(FormatError) as caught:
         pdanon.read_parquet("s3://b/d/x.parquet")
     assert f"got:   {cause}\n  hint: " in str(caught.value)
@@ -284,7 +286,7 @@ def test_no_memory_is_not_called_damage(error, tmp_path, monkeypatch):
     (tmp_path / "in.csv").write_text("items,n\na|b,1\n")
     monkeypatch.setattr(pq.ParquetFile, "read_row_group", fail)
     monkeypatch.setattr(pd, "read_csv", fail)
-    monkeypatch.setattr("pdanon.io.lines.parsed", fail)
+    monkeypatch.setattr("pdanon.io.lines.parse_csv", fail)
     for read in (
         lambda: pdanon.read_parquet(tmp_path / "in.parquet"),
         lambda: stream.anonymize(tmp_path / "in.parquet", tmp_path / "out.parquet", k=2),

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from examples import examples
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError
 from pdanon.io.csv import read_csv, to_csv
-from pdanon.io.files import Draft, new_directory, replacing
+from pdanon.io.files import Draft, new_directory, replace_file
 from pdanon.io.lines import read_lines
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
@@ -275,7 +275,7 @@ def test_bytes_reach_the_disk_before_the_name(tmp_path, monkeypatch):
     calls = []
     path = tmp_path / "a.txt"
     monkeypatch.setattr("os.fsync", lambda _: calls.append(("fsync", path.exists())))
-    with replacing(path) as temporary:
+    with replace_file(path) as temporary:
         temporary.write_text("new")
         calls.append(("written", path.exists()))
     assert calls == [("written", False), ("fsync", False)]
@@ -308,12 +308,12 @@ def test_only_the_owner_can_read_drafts_and_confidential_files(tmp_path, umask, 
     before = os.umask(umask)
     try:
         for name, confidential, mode in (("release", False, usual), ("mapping", True, 0o600)):
-            with replacing(tmp_path / name, confidential=confidential) as draft:
+            with replace_file(tmp_path / name, confidential=confidential) as draft:
                 draft.write_text("half")
                 assert modes(tmp_path)[draft.name] == 0o600
             assert modes(tmp_path)[name] == mode
         (tmp_path / "mapping").chmod(0o640)  # a group that may read it
-        with replacing(tmp_path / "mapping", confidential=True) as draft:
+        with replace_file(tmp_path / "mapping", confidential=True) as draft:
             draft.write_text("new")
         assert modes(tmp_path) == {"release": usual, "mapping": 0o640}
     finally:
@@ -323,7 +323,7 @@ def test_only_the_owner_can_read_drafts_and_confidential_files(tmp_path, umask, 
 @pytest.fixture
 def abandoned(tmp_path):
     """What a process leaves that is killed while it writes a file."""
-    with replacing(tmp_path / "a.txt") as draft:
+    with replace_file(tmp_path / "a.txt") as draft:
         pass
     (tmp_path / "a.txt").unlink()
     draft.write_text("half")
@@ -332,10 +332,10 @@ def abandoned(tmp_path):
 
 @POSIX
 def test_drafts_of_processes_that_have_ended_are_removed(tmp_path, abandoned):
-    with replacing(tmp_path / "b.txt") as draft:  # of another target
+    with replace_file(tmp_path / "b.txt") as draft:  # of another target
         assert abandoned.exists()
         draft.write_text("b")
-    with replacing(tmp_path / "a.txt") as draft:
+    with replace_file(tmp_path / "a.txt") as draft:
         assert [path.read_text() for path in tmp_path.iterdir() if path.name[0] == "."] == [""]
         draft.write_text("whole")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a.txt": "whole", "b.txt": "b"}
@@ -367,7 +367,7 @@ def test_drafts_that_are_still_written_stay(tmp_path, abandoned):
     target = tmp_path / "a.txt"
     with abandoned.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with replacing(target) as draft, replacing(target) as second:
+        with replace_file(target) as draft, replace_file(target) as second:
             assert len({draft, second, abandoned}) == 3
             draft.write_text("ours")
             second.write_text("first")
@@ -382,10 +382,10 @@ def test_drafts_stay_where_locks_say_nothing(tmp_path, abandoned, monkeypatch):
     target = tmp_path / "a.txt"
     with monkeypatch.context() as patch:
         patch.setattr("platform.node", lambda: "another host")
-        with replacing(target) as draft:
+        with replace_file(target) as draft:
             draft.write_text("of another host")
     monkeypatch.setattr("fcntl.flock", fail)
-    with replacing(target) as draft:
+    with replace_file(target) as draft:
         draft.write_text("without locks")
     assert {path: path.read_text() for path in tmp_path.iterdir()} == {
         target: "without locks",
@@ -394,7 +394,7 @@ def test_drafts_stay_where_locks_say_nothing(tmp_path, abandoned, monkeypatch):
 
 
 def test_a_draft_that_is_written_by_a_writer_of_files_is_that_file(tmp_path):
-    with replacing(tmp_path / "a.parquet", confidential=True) as draft:
+    with replace_file(tmp_path / "a.parquet", confidential=True) as draft:
         to_parquet(baskets(), draft)
         assert list(tmp_path.iterdir()) == [draft]
     assert list(tmp_path.iterdir()) == [tmp_path / "a.parquet"]

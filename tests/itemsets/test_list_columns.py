@@ -20,7 +20,7 @@ from pdanon.algorithms.items.lra import Parts
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import collapse, collapse_columns
-from pdanon.itemsets.mapping import relabelled_by_groups
+from pdanon.itemsets.mapping import relabel_by_groups
 
 PRIVATE = "XYZ"
 TREE = {"A": ["a", "b"], "B": ["c", "d"]}
@@ -163,7 +163,7 @@ def test_a_row_that_no_part_has_is_not_recoded():
     parts = Parts(Itemsets.from_series(frame["items"]), result.groups.to_numpy(np.int32))
     for row, known in ((["c", "d"], True), (["c", "a"], False), (["new"], False)):
         rows = Itemsets.from_series(frame_of([row])["items"])
-        recoded = relabelled_by_groups(rows, parts.of(rows), parts.items, result.mapping)
+        recoded = relabel_by_groups(rows, parts.of(rows), parts.items, result.mapping)
         assert (recoded is not None) == known
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.itemsets.codes import Itemsets, places
+from pdanon.itemsets.codes import Itemsets, find_items
 
 DAY, NOON = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 12)
 MIDNIGHT = dt.datetime(2020, 1, 1)
@@ -44,7 +44,7 @@ def test_numbers_are_the_same_if_their_values_are(one, other):
     assert len(wanted) >= 3
     values = [Fraction(value) for value in among.to_pylist()]
     expected = [values.index(value) if value in values else -1 for value in map(Fraction, wanted.to_pylist())]
-    assert places(wanted, among).tolist() == expected
+    assert find_items(wanted, among).tolist() == expected
 
 
 UNITS = st.sampled_from(["s", "ms", "us", "ns"])
@@ -60,7 +60,7 @@ def test_times_are_the_same_if_they_are_as_long_after_the_same_moment(wanted, un
     among = sorted(set(among))
     exact = [count * steps[other] for count in among]
     expected = [exact.index(c * steps[unit]) if c * steps[unit] in exact else -1 for c in wanted]
-    assert places(pa.array(wanted, kind(unit)), pa.array(among, kind(other))).tolist() == expected
+    assert find_items(pa.array(wanted, kind(unit)), pa.array(among, kind(other))).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -89,20 +89,20 @@ def test_times_are_the_same_if_they_are_as_long_after_the_same_moment(wanted, un
     ],
 )
 def test_what_only_looks_alike_is_not_the_same(wanted, among, expected):
-    assert places(pa.array(wanted), pa.array(among)).tolist() == expected
+    assert find_items(pa.array(wanted), pa.array(among)).tolist() == expected
 
 
 def test_moments_are_the_same_in_every_zone():
     counts = [1, 10**9]
     athens, utc = (pa.array(counts, pa.timestamp("ns", zone)) for zone in ("Europe/Athens", "UTC"))
-    assert places(athens, utc).tolist() == [0, 1]
+    assert find_items(athens, utc).tolist() == [0, 1]
     texts = [
         "1970-01-01 02:00:01+02:00",
         "1970-01-01 02:00:01.000000000+0200",
         "1970-01-01 00:00:01.000000000Z",
     ]
-    assert places(pa.array(texts), athens).tolist() == [1, 1, 1]
-    assert places(pa.array(["1970-01-01 02:00:01"]), athens).tolist() == [-1]
+    assert find_items(pa.array(texts), athens).tolist() == [1, 1, 1]
+    assert find_items(pa.array(["1970-01-01 02:00:01"]), athens).tolist() == [-1]
 
 
 def test_no_item_is_looked_up_on_its_own():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdanon.itemsets.codes import canonical_rows, relabelled_rows
+from pdanon.itemsets.codes import canonical_rows, relabel_rows
 from pdanon.itemsets.equality import DistinctRows
 from pdanon.itemsets.lists import distinct
 
@@ -37,7 +37,7 @@ def rows_of(longest, least=0):
     st.booleans(),
 )
 def test_relabelled_rows_are_those_of_a_naive_model(rows, targets, repeats):
-    found = relabelled_rows(*csr(rows), np.array(targets), pa.array(LABELS), repeats=repeats)
+    found = relabel_rows(*csr(rows), np.array(targets), pa.array(LABELS), repeats=repeats)
     became = [[LABELS[targets[code]] for code in row if code >= 0 and targets[code] >= 0] for row in rows]
     expected = [sorted(row if repeats else set(row)) for row in became]
     vocabulary = found[2].to_pylist()
@@ -60,11 +60,9 @@ def test_no_rows_and_no_items():
     nothing = np.empty(0, np.int32)
     labels = pa.array([], pa.string())
     for offsets in ([0], [0, 0, 0]):
-        codes, ends, vocabulary = relabelled_rows(nothing, np.array(offsets), nothing, labels)
+        codes, ends, vocabulary = relabel_rows(nothing, np.array(offsets), nothing, labels)
         assert (len(codes), ends.tolist(), vocabulary.to_pylist()) == (0, offsets, [])
-    removed = relabelled_rows(
-        np.zeros(3, np.int32), np.array([0, 1, 3]), np.array([-1]), pa.array(["secret"])
-    )
+    removed = relabel_rows(np.zeros(3, np.int32), np.array([0, 1, 3]), np.array([-1]), pa.array(["secret"]))
     assert (removed[0].tolist(), removed[1].tolist(), removed[2].to_pylist()) == ([], [0, 0, 0], [])
 
 

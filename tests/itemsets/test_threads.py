@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.itemsets import Itemsets, SupportIndex, parallel, threads
-from pdanon.itemsets import timing as deadline
+from pdanon.itemsets import Itemsets, SupportIndex, parallel, threads, timing
 
 
 @pytest.fixture(autouse=True)
@@ -115,8 +114,8 @@ def test_the_error_of_a_part_is_raised_and_the_rest_given_up():
 
 def test_a_time_limit_holds_in_threads():
     pdanon.set_threads(2)
-    with deadline.limited(0), pytest.raises(deadline.TimeLimitError):
-        threads.share(deadline.check_time, [()] * 2)
+    with timing.limit_time(0), pytest.raises(timing.TimeLimitError):
+        threads.share(timing.check_time, [()] * 2)
 
 
 def test_a_timeout_of_a_part_is_its_own_error():
@@ -126,7 +125,7 @@ def test_a_timeout_of_a_part_is_its_own_error():
     def fail():
         raise mine
 
-    with deadline.limited(60), pytest.raises(TimeoutError) as caught:
+    with timing.limit_time(60), pytest.raises(TimeoutError) as caught:
         threads.search(fail, [()] * 2, 0, limited=True)
     assert caught.value is mine
 
@@ -162,7 +161,7 @@ def test_things_are_made_ahead_in_their_order(monkeypatch):
     for n in (1, 2, 8):
         pdanon.set_threads(n)
         makers.clear()
-        assert list(threads.ahead(made(), lambda number: number)) == list(range(6))
+        assert list(threads.prefetch(made(), lambda number: number)) == list(range(6))
         assert [maker is threading.main_thread() for maker in makers] == [True] * 4 + [n == 1] * 2
 
 
@@ -175,7 +174,7 @@ def test_the_next_thing_is_made_while_one_is_in_use():
         both.wait()
         yield 1
 
-    things = threads.ahead(made(), lambda _: 10**6)
+    things = threads.prefetch(made(), lambda _: 10**6)
     assert next(things) == 0
     both.wait()
     assert list(things) == [1]
@@ -188,7 +187,7 @@ def test_an_error_of_making_is_raised_in_its_place():
         yield from (0, 1)
         raise ValueError("two")
 
-    things = threads.ahead(made(), lambda _: 10**6)
+    things = threads.prefetch(made(), lambda _: 10**6)
     assert [next(things), next(things)] == [0, 1]
     with pytest.raises(ValueError, match="two"):
         next(things)
@@ -197,7 +196,7 @@ def test_an_error_of_making_is_raised_in_its_place():
 def test_nothing_goes_on_when_what_is_made_is_let_go():
     pdanon.set_threads(2)
     before = {*threading.enumerate()}
-    things = threads.ahead(iter(range(100)), lambda _: 10**6)
+    things = threads.prefetch(iter(range(100)), lambda _: 10**6)
     assert [next(things), next(things)] == [0, 1]
     assert len({*threading.enumerate()} - before) == 1
     things.close()
@@ -220,7 +219,7 @@ def counts(frame):
     tables = [index.sorted_pairs(), (rare.codes, rare.offsets, rare.supports)]
     return [
         *(itemsets.codes, itemsets.offsets, *tables[0], *tables[1]),
-        *(index.holding(rare), index.exposure(40, 3)),
+        *(index.contains_any(rare), index.exposure(40, 3)),
     ]
 
 
@@ -239,14 +238,14 @@ def counts_of_rows(rows, weights, targets):
     offsets = np.cumsum([0, *map(len, rows)])
     index = SupportIndex(codes, offsets, 8, np.array(weights[: len(rows)], np.int64))
     found = [*index.transpose, index.singles, *index.sorted_pairs()]
-    found += [*parallel.pair_supports(index.rows), index.recoded(np.array(targets), 8).offsets]
+    found += [*parallel.pair_supports(index.rows), index.recode(np.array(targets), 8).offsets]
     for repeats in (False, True):
-        found += parallel.ordered(codes[::-1].copy(), offsets, np.array(targets), 8, repeats=repeats)
-    numbers, distinct = index._numbered()
+        found += parallel.recode_rows(codes[::-1].copy(), offsets, np.array(targets), 8, repeats=repeats)
+    numbers, distinct = index._number_rows()
     found += [numbers, distinct.codes, distinct.offsets, distinct.weights]
     for m in (1, 2, 3, 4, None):
         rare = index.rare(3, m or 8)
-        found += [index.exposure(3, m), rare.codes, rare.offsets, rare.supports, index.holding(rare)]
+        found += [index.exposure(3, m), rare.codes, rare.offsets, rare.supports, index.contains_any(rare)]
     return found
 
 
@@ -259,7 +258,7 @@ def test_distinct_rows_are_numbered_as_they_come(n, monkeypatch):
         np.array([code for row in rows for code in row], np.int32),
         np.cumsum([0, *map(len, rows)]),
     )
-    numbers, distinct = SupportIndex(codes, offsets, 3, np.arange(8) + 1)._numbered()
+    numbers, distinct = SupportIndex(codes, offsets, 3, np.arange(8) + 1)._number_rows()
     assert numbers.tolist() == [0, 1, 2, 0, 1, 2, 3, 0]
     assert distinct.codes.tolist() == [1, 2, 0, 2]
     assert distinct.offsets.tolist() == [0, 2, 2, 3, 4]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import pdanon
-from pdanon.itemsets.compatibility import arrow_values, as_pandas_writes, numbers_of, text_column
+from pdanon.itemsets.compatibility import arrow_values, as_pandas_writes, number_texts, text_column
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,8 @@ def test_values_are_written_as_by_pandas_and_missing_ones_not_at_all(values, tex
 
 
 def test_texts_are_numbered_as_they_come_and_told_apart_beyond_a_nul():
-    assert numbers_of(pa.array(["b", None, "a\0", "a", "b", "a\0\0"])).tolist() == [0, -1, 1, 2, 0, 3]
-    assert numbers_of(pa.array([], pa.string())).tolist() == []
+    assert number_texts(pa.array(["b", None, "a\0", "a", "b", "a\0\0"])).tolist() == [0, -1, 1, 2, 0, 3]
+    assert number_texts(pa.array([], pa.string())).tolist() == []
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from pdanon import KmAnonymity, ParameterError, PrivacyConstraints, apply_mappin
 from pdanon.hierarchy import Hierarchy
 from pdanon.io.tables import write_plain
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.mapping import global_mapping, relabelled
+from pdanon.itemsets.mapping import global_mapping, relabel
 from pdanon.recoding.recoding import Recoding, mapping_table
 
 # Texts that look like labels, or like what labels are made of.
@@ -225,7 +225,7 @@ def test_rows_as_they_come_are_recoded_as_in_a_frame(rows, labels, with_dictiona
         codes = pa.array([entries.index(item) for row in rows for item in row or ()], pa.int32())
         items = pa.DictionaryArray.from_arrays(codes, pa.array(entries))
         lists = pa.ListArray.from_arrays(lists.offsets, items, mask=lists.is_null())
-    found = relabelled(Itemsets.as_they_come(lists), *global_mapping(mapping), missing_as_empty=False)
+    found = relabel(Itemsets.from_arrow_unsorted(lists), *global_mapping(mapping), missing_as_empty=False)
     expected = [None if row is None else sorted({became.get(item) for item in row} - {None}) for row in rows]
     for dictionary in (True, False):
         assert found.to_arrow(dictionary=dictionary).to_pylist() == expected

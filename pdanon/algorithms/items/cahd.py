@@ -226,7 +226,7 @@ def decide(
     labels, shown = np.unique(recoding.targets[~is_sensitive], return_inverse=True)
     numbers = np.full(itemsets.n_items, -1)
     numbers[~is_sensitive] = shown.ravel()
-    public = index.recoded(numbers, len(labels))  # no number is left out: the order "rcm" would go by it
+    public = index.recode(numbers, len(labels))  # no number is left out: the order "rcm" would go by it
     _warn_of_emptied(public, secret, guarantee.p)
     there = np.flatnonzero(~itemsets.nulls)
     groups = groups_of(public.within(there), secret.within(there), guarantee.p, order, alpha, report)
@@ -302,7 +302,7 @@ def _with_missing(groups: Codes, there: NDArray[np.int64], n_rows: int) -> Codes
 
 def _part(index: SupportIndex, wanted: NDArray[np.bool_]) -> SupportIndex:
     """The rows with some of their items only, numbered from 0 in their order."""
-    return index.recoded(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
+    return index.recode(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
 
 
 def _check_feasible(public: SupportIndex, secret: SupportIndex, p: int, n_present: int) -> None:

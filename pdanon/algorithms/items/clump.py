@@ -21,7 +21,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
-from pdanon.itemsets.parallel import first_alike
+from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_known
@@ -186,7 +186,7 @@ def _order(rows: LeafRows) -> NDArray[np.int64]:
 
 def _seeds(rows: LeafRows, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The row that each group begins with, and the group of each row, -1 where that is open."""
-    first = first_alike(rows.leaves, rows.offsets)
+    first = first_equal_rows(rows.leaves, rows.offsets)
     alike = np.bincount(first, minlength=len(first))[first] >= k
     rest = np.flatnonzero(~alike)
     seeds = np.sort(np.concatenate((np.unique(first[alike]), rest[: len(rest) // k * k : k])))

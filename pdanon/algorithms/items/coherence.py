@@ -121,7 +121,7 @@ class _Numbered:
         from pdanon._kernels import moles
 
         hidden = np.arange(self._index.n_items) >= len(self._public)
-        index = self._index.within(np.diff(self._index.holding_only(hidden).offsets) > 0)
+        index = self._index.within(np.diff(self._index.keep_items(hidden).offsets) > 0)
         starts, tids, _ = index.transpose
         rows = moles.Rows(index.codes, index.offsets, self._ends(index), index.weights)
         return moles.private_peaks(rows, starts[: len(self._public) + 1], tids, index.n_items)
@@ -146,7 +146,7 @@ class _Numbered:
                 found = moles.minimal_moles(*(*asked, halt_flag()))
                 return found
 
-            ((codes, offsets, is_done),) = search(listed, [()], index.at_most(p), limited=True)
+            ((codes, offsets, is_done),) = search(listed, [()], index.search_bound(p), limited=True)
             if not is_done:
                 _refuse(p, longest)
         return ItemsetTable(

@@ -15,7 +15,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column
-from pdanon.itemsets.validation import listed
+from pdanon.itemsets.validation import read_list
 
 __all__ = ["lcg"]
 
@@ -82,7 +82,7 @@ def lcg(
 
 def _positions(index: pd.Index[Any], rows: Iterable[Hashable]) -> NDArray[np.int64]:
     hint = "give a list of index labels"
-    wanted = listed(rows, "rows", hint)
+    wanted = read_list(rows, "rows", hint)
     if not all(pd.api.types.is_hashable(label) for label in wanted):
         raise ParameterError("a row is named by its label", where="rows", got="a list of lists", hint=hint)
     positions = np.asarray(index.get_indexer_for(pd.Index(wanted))) if wanted else np.empty(0, np.int64)

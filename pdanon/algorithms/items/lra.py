@@ -23,7 +23,7 @@ from pdanon.itemsets.gray_order import by_support, gray_ranks, ranks_of, support
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import ItemsetTable, concatenated
+from pdanon.itemsets.table import ItemsetTable, concatenate
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decided
 from pdanon.recoding.recoding import Recoding
@@ -183,7 +183,7 @@ class Parts:
         n_items = len(self._ranks)
         codes, _ = canonical_rows(self._ranks[known][itemsets.codes], itemsets.offsets, n_items)
         rows = ItemsetTable(codes, itemsets.offsets, np.ones(itemsets.n_rows, np.int64))
-        joint = concatenated([self._first, rows])
+        joint = concatenate([self._first, rows])
         ranks = ranks_of(joint.codes, joint.offsets, n_items)
         starts, ranks = np.split(ranks, [len(self._first)])
         return (np.searchsorted(starts, ranks, side="right") - 1).astype(np.int32)

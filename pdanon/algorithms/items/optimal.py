@@ -31,7 +31,7 @@ from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex, csr, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.timing import Report, TimeLimitError, limited, seconds_left
+from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, seconds_left
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decided
 from pdanon.recoding.recoding import Recoding
@@ -539,7 +539,7 @@ def least_scenario(
     """Find a cut and what is kept of it at little cost, and a cost that no other such choice is below."""
     search = _Search(index, tree, leaves, k, m, report)
     try:
-        with limited(time_limit):
+        with limit_time(time_limit):
             search.begin()
             search.go_on()
     except TimeLimitError:
@@ -604,7 +604,7 @@ class _Search:
         safe = self._packing.allows(published)
         if safe:
             nodes = choice.nodes_of(self._leaves)
-            rows = self._index.recoded(nodes, self._tree.n_nodes).distinct()
+            rows = self._index.recode(nodes, self._tree.n_nodes).distinct()
             for threats in islice(threats_beyond_pairs(lambda: rows, self._k, self._m), 1):
                 self._packing.learn(_sample(threats, _FEW))
                 safe = False

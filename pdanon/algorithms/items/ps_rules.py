@@ -70,7 +70,7 @@ def repaired(rules: RuleCheck, labels: Codes, weights: NDArray[np.int64] | None,
     if weights is not None:
         heaviest = np.zeros(n_items, np.int64)
         np.maximum.at(heaviest, labels[kept], weights[kept])
-    clusters = Clusters(rules.index.recoded(labels, n_items), heaviest, sizes=sizes)
+    clusters = Clusters(rules.index.recode(labels, n_items), heaviest, sizes=sizes)
     while True:
         rules.hide(clusters, labels, report)
         merged = np.where(kept, clusters.labels[labels], np.int32(-1))

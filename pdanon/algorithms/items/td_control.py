@@ -151,7 +151,7 @@ class Expansion:
 
     def _settled(self) -> Published:
         """Suppress anew what the cut needs, for rules of all sizes."""
-        rows = self._index.recoded(self._nodes, self._tree.n_nodes)
+        rows = self._index.recode(self._nodes, self._tree.n_nodes)
         found = least_suppression(rows, self._demand, self._losses, self._report, also=self._gone)
         self._gone = ~found.kept
         self._turn += 1
@@ -227,11 +227,11 @@ class Expansion:
         nodes[items] = became
         used = distinct(nodes[distinct(rows.codes)])
         used = used[used >= 0]
-        rows = rows.recoded(np.where(nodes < 0, -1, np.searchsorted(used, nodes)), len(used))
+        rows = rows.recode(np.where(nodes < 0, -1, np.searchsorted(used, nodes)), len(used))
         demand = replace(demand, hidden=demand.hidden[used], may_go=demand.may_go[used])
         first, gone, size = np.isin(used, became), np.zeros(len(used), np.bool_), 1
         while demand.m is None or size <= demand.m:
-            rows = rows.relabelled(np.where(gone, -1, np.arange(len(used))))
+            rows = rows.relabel(np.where(gone, -1, np.arange(len(used))))
             longest = rows_about(rows, demand.hidden).longest
             if longest <= size or not is_feasible(rows, demand.hidden, size, _EASY):
                 break

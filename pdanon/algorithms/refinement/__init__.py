@@ -21,7 +21,7 @@ from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, PrivacyConstraints, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
-from pdanon.itemsets.timing import watching
+from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.original import recoded_column
 from pdanon.recoding.result import Anonymized
 
@@ -159,7 +159,7 @@ def refine(
     refined = _room_of(result)
     position = recoded_column(original, result)
     asked = {"loss": loss, "time_limit": time_limit, "random_state": random_state}
-    with watching(progress, "refine"):
+    with show_activity(progress, "refine"):
         return refined(Task(original, position, result, asked, limit, started))
 
 

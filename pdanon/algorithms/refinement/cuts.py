@@ -21,7 +21,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, item_texts
-from pdanon.itemsets.compatibility import arrow_values, numbers_of
+from pdanon.itemsets.compatibility import arrow_values, number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.support import SupportIndex
@@ -157,10 +157,10 @@ def equal_mappings(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     items, others = (item_texts(mapping_values(table, "item")) for table in (one, other))
     labels, published = (mapping_labels(table, pa.string()) for table in (one, other))
     number = pc.index_in(published.dictionary, value_set=labels.dictionary).fill_null(len(labels.dictionary))
-    same = np.append(to_numpy(number), -1)[numbers_of(published)]
+    same = np.append(to_numpy(number), -1)[number_texts(published)]
     return (
         items.equals(others)
-        and np.array_equal(numbers_of(labels), same)
+        and np.array_equal(number_texts(labels), same)
         and all(np.array_equal(one[name], other[name]) for name in ("group", "support"))
     )
 

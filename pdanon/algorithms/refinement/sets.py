@@ -22,7 +22,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.utility import check_release, item_blocks
 from pdanon.itemsets.codes import Codes, Itemsets
-from pdanon.itemsets.compatibility import numbers_of
+from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import check_known
@@ -209,7 +209,7 @@ class ProtectedSets:
         labels = self._labels.copy()
         labels[item] = -1
         near = self._index.within(rows_of(self._index, np.array([item])))
-        return near.recoded(labels, len(labels)).singles
+        return near.recode(labels, len(labels)).singles
 
     def _priced(self, size: Any, held: Any, support: Any, scale: Any) -> Any:
         """What sets cost, as floats that order gains; UL over 2**scale."""
@@ -307,7 +307,7 @@ def check_loss(loss: Any) -> None:
 def _clusters_of(task: Task, itemsets: Itemsets) -> NDArray[np.int64]:
     """The cluster of each item, -1 if it is suppressed, read from the mapping table."""
     texts = labels_of(task.result, itemsets)
-    labels = numbers_of(texts)
+    labels = number_texts(texts)
     sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
     sets = relabelled_sets(sets, itemsets, task.labels)
     target = pc.index_in(texts.dictionary.cast(sets.labels.type), value_set=sets.labels).fill_null(-2)

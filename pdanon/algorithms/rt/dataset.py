@@ -29,7 +29,7 @@ from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import named_items
 from pdanon.hierarchy import Hierarchy, HierarchyLike
-from pdanon.itemsets.codes import Codes, Itemsets, beside
+from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.labels import Labels, relabelled_sets
@@ -221,7 +221,7 @@ def _side(
     columns: Sequence[Itemsets], guarantee: KKm | KLm, transaction: Transaction, *, refine: bool
 ) -> tuple[TransactionSide, list[tuple[Hierarchy, int]] | None]:
     """The transactions of list columns, how they are anonymized, and the hierarchies of their items."""
-    itemsets, column_of = beside(columns)
+    itemsets, column_of = join_columns(columns)
     asked = transaction, itemsets, guarantee.k, guarantee.m
     source: Any = transaction.hierarchy
     if isinstance(guarantee, KLm):

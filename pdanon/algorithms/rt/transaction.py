@@ -14,7 +14,7 @@ from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import check_seconds, check_share, lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import quasi_labels
-from pdanon.itemsets.validation import check_count, check_known, quoted, shown
+from pdanon.itemsets.validation import check_count, check_known, describe, quote_word
 from pdanon.recoding.labels import Labels, check_labels
 
 __all__ = ["Transaction", "as_transaction", "said"]
@@ -171,7 +171,7 @@ def _checked_options(record: Algorithm, options: Any) -> dict[str, Any]:
     for key, value in options.items():
         if key == "utility" and key not in record.options:
             problem, hint = f"there is no such option of {record.name}", '"coat" and "upcta" keep to blocks'
-            raise ParameterError(problem, where="options", got=quoted(key), hint=hint)
+            raise ParameterError(problem, where="options", got=quote_word(key), hint=hint)
         check_known(key, record.options, f"option of {record.name}", where="options")
         if key in _CHECKS:
             _CHECKS[key](value)
@@ -195,7 +195,7 @@ def _shown(name: str, value: Any) -> str:
     if name == "sensitive":
         return f"{len(value)} items"
     if name == "options":
-        return f"{{{', '.join(f'{key!r}: {shown(each)}' for key, each in value.items())}}}"
+        return f"{{{', '.join(f'{key!r}: {describe(each)}' for key, each in value.items())}}}"
     if name == "labels":
-        return quoted(value)
-    return shown(value) if name in ("hierarchy", "l") else repr(value)
+        return quote_word(value)
+    return describe(value) if name in ("hierarchy", "l") else repr(value)

@@ -29,7 +29,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import quietly
+from pdanon.itemsets.timing import report_nothing
 
 __all__ = [
     "ClassSearch",
@@ -167,7 +167,7 @@ class DiverseSets:
         np.add.at(self._held, labels[kept], known.singles[kept])
         self._kind = np.zeros(n_sets, np.int64)
         self._kind[labels[kept]] = kinds[kept]
-        self._rows = _table(known.recoded(labels, max(n_sets, 1)), n_sets)
+        self._rows = _table(known.recode(labels, max(n_sets, 1)), n_sets)
         told = secrets.singles > 0
         self._told = _table(secrets, secrets.n_items)[told].T.astype(np.int32)
 
@@ -175,7 +175,7 @@ class DiverseSets:
         """Merge and suppress until of the rows that hold up to m sets few enough hold each secret."""
         asked = {"share": Fraction(1, self._diversity), "m": m, "k": k}
         while True:
-            rows = self._known.recoded(self.labels, max(len(self._size), 1))
+            rows = self._known.recode(self.labels, max(len(self._size), 1))
             found = breaches(rows, self._secrets, **asked).sets()  # type: ignore[arg-type]
             if not found:
                 return
@@ -467,7 +467,7 @@ def _nodes(
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    nodes = nodes_of(index, tree, leaves[items], k, m, quietly)
+    nodes = nodes_of(index, tree, leaves[items], k, m, report_nothing)
     # What is joined at the root is suppressed: then all items are, and nothing is left to be rare.
     return np.where(nodes == 0, -1, nodes) if joint else nodes
 
@@ -486,7 +486,7 @@ def _diverse_nodes(
     result = np.where(secrets.singles > 0, leaves[items], -1).astype(np.int32)
     if known.n_non_empty >= k:
         cut = Cut(known, tree, leaves[items], secrets=secrets, diversity=diversity)
-        cut.protect(k, m, quietly)
+        cut.protect(k, m, report_nothing)
         result = np.where(known.singles > 0, cut.nodes, result)
     return result[index.codes]
 
@@ -507,7 +507,7 @@ def _diverse_sets(
     labels = np.full(index.n_items, -1, np.int32)
     if known.n_non_empty >= k:
         there = np.flatnonzero(known.singles)  # what is in no row would count as suppressed with its block
-        found = known.recoded(np.searchsorted(there, np.arange(index.n_items)), len(there))
+        found = known.recode(np.searchsorted(there, np.arange(index.n_items)), len(there))
         labels[known.codes] = _sets(sets_of, k, m, kinds, share, found, items[there])
         if search is not None:  # before: what a move gains is not worth that somebody is surer
             refined = search.refined(rows_of(known, items), items, labels)
@@ -529,10 +529,10 @@ def _hiding(
     None of the rows is missing. An attacker who knows the class alone, or that a row holds any known item,
     must not be surer than one in l.
     """
-    known, secrets = index.holding_only(~secret), index.holding_only(secret)
+    known, secrets = index.keep_items(~secret), index.keep_items(secret)
     filled = secrets.within(np.diff(known.offsets) > 0)
     sure = (secrets.singles * diversity > index.n_rows) | (filled.singles * diversity > filled.n_rows)
-    return known, secrets.holding_only(~sure)
+    return known, secrets.keep_items(~sure)
 
 
 def _sets(
@@ -545,7 +545,7 @@ def _sets(
     items: Codes,
 ) -> Codes:
     try:
-        return sets_of(index, kinds[items], int(share * index.n_items), k, m, quietly)
+        return sets_of(index, kinds[items], int(share * index.n_items), k, m, report_nothing)
     except InfeasibleError as error:
         raise InfeasibleError(
             "items of a class cannot hide within their block, and too many would have to be left out",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, refuse_long_list
+from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
 from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag
 
@@ -86,7 +86,7 @@ class _Search:
         """Those of some supports in some runs, the largest support first."""
         nothing = np.empty(0, np.int64)
         parts = [(*run, least, largest, nothing) for run in runs]
-        found = concatenated(search(self._part, parts, self.at_most(), limited=True))
+        found = concatenate(search(self._part, parts, self.at_most(), limited=True))
         return found if least == largest else found.take(np.argsort(-found.supports, kind="stable"))
 
     def _part(
@@ -412,7 +412,7 @@ class Clusters:
 
     def index(self) -> SupportIndex:
         """The rows as sets of clusters, equal rows collapsed; a cluster's code is its label."""
-        return self._index.relabelled(self.labels)
+        return self._index.relabel(self.labels)
 
 
 def _parts(count: int, size: int = _PART) -> Iterator[tuple[int, int]]:

@@ -279,7 +279,7 @@ class Cut:
         return self._rows().distinct()
 
     def _rows(self) -> SupportIndex:
-        return self._index.recoded(self.nodes, self._hierarchy.n_nodes)
+        return self._index.recode(self.nodes, self._hierarchy.n_nodes)
 
     @property
     def supports(self) -> Supports:

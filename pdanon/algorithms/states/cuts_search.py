@@ -132,7 +132,7 @@ class CutRefinement:
 
     def _check_start(self, rows: SupportIndex, guarantee: KmAnonymity) -> None:
         n_items = len(self._place)
-        items = rows.holding_only(np.arange(rows.n_items) < n_items)
+        items = rows.keep_items(np.arange(rows.n_items) < n_items)
         blocks = rows.codes[rows.offsets[1:] - 1] - n_items
         nodes = self._became[np.repeat(blocks, np.diff(items.offsets)), items.codes]
         offsets = offsets_of(nodes >= 0)[items.offsets]

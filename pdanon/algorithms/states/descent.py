@@ -100,11 +100,11 @@ class Descent:
         nodes = np.arange(hierarchy.n_nodes)
         ends = nodes + hierarchy.size
         self._ranges = np.searchsorted(lowest, nodes), np.searchsorted(lowest, ends)
-        rows = index.recoded(np.searchsorted(lowest, leaves, side="right") - 1, len(lowest)).distinct()
+        rows = index.recode(np.searchsorted(lowest, leaves, side="right") - 1, len(lowest)).distinct()
         self.longest = rows.longest
         self._m = rows.longest if m is None else min(m, rows.longest)
         self._rows = rows.rows
-        self._steps = rows.at_most(self._m)
+        self._steps = rows.search_bound(self._m)
         supports = descent.node_supports(*self._ranges, self._rows)
         self._rare = (supports > 0) & (supports < k)
         # LM times the leaves less one: an integer. What is rare is suppressed at any cut.

@@ -155,7 +155,7 @@ class EveryRule:
             return True
         near = self.index.within(one.rows)
         others = np.where(labels == one.label, -1, self._known_of(labels))
-        known, secrets = near.recoded(others, near.n_items), near.holding_only(self.is_sensitive)
+        known, secrets = near.recode(others, near.n_items), near.keep_items(self.is_sensitive)
         m = None if self.m is None else self.m - 1
         return not rows_at_risk(known, secrets, share=self.share, m=m, k=self.k).any()
 
@@ -169,9 +169,9 @@ class EveryRule:
 
     def breached(self, labels: Codes) -> ItemsetTable:
         """As `RuleCheck`; only what has no subset that is listed."""
-        known = self.index.recoded(self._known_of(labels), self.index.n_items)
+        known = self.index.recode(self._known_of(labels), self.index.n_items)
         asked: Any = {"share": self.share, "m": self.m, "k": self.k}
-        return breaches(known, self.index.holding_only(self.is_sensitive), **asked)
+        return breaches(known, self.index.keep_items(self.is_sensitive), **asked)
 
     def _known_of(self, labels: Codes) -> Codes:
         """The labels without those of sets in which nothing may be known."""
@@ -244,7 +244,7 @@ class ListedRules:
     def _holds(self, labels: Codes, one: ItemSet) -> bool:
         touched = rows_of(self.antecedents, one.items)
         targets = np.where(self.is_sensitive, np.arange(len(labels)), labels)
-        near = self.index.within(one.rows).recoded(targets, self.index.n_items)
+        near = self.index.within(one.rows).recode(targets, self.index.n_items)
         supports = _supports(self.antecedents.within(touched), targets, near)
         if ((supports > 0) & (supports < self.k)).any():
             return False
@@ -263,23 +263,23 @@ class ListedRules:
     def breached(self, labels: Codes) -> ItemsetTable:
         """As `RuleCheck`; in the order of the antecedents."""
         targets = np.where(self.is_sensitive, np.arange(len(labels)), labels)
-        rows = self.index.recoded(targets, self.index.n_items)
-        images = self.antecedents.recoded(targets, rows.n_items)
+        rows = self.index.recode(targets, self.index.n_items)
+        images = self.antecedents.recode(targets, rows.n_items)
         supports = _supports(self.antecedents, targets, rows)
         both = _supports(self.rules, targets, rows)
         broken = np.unique(self.of_rule[too_many(both, supports[self.of_rule], self.share)])
-        first = parallel.first_alike(images.codes, images.offsets)[broken]
+        first = parallel.first_equal_rows(images.codes, images.offsets)[broken]
         one_of_each = np.sort(np.unique(first, return_index=True)[1])
         return ItemsetTable(images.codes, images.offsets, supports).take(broken[one_of_each])
 
     def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
         """As `RuleCheck`."""
-        known = self.antecedents.recoded(labels, len(labels))
+        known = self.antecedents.recode(labels, len(labels))
         clusters.satisfy(ItemsetTable(known.codes, known.offsets, known.weights), self.k, report=report)
 
     def inferred(self) -> ItemsetTable:
         """As `RuleCheck`; by size, then by item."""
-        sets = self.rules.holding_only(self.is_sensitive).distinct()
+        sets = self.rules.keep_items(self.is_sensitive).distinct()
         return ItemsetTable(sets.codes, sets.offsets, np.zeros(len(sets.weights), np.int64)).ordered()
 
     def among(self, index: SupportIndex, k: int) -> ListedRules:
@@ -343,8 +343,8 @@ def too_many(secrets: NDArray[np.int64], supports: Any, share: Fraction) -> NDAr
 
 def _supports(itemsets: SupportIndex, targets: Codes, rows: SupportIndex) -> NDArray[np.int64]:
     """Rows that hold what each itemset has become; what has become alike is counted once."""
-    images = itemsets.recoded(targets, rows.n_items)
-    first = parallel.first_alike(images.codes, images.offsets)
+    images = itemsets.recode(targets, rows.n_items)
+    first = parallel.first_equal_rows(images.codes, images.offsets)
     distinct = first == np.arange(len(first))
     counted = images.within(distinct)
     supports = rows.supports(counted.codes, counted.offsets)

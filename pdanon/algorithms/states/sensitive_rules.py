@@ -20,7 +20,7 @@ from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.parallel import transpose
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenated, no_itemsets, refuse_long_list
+from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
 from pdanon.itemsets.threads import many_parts, search
 from pdanon.itemsets.timing import Report, check_time, halt_flag
 from pdanon.itemsets.validation import check_known
@@ -113,7 +113,7 @@ class Suppression:
 
     def _current(self) -> SupportIndex:
         """The rows as they would be published."""
-        return self._rows.relabelled(np.where(self.kept, np.arange(len(self.kept)), -1))
+        return self._rows.relabel(np.where(self.kept, np.arange(len(self.kept)), -1))
 
     def _suppress(self, among: Mask) -> int | None:
         """Suppress some of these labels, so that no rule is too sure; up to which size that is proven."""
@@ -141,7 +141,7 @@ class Suppression:
 
     def _meet(self, rules: ItemsetTable, among: Mask) -> None:
         """Suppress a label of each rule, one of some labels where it has any."""
-        self._known = concatenated([self._known, rules])
+        self._known = concatenate([self._known, rules])
         for labels in (
             among,
             self._demand.may_go,
@@ -193,12 +193,12 @@ def reached(m: int | None) -> tuple[bool, int]:
 
 def is_feasible(rows: SupportIndex, hidden: Mask, size: int, most: float) -> bool:
     """Whether rules of so many known labels are listed: up to two, or where there are few sets of them."""
-    return size <= _ALWAYS or rows_about(rows, hidden).at_most(size) <= most
+    return size <= _ALWAYS or rows_about(rows, hidden).search_bound(size) <= most
 
 
 def rows_about(rows: SupportIndex, hidden: Mask) -> SupportIndex:
     """The rows with a sensitive label."""
-    return rows.within(np.diff(rows.holding_only(hidden).offsets) > 0)
+    return rows.within(np.diff(rows.keep_items(hidden).offsets) > 0)
 
 
 def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None = None) -> ItemsetTable:
@@ -228,8 +228,8 @@ def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None =
     order = np.lexsort((rows.singles, ~first)).astype(np.int32)  # rare prefixes have few rows
     number = np.empty_like(order)
     number[order] = np.arange(len(order), dtype=np.int32)
-    rows = rows.within(np.diff(rows.offsets) >= size).recoded(number, rows.n_items)
-    about = rows.holding_only(demand.hidden[order])
+    rows = rows.within(np.diff(rows.offsets) >= size).recode(number, rows.n_items)
+    about = rows.keep_items(demand.hidden[order])
     room = np.array([MOST_ITEMSETS])
 
     def part(begin: int, end: int) -> Codes:
@@ -243,7 +243,7 @@ def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None =
         return found
 
     parts = many_parts(rows.transpose[0][: int(first.sum()) + 1], 16)
-    found = search(part, parts, rows.at_most(size), limited=True)
+    found = search(part, parts, rows.search_bound(size), limited=True)
     rules = _rules(order[np.concatenate(found)])
     refuse_long_list(rules)
     return rules

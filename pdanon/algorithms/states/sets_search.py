@@ -22,7 +22,7 @@ from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable
-from pdanon.itemsets.timing import is_over, quietly
+from pdanon.itemsets.timing import is_over, report_nothing
 
 __all__ = ["KINDS", "LOSSES", "Price", "Refinement", "check_refinable", "sums", "trace_of"]
 
@@ -380,11 +380,11 @@ class Refinement:
         _, first, number = np.unique(labels[kept], return_index=True, return_inverse=True)
         stands_in = np.full(n, -1)
         stands_in[kept] = kept[first][number]
-        rows = index.relabelled(stands_in)
+        rows = index.relabel(stands_in)
         sizes = np.bincount(stands_in[kept], minlength=n)
         clusters = Clusters(rows, None, self._blocks, sizes=sizes)
         try:
-            clusters.satisfy_km(self._guarantee.k, self._guarantee.m, report=quietly)  # type: ignore[union-attr]
+            clusters.satisfy_km(self._guarantee.k, self._guarantee.m, report=report_nothing)  # type: ignore[union-attr]
         except InfeasibleError:
             return
         merged = np.full(n, -1)

@@ -19,7 +19,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import watching
+from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, random_generator
 from pdanon.recoding.counts import percent
 from pdanon.recoding.result import Anonymized
@@ -159,7 +159,7 @@ def attack(
     rows = rng.choice(able, n)
     codes, offsets = draw_subsets(release.items, rows, most, rng)
     known = np.diff(offsets)
-    with watching(progress, "attack"):
+    with show_activity(progress, "attack"):
         labels, label_offsets = _translated(release, result, np.repeat(rows, known), codes, offsets)
         before = SupportIndex.of(release.items).distinct().supports(codes, offsets)
         after = SupportIndex.of(release.published).distinct().supports(labels, label_offsets)

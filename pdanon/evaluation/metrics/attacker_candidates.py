@@ -19,7 +19,7 @@ from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, item_texts
 from pdanon.itemsets.columns import find_column, is_list_column, list_column
-from pdanon.itemsets.compatibility import arrow_values, numbers_of
+from pdanon.itemsets.compatibility import arrow_values, number_texts
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
 from pdanon.itemsets.support import csr
@@ -533,7 +533,7 @@ def read_mapping(
         )
     became = mapping_labels(mapping, original.vocabulary.type)
     texts: list[str] = item_texts(became.dictionary).to_pylist()
-    return items.astype(np.int64), numbers_of(became), texts
+    return items.astype(np.int64), number_texts(became), texts
 
 
 def codes_of(texts: Sequence[str], among: Sequence[str]) -> NDArray[np.int64]:

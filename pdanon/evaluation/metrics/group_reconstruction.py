@@ -18,7 +18,7 @@ from pdanon.guarantees.sensitive_groups import group_numbers
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.lists import to_numpy
-from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_kind, listed, random_generator
+from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_kind, random_generator, read_list
 from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.original import labels_of, other_frame
 from pdanon.recoding.recoding import Recoding
@@ -108,7 +108,7 @@ def reconstruction_error(
         check_count(size, "size", least=1, most=_MOST)
         asked = rows.drawn(n, size, random_generator(random_state))
     else:
-        asked = [_read(query, rows) for query in listed(queries, "queries", what="a list of pairs")]
+        asked = [_read(query, rows) for query in read_list(queries, "queries", what="a list of pairs")]
     texts = itemsets.texts()
     return pd.DataFrame(
         {
@@ -130,14 +130,14 @@ def _recoding(result: Anonymized, itemsets: Itemsets) -> Recoding:
 def _read(query: Any, rows: GroupedRows) -> tuple[int, NDArray[np.int64]]:
     """The codes of the items of a query."""
     hint = "such as ('flu', ['rice', 'tea'])"
-    parts = listed(query, "queries", hint, "a list of pairs")
+    parts = read_list(query, "queries", hint, "a list of pairs")
     if len(parts) != 2:
         got = f"{len(parts)} parts"
         raise ParameterError(
             "a query is a sensitive item and public ones", where="queries", got=got, hint=hint
         )
     secret = rows.itemsets.lookup([parts[0]])
-    items = np.unique(rows.itemsets.lookup(listed(parts[1], "queries", hint)))
+    items = np.unique(rows.itemsets.lookup(read_list(parts[1], "queries", hint)))
     if (secret < 0).any() or not rows.is_sensitive[secret].all():
         raise ParameterError("the first item of a query is not sensitive", where="queries", hint=hint)
     if (items < 0).any() or rows.is_sensitive[items].any() or len(items) > _MOST:

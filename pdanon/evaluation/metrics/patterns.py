@@ -23,7 +23,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
-from pdanon.itemsets.timing import watching
+from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_count
 from pdanon.recoding.result import Anonymized
 
@@ -83,7 +83,7 @@ def ml2(
     .. [1] M. Terrovitis, N. Mamoulis, P. Kalnis, "Local and global recoding methods for anonymizing
        set-valued data", VLDB Journal 20, 2011.
     """
-    with watching(progress, "ML2"):
+    with show_activity(progress, "ML2"):
         itemsets = Itemsets.from_series(list_column(original, column))
         least, most = _least(min_support, itemsets.n_rows), _size(max_size)
         tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
@@ -143,7 +143,7 @@ def tkd(
     Itemsets are compared by the text of their items; a label of several items is none of them. Of equally
     frequent itemsets the smaller come first, then those whose items come first in order.
     """
-    with watching(progress, "tKd"):
+    with show_activity(progress, "tKd"):
         top = check_count(top, "top", least=1)
         position = find_column(original, column)
         label = original.columns[position]
@@ -184,7 +184,7 @@ def item_errors(
     ColumnError, ParameterError
         As `Workload.are`; also if no row holds an item.
     """
-    with watching(progress, "item errors"):
+    with show_activity(progress, "item errors"):
         position = find_column(original, column)
         itemsets = Itemsets.from_series(original.iloc[:, position])
         if not itemsets.n_items:
@@ -232,7 +232,7 @@ def pair_errors(
     ColumnError, ParameterError
         As `Workload.are`; also if there are less than two items of these ranks.
     """
-    with watching(progress, "pair errors"):
+    with show_activity(progress, "pair errors"):
         position = find_column(original, column)
         itemsets = Itemsets.from_series(original.iloc[:, position])
         supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)

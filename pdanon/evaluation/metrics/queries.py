@@ -29,7 +29,7 @@ from pdanon.evaluation.metrics.sampling import draw_rows, holding_only, query_fr
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import HierarchyLike
-from pdanon.io.files import replacing
+from pdanon.io.files import replace_file
 from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets, Offsets
@@ -38,14 +38,14 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex, csr
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.threads import even_parts, search, share
-from pdanon.itemsets.timing import halt_flag, watching
+from pdanon.itemsets.timing import halt_flag, show_activity
 from pdanon.itemsets.validation import (
     MOST_DRAWN,
     check_count,
     check_frame,
     check_known,
-    listed,
     random_generator,
+    read_list,
 )
 from pdanon.recoding.result import Anonymized
 
@@ -96,7 +96,7 @@ def frequent_itemsets(
     Mined by FP-growth, after it was counted how many there are: up to as many as are listed, so that too many
     are refused at once. Memory: one byte for each row and frequent item, and about 1,000 an itemset found.
     """
-    with watching(progress, "frequent itemsets"):
+    with show_activity(progress, "frequent itemsets"):
         itemsets = Itemsets.from_series(list_column(frame, column))
         found = _mine(itemsets, _least(min_support, itemsets.n_rows), _size(max_size)).ordered()
     sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
@@ -475,7 +475,7 @@ class Workload:
         position = _list_position(frame, column)
         sets = Itemsets.from_series(frame.iloc[:, position])
         if items is not None:
-            sets = holding_only(sets, listed(items, "items"))
+            sets = holding_only(sets, read_list(items, "items"))
         rng = random_generator(random_state)
         rows = draw_rows(np.flatnonzero(sets.lengths >= size), n, size, rng, f"rows with {size} items")
         return cls.from_frame(query_frame(frame.columns[position], sets, rows, size, rng))
@@ -644,7 +644,7 @@ class Workload:
             The file, which appears whole or not at all. The queries are itemsets of the original: a new
             file can be read by its owner alone.
         """
-        with replacing(path, confidential=True) as draft:
+        with replace_file(path, confidential=True) as draft:
             to_parquet(self.queries, draft)
 
     def are(
@@ -721,7 +721,7 @@ class Workload:
         check_known(mode, get_args(Mode), "mode", where="mode")
         least = 0 if sanity is None else check_count(sanity, "sanity", least=1, most=MOST_DRAWN)
         check_asked(self.queries, original, "original")
-        with watching(progress, "answers"):
+        with show_activity(progress, "answers"):
             release = Release.of(original, released, mapping, hierarchy, self.column)
             return answered(self.queries, self.column, original, release, mode, least)
 

@@ -18,9 +18,9 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
-from pdanon.itemsets.multisets import visible
+from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import watching
+from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_frame
 from pdanon.recoding.counts import of_all_rows
 from pdanon.recoding.result import Anonymized, recoded_lists
@@ -106,7 +106,7 @@ def risk(
     1      1   <NA>     3     1.000000  1.000000
     """
     refuse_chunks(check_frame(frame))
-    with watching(progress, "risk"):
+    with show_activity(progress, "risk"):
         if quasi is None:
             return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
         return _with_quasi(frame, column, check_k(k), _most(m), quasi)
@@ -273,7 +273,7 @@ def sensitive_of(result: Anonymized) -> NamedItems | None:
 def _without(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
     """The frame without these items in a list column; who has no other has an empty list."""
     place = find_column(frame, column)
-    itemsets = visible(frame.iloc[:, place])
+    itemsets = read_visible(frame.iloc[:, place])
     known = np.where(items.find(itemsets.vocabulary) >= 0, -1, np.arange(itemsets.n_items))
     frame = frame.copy(deep=False)
     frame.isetitem(place, itemsets.recode(known, itemsets.vocabulary).to_pandas())

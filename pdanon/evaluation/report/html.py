@@ -24,7 +24,7 @@ from pdanon.errors import FormatError, ParameterError, cause_of, escape_controls
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.plotting import check_tradeoff
 from pdanon.evaluation.plotting import tradeoff as draw_tradeoff
-from pdanon.io.files import replacing
+from pdanon.io.files import replace_file
 from pdanon.itemsets.validation import escape_html
 from pdanon.recoding.result import Anonymized
 
@@ -227,7 +227,7 @@ def _resource(name: str) -> str:
 def write_document(page: str, path: str | os.PathLike[str], *, confidential: bool = False) -> None:
     """Write a page, whole or not at all; a new one that is confidential can be read by its owner alone."""
     try:
-        with replacing(path, confidential=confidential) as draft:
+        with replace_file(path, confidential=confidential) as draft:
             write_draft(page, draft)
     except OSError as error:
         problem = cause_of(error)

@@ -29,7 +29,7 @@ from pdanon.algorithms.items.cahd import _band_order, groups_of
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.gray_order import gray_ranks
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import quietly
+from pdanon.itemsets.timing import report_nothing
 from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.recoding import Recoding
 
@@ -153,7 +153,7 @@ cases = given(
 @cases
 def test_groups_are_those_of_the_naive_version(rows, sensitive, p, alpha, order):
     sensitive = hideable(rows, sensitive, p)
-    groups = groups_of(*parts_of(rows, sensitive), p, order, alpha, quietly)
+    groups = groups_of(*parts_of(rows, sensitive), p, order, alpha, report_nothing)
     assert grouped(groups.tolist()) == expected(rows, sensitive, p, alpha, order)
 
 
@@ -168,7 +168,7 @@ def test_groups_of_five_thousand_tables_are_those_of_the_naive_version(part):
         sensitive = frozenset(draw.sample("abcd", draw.randint(1, 4))) & frozenset().union(*rows)
         p, alpha, order = draw.randint(2, 5), draw.randint(1, 3), draw.choice(ORDERS)
         if sensitive and all(p * sum(item in row for row in rows) <= len(rows) for item in sensitive):
-            groups = groups_of(*parts_of(rows, sensitive), p, order, alpha, quietly)
+            groups = groups_of(*parts_of(rows, sensitive), p, order, alpha, report_nothing)
             assert grouped(groups.tolist()) == expected(rows, sensitive, p, alpha, order)
             done += 1
 
@@ -307,7 +307,7 @@ def test_it_can_be_interrupted_soon_where_all_rows_share_an_item():
     """Each turn looks at all rows, so that few are taken between two reports."""
     rows = pa.array([["s", "x"]] * 300 + [["x"]] * 150_000)
     index = SupportIndex.of(Itemsets.from_arrow(rows))
-    public, secret = (index.recoded(np.array(numbers), 1) for numbers in ([-1, 0], [0, -1]))
+    public, secret = (index.recode(np.array(numbers), 1) for numbers in ([-1, 0], [0, -1]))
     turns = []
     groups = groups_of(public, secret, 2, "nn", 3, turns.append)
     assert np.bincount(groups).max() == 150_300 - 2 * 300

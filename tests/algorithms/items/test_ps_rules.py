@@ -23,7 +23,7 @@ from pdanon.algorithms.items.ps_rules import repaired
 from pdanon.algorithms.states.rules import rules_of
 from pdanon.algorithms.weights import item_weights
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.timing import quietly
+from pdanon.itemsets.timing import report_nothing
 
 ITEMS = "abcdefgh"
 
@@ -118,7 +118,7 @@ def assert_repaired_as_naive(seed):
     for part in sets.parts:
         labels[[texts.index(item) for item in part]] = texts.index(min(part))
     weights = item_weights(asked["weights"], itemsets)
-    became = repaired(rules, labels, weights, quietly)
+    became = repaired(rules, labels, weights, report_nothing)
     sets.repair(case.m, listed=case.listed)
     found = [
         sorted(texts[code] for code in np.flatnonzero(became == label))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import pdanon
 from pdanon import TransactionalK
 from pdanon.itemsets.codes import Itemsets
-from pdanon.itemsets.multisets import Bags, visible
+from pdanon.itemsets.multisets import Multisets, read_visible
 
 ROWS = st.lists(st.none() | st.lists(st.sampled_from("abc"), max_size=5), max_size=10)
 LAYOUTS = [
@@ -39,7 +39,7 @@ def copies_of(row):
 @pytest.mark.parametrize("layout", LAYOUTS)
 @given(rows=ROWS)
 def test_rows_come_back_sorted_with_all_they_hold(layout, rows):
-    bags = Bags.from_series(layout(rows)["items"])
+    bags = Multisets.from_series(layout(rows)["items"])
     assert listed(bags.to_pandas()) == [row if row is None else sorted(row) for row in rows]
 
 
@@ -64,7 +64,7 @@ def test_occurrences_are_replaced_one_by_one(rows, data):
         st.lists(st.integers(-1, 1), min_size=len(itemsets.codes), max_size=len(itemsets.codes))
     )
     labels = pa.array(["y", "x"])
-    bags = Bags.relabelled(itemsets, np.array(chosen, np.int32), labels)
+    bags = Multisets.relabel(itemsets, np.array(chosen, np.int32), labels)
     left = iter(chosen)
     became = [[next(left) for _ in row] for row in rows]
     assert listed(bags.to_pandas()) == [sorted("yx"[each] for each in row if each >= 0) for row in became]
@@ -72,14 +72,14 @@ def test_occurrences_are_replaced_one_by_one(rows, data):
 
 def test_what_is_not_used_is_not_kept():
     itemsets = Itemsets.from_series(arrow([["a", "b"]], pa.list_(pa.string()))["items"])
-    bags = Bags.relabelled(itemsets, np.array([1, 1], np.int32), pa.array(["secret", "x"]))
+    bags = Multisets.relabel(itemsets, np.array([1, 1], np.int32), pa.array(["secret", "x"]))
     assert bags.vocabulary.to_pylist() == ["x"]
     assert listed(bags.to_pandas()) == [["x", "x"]]
 
 
 def test_text_is_no_bag():
     with pytest.raises(pdanon.ItemsetDtypeError, match="does not hold lists"):
-        Bags.from_series(pd.Series([1, 2]))
+        Multisets.from_series(pd.Series([1, 2]))
 
 
 def test_a_missing_row_is_not_like_one_without_items():
@@ -119,7 +119,7 @@ def test_sets_have_no_order():
 
 @given(ROWS)
 def test_repeats_are_copies_that_stand_next_to_each_other(rows):
-    seen = visible(arrow(rows, pa.list_(pa.string()))["items"])
+    seen = read_visible(arrow(rows, pa.list_(pa.string()))["items"])
     copies = [copies_of(row or []) for row in rows]
     vocabulary = sorted({copy for row in copies for copy in row})
     assert seen.vocabulary.to_pylist() == [item for item, _ in vocabulary]
