@@ -144,7 +144,7 @@ def test_every_algorithm_has_a_page_that_can_be_found(name):
     assert (ROOT / "docs" / "algorithms" / f"{page}.md").is_file()
     for place in ("README.md", "mkdocs.yml", "docs/algorithms/index.md"):
         assert f"{page}.md" in (ROOT / place).read_text(encoding="utf-8"), place
-    assert f"`{name}`" in (ROOT / "docs" / "loss.md").read_text(encoding="utf-8")
+    assert f"`{name}`" in (ROOT / "docs" / "loss-algorithms.md").read_text(encoding="utf-8")
 
 
 LINK = re.compile(r"\]\(([^)#]+)")
