@@ -1,4 +1,4 @@
-"""Comparisons: several algorithms, several parameters, one row each, with what it costs and what it loses."""
+"""Comparisons of algorithms and parameters: cost, information loss and verdict of each configuration."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST = 100_000  # combinations of parameters
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Task:
-    """One configuration: an algorithm with its parameters, and what is shown of them."""
+    """One configuration: an algorithm, its parameters, and their display values."""
 
     label: str
     algorithm: str
@@ -51,29 +51,29 @@ class Task:
 def list_tasks(
     configurations: Mapping[str, Mapping[str, Any]], vary: Mapping[str, Iterable[Any] | Mapping[str, Any]]
 ) -> list[Task]:
-    """List every configuration, with every combination of the varied parameters.
+    """List every configuration with every combination of the varied parameters.
 
     Parameters
     ----------
     configurations : mapping
-        Parameters by the name of an algorithm, or by a label if they name the algorithm.
+        Parameters by algorithm name, or by a label if the parameters include ``"algorithm"``.
     vary : mapping
-        Values by parameter; a mapping from names to values where a table could not show the values.
+        Values by parameter. If a table cannot show the values: a mapping from names to values.
 
     Returns
     -------
     list of Task
-        In the order given; the parameter that was named last varies fastest.
+        In the order of the arguments; the last parameter varies fastest.
 
     Raises
     ------
     ParameterError
-        If an algorithm or a parameter is not known, or a required one is lacking.
+        If an algorithm or a parameter is unknown, or a required parameter is missing.
     """
     if not isinstance(configurations, Mapping) or not configurations:
         hint = 'such as {"pcta": {"k": 5}, "apriori": {"k": 5, "hierarchy": 5}}'
         got = type(configurations).__name__ if not isinstance(configurations, Mapping) else "no algorithm"
-        raise ParameterError("give the parameters by algorithm", where="configurations", got=got, hint=hint)
+        raise ParameterError("not a dict of algorithms", where="configurations", got=got, hint=hint)
     check_kind(vary, Mapping, "vary", "a dict of values by parameter")  # type: ignore[type-abstract]
     varied = {name: _choices(name, values) for name, values in vary.items()}
     check_combinations(len(configurations) * prod(map(len, varied.values())), "vary")
@@ -86,8 +86,8 @@ def list_tasks(
         name = given.get("algorithm", label)
         _check_names(name, label, fixed, vary)
         fixed = {key: list(value) if isinstance(value, Iterator) else value for key, value in fixed.items()}
-        shown = {key: _shown(name, key, value) for key, value in fixed.items()}
-        for combination in product(*(_named(name, key, choices) for key, choices in varied.items())):
+        shown = {key: _display_value(name, key, value) for key, value in fixed.items()}
+        for combination in product(*(_label_choices(name, key, choices) for key, choices in varied.items())):
             texts, values = zip(*combination, strict=True) if combination else ((), ())
             parameters = fixed | dict(zip(vary, values, strict=True))
             tasks.append(Task(label, name, parameters, shown | dict(zip(vary, texts, strict=True))))
@@ -95,14 +95,14 @@ def list_tasks(
 
 
 def check_combinations(number: int, where: str) -> None:
-    """Check that no more releases are requested than anybody waits for."""
+    """Check the number of requested releases against its upper bound."""
     if number > _MOST:
         hint = f"vary fewer values at a time: up to {_MOST:,} combinations"
-        raise ParameterError("there are too many combinations", where=where, got=f"{number:,}", hint=hint)
+        raise ParameterError("too many combinations", where=where, got=f"{number:,}", hint=hint)
 
 
 def _choices(key: str, values: Any) -> list[tuple[Any, Any]]:
-    """The values of a varied parameter, each with its name; None if it has none."""
+    """Return the values of a varied parameter, each with its name, or None if it has no name."""
     if isinstance(values, Mapping):
         choices = list(values.items())
     elif isinstance(values, Iterable) and not isinstance(values, str):
@@ -114,12 +114,14 @@ def _choices(key: str, values: Any) -> list[tuple[Any, Any]]:
     return choices
 
 
-def _named(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """The same, with what is shown of each in the place of its name."""
+def _label_choices(name: str, key: str, choices: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """Pair each value with its display value."""
     if any(text is None and _is_hidden(name, key, value) for text, value in choices):
-        hint = 'name each: {"fine": Hierarchy.of(...), "coarse": Hierarchy.of(...)}'
-        raise ParameterError("these values cannot be told apart in a table", where=f"vary, {key}", hint=hint)
-    return [(_shown(name, key, value) if text is None else str(text), value) for text, value in choices]
+        hint = 'name each value: {"fine": Hierarchy.of(...), "coarse": Hierarchy.of(...)}'
+        raise ParameterError("a table cannot distinguish these values", where=f"vary, {key}", hint=hint)
+    return [
+        (_display_value(name, key, value) if text is None else str(text), value) for text, value in choices
+    ]
 
 
 def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
@@ -137,15 +139,13 @@ def _check_names(name: Any, label: str, fixed: Mapping[str, Any], vary: Mapping[
         got = f"no {', '.join(lacking)}"
         raise ParameterError(f"{name} lacks a parameter", where=f"configuration {label!r}", got=got)
     if isinstance(fixed.get("random_state"), (np.random.Generator, np.random.RandomState)):
-        hint = "give an int: then each configuration can be run again"
-        raise ParameterError(
-            "a generator cannot be shared by configurations", where="random_state", hint=hint
-        )
+        hint = "pass an int, so that each configuration is reproducible"
+        raise ParameterError("configurations cannot share a generator", where="random_state", hint=hint)
 
 
-def _shown(name: str, key: str, value: Any) -> Any:
-    """A number, or a word where the algorithm takes words; else only the type, for it may hold items."""
-    if isinstance(value, Transaction):  # which shows no item
+def _display_value(name: str, key: str, value: Any) -> Any:
+    """Return a number, or a word if the default is a word, unchanged; otherwise the name of the type."""
+    if isinstance(value, Transaction):  # its repr contains no item
         return repr(value)
     if _is_hidden(name, key, value):
         return type(value).__name__
@@ -153,23 +153,24 @@ def _shown(name: str, key: str, value: Any) -> Any:
 
 
 def _is_hidden(name: str, key: str, value: Any) -> bool:
+    """Return whether a value may hold items, which a table must not show."""
     if isinstance(value, str):
         return not isinstance(parameters_of(algorithm(name))[key].default, str)
     return not (value is None or isinstance(value, (bool, int, float, np.number, np.bool_)))
 
 
-# --- Comparisons: several algorithms, several parameters, one row each, with what it costs and what it loses
+# --- The comparison
 
 
 Measure: TypeAlias = Callable[[pd.DataFrame, Anonymized], float]
-Row: TypeAlias = dict[str, Any]  # what was measured of one configuration
+Row: TypeAlias = dict[str, Any]  # the measurements of one configuration
 
 _NAMING = ("algorithm", "label")
 _COSTS = ("seconds", "memory")
 _VERDICT = ("holds", "reason")
 
-_FEW = 200  # rows that show an algorithm everything it does
-_loaded: set[str] = set()  # algorithms that ran in this process
+_WARM_UP_ROWS = 200  # enough rows to reach every part of an algorithm
+_loaded: set[str] = set()  # algorithms that already ran in this process
 
 
 def compare(
@@ -185,30 +186,29 @@ def compare(
     column: Hashable | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Run algorithms with several parameters each, and tabulate what they cost and what is lost.
+    """Run algorithms with several parameters each, and tabulate their cost and information loss.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified, and no release is kept.
+        One row per person. It is not modified, and no release is kept.
     configurations : mapping
-        Parameters by the name of an algorithm, or by any label if the parameters name the ``"algorithm"``.
+        Parameters by algorithm name, or by any label if the parameters include ``"algorithm"``.
     vary : mapping, optional
-        By parameter, the values that it is to take in every configuration, alone or, if there are several
-        parameters, in all combinations. Values that are no plain numbers or words are given as a mapping
-        from a name, which is shown, to the value.
+        Values by parameter. Every configuration runs with all combinations of them. If the values are
+        neither numbers nor words, pass a mapping from a name, which the table shows, to the value.
     workload : object with a method ``are(frame, result)``, optional
         Queries whose average relative error is measured.
     measures : mapping or list of str, optional
-        Functions of the frame and the result that return a number, by name; or the names of the losses that
-        are to be shown. By default all losses.
+        Functions of the frame and the result that return a number, by name; or the names of the losses to
+        show. By default all losses.
     loss : str, optional
-        The loss by which rows are sorted, the least first; those without a result last. By default rows are
-        in the order asked.
+        The loss to sort by, in ascending order; rows without a result come last. By default rows keep the
+        order of the configurations.
     n_jobs : int
-        How many processes work at the same time.
+        Number of parallel processes.
     resume : path, optional
-        A Parquet file in which the rows that are done are kept, to be skipped by the next run.
+        A Parquet file that keeps finished rows. The next run skips them.
     column : hashable, optional
         The list column. By default the only one.
     progress : bool
@@ -217,41 +217,40 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        One row a configuration: ``algorithm``, ``label``, one column for each parameter,
-        ``seconds``, ``memory`` (bytes), the losses, ``ARE`` with a workload, the measures, ``holds`` (the
-        verdict of one more audit of the released frame) and ``reason``: why a configuration has no result, or
-        that next to nothing is left in it, as `UselessWarning` says.
+        One row per configuration: ``algorithm``, ``label``, one column per parameter, ``seconds``,
+        ``memory`` (bytes), the losses, ``ARE`` with a workload, the measures, ``holds`` (the verdict of
+        another audit of the released frame) and ``reason``. The reason is the error of a configuration
+        without a result, or the text of `UselessWarning` if almost no information is left.
 
     Raises
     ------
     ParameterError
-        If an algorithm, a parameter or a loss is not known, a required parameter is lacking, or there is
+        If an algorithm, a parameter or a loss is unknown, a required parameter is missing, or there is
         nothing to compare.
     ColumnError
-        If the frame has no list column, or several and none was named.
+        If the frame has no list column, or several and ``column`` is not given.
     FormatError
-        If the file of ``resume`` is not one that a comparison has written.
+        If the file of ``resume`` was not written by a comparison.
 
     Notes
     -----
-    A configuration that fails is a row with its reason: the message of an error of pdanon, and no more than
-    the type of any other error. The table holds no item: of a parameter that is neither number nor word
-    only its type is shown.
+    A configuration that fails is a row with its reason: the message of an error of pdanon, or the type of
+    any other error. The table holds no item: a parameter that is neither number nor word is shown by its
+    type.
 
-    ``memory`` is how far the process grew at its highest beyond what it held before, which Linux tells; it
-    is missing elsewhere, and less than the truth if the process still holds memory of earlier work. Before an
-    algorithm is measured for the first time it runs on up to 200 rows, so that the loading of its compiled
-    code is not counted.
+    ``memory`` is the peak memory of the process above its memory at the start. It is measured on Linux, and
+    missing elsewhere. It is too low if the process still holds memory of earlier work. Before the first
+    measurement, an algorithm runs on up to 200 rows, so that loading its compiled code is not counted.
 
-    Rows in ``resume`` are known by the content of the frame, the parameters and the workload, the names of
-    the measures and the version of pdanon; those that ended in an error of another package are run
-    again. The file holds figures and hashes of the data, and is no part of a release.
+    A row in ``resume`` is identified by the content of the frame, the parameters and the workload, the
+    names of the measures and the version of pdanon. Rows that ended in an error of another package run
+    again. The file holds figures and hashes of the data; do not publish it.
 
-    With several processes each has a copy of the frame. As always with them, a script must begin its work
-    below ``if __name__ == "__main__":``, and the measures must be functions of a module. If a process is
-    killed, the rows that were not done have the reason ``BrokenProcessPool``.
+    Each process holds a copy of the frame. With several processes, a script must start its work below
+    ``if __name__ == "__main__":``, and measures must be functions of a module. If a process is killed,
+    unfinished rows have the reason ``BrokenProcessPool``.
 
-    Cost: that of the configurations one after the other, and one more audit of each.
+    Cost: the sum of all configurations, and another audit of each.
 
     Examples
     --------
@@ -278,8 +277,8 @@ def compare(
     if loss is not None:
         check_known(loss, LOSSES if losses is None else losses, "loss of this table", where="loss")
     if workload is not None and not callable(getattr(workload, "are", None)):
-        hint = "give a pdanon.Workload, or an object with a method are(frame, result)"
-        raise ParameterError("this is no workload", where="workload", got=type(workload).__name__, hint=hint)
+        hint = "pass a pdanon.Workload, or an object with a method are(frame, result)"
+        raise ParameterError("not a workload", where="workload", got=type(workload).__name__, hint=hint)
     comparison = _Comparison(frame, column, tasks, workload, extra)
     keys = comparison.keys() if resume is not None else [str(number) for number in range(len(tasks))]
     rows = {} if resume is None else _read_rows(resume)
@@ -294,21 +293,23 @@ def compare(
                 _write_rows(resume, kept)
             report(1)
     table = _table(tasks, [rows[key] for key in keys], losses, workload is not None, extra)
-    return table if loss is None else _by_loss(table, loss)
+    if loss is None or loss not in table:  # no result may have this loss
+        return table
+    return table.sort_values(loss, kind="stable", ignore_index=True)
 
 
-# --- What is asked
+# --- Parameters
 
 
 def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[str, Measure]]:
-    """The losses to show, or None for all, and further measures by name."""
+    """Return the losses to show, or None for all, and further measures by name."""
     if isinstance(measures, Mapping):
         taken = {*_NAMING, *_COSTS, *LOSSES, "ARE", *_VERDICT, *(key for task in tasks for key in task.shown)}
         for name, measure in measures.items():
             if not isinstance(name, str) or name in taken or not callable(measure):
-                hint = "a measure is a function of the frame and the result, by a name that no column has"
+                hint = "pass a function of the frame and the result, under a name that no column has"
                 got = f"{name!r}: {type(measure).__name__}"
-                raise ParameterError("this is no measure", where="measures", got=got, hint=hint)
+                raise ParameterError("not a measure", where="measures", got=got, hint=hint)
         return None, dict(measures)
     if measures is None:
         return None, {}
@@ -321,7 +322,7 @@ def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Comparison:
-    """What every row needs, as it is sent to the processes."""
+    """The common input of all rows; it is pickled once per process."""
 
     frame: pd.DataFrame
     column: Hashable | None
@@ -330,7 +331,7 @@ class _Comparison:
     extra: dict[str, Measure]
 
     def keys(self) -> list[str]:
-        """By what the row of each task is known."""
+        """Return a content hash per task, which identifies its row in the file of ``resume``."""
         common = content_hash(
             version("pdanon"), self.frame, repr(self.column), self.workload, sorted(self.extra)
         )
@@ -340,17 +341,17 @@ class _Comparison:
         ]
 
     def row(self, number: int) -> tuple[Row, bool]:
-        """Measure one configuration: its row, and whether another run would have the same."""
+        """Measure one configuration, and return its row and whether the row is final."""
         row: Row = {}
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ReleaseWarning)  # nothing is released here
+                warnings.simplefilter("ignore", ReleaseWarning)  # a comparison publishes nothing
                 self._fill(row, self.tasks[number])
         except PdanonError as error:
             row["reason"] = one_line(error)
-        except TimeoutError:  # an alarm of the caller, which is to end the whole comparison
+        except TimeoutError:  # an alarm set by the caller ends the whole comparison
             raise
-        except Exception as error:  # its text may show an item
+        except Exception as error:  # the text of a foreign error may contain an item
             row["reason"] = type(error).__name__
             return row, False
         return row, True
@@ -360,14 +361,14 @@ class _Comparison:
         place = {"column": self.column} if of_lists(function) else {}
         if task.algorithm not in _loaded:
             _loaded.add(task.algorithm)
-            least = {"k": 2} if "k" in task.parameters else {}
-            try:  # loads compiled code, which is not to be measured
-                function(self.frame.head(_FEW), **place, **(task.parameters | least))
+            smallest = {"k": 2} if "k" in task.parameters else {}
+            try:  # load compiled code before the measurement
+                function(self.frame.head(_WARM_UP_ROWS), **place, **(task.parameters | smallest))
             except TimeoutError:
                 raise
             except Exception:
-                pass  # the whole frame may do, or fails as well
-        with _metered(row):
+                pass  # the run on the whole frame succeeds, or reports its own error
+        with _measure_cost(row):
             result = function(self.frame, **place, **task.parameters)
         row.update(result.loss)
         if result.useless:
@@ -381,7 +382,7 @@ class _Comparison:
 
 
 def _content(value: Any) -> Any:
-    """A file in the place of its path: it may change."""
+    """Return a path instead of the name of a file, so that the hash covers the content of the file."""
     if isinstance(value, Transaction):
         return replace(value, hierarchy=_content(value.hierarchy))
     is_file = isinstance(value, (str, os.PathLike)) and os.path.isfile(value)
@@ -389,7 +390,8 @@ def _content(value: Any) -> Any:
 
 
 @contextmanager
-def _metered(row: Row) -> Iterator[None]:
+def _measure_cost(row: Row) -> Iterator[None]:
+    """Add the seconds and the peak memory of a block to a row."""
     before = _reset_peak()
     start = perf_counter()
     try:
@@ -400,15 +402,16 @@ def _metered(row: Row) -> Iterator[None]:
 
 
 def _reset_peak() -> int | None:
-    """Make Linux forget the highest memory of this process, and tell what it holds now."""
+    """Reset the peak memory that Linux records for this process, and return the current memory."""
     try:
-        Path("/proc/self/clear_refs").write_text("5")
+        Path("/proc/self/clear_refs").write_text("5")  # 5 resets VmHWM, the peak of resident memory
         return _status("VmRSS")
-    except OSError:  # another system, or not permitted
+    except OSError:  # not Linux, or not permitted
         return None
 
 
 def _status(entry: str) -> int:
+    """Return an entry of the status of this process, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{entry}:"))
 
@@ -417,31 +420,32 @@ def _status(entry: str) -> int:
 
 
 def _run(comparison: _Comparison, numbers: list[int], n_jobs: int) -> Iterator[tuple[int, Row, bool]]:
+    """Measure configurations in this process or in several, and yield each row when it is finished."""
     if n_jobs == 1:
         for number in numbers:
             yield number, *comparison.row(number)
         return
-    with processes(n_jobs, _receive, _sent(comparison)) as pool:
+    with processes(n_jobs, _receive, _pickle(comparison)) as pool:
         running = {pool.submit(_row, number): number for number in numbers}
         for done in as_completed(running):
             error = done.exception()
             yield running[done], *(({"reason": type(error).__name__}, False) if error else done.result())
 
 
-def _sent(comparison: _Comparison) -> bytes:
+def _pickle(comparison: _Comparison) -> bytes:
     try:
         return pickle.dumps(comparison)
     except (AttributeError, TypeError, pickle.PicklingError):
-        pass  # raised below: the message of pickle may show an item
-    hint = "measures and labels must be functions of a module, not defined on the spot; or use n_jobs=1"
-    raise ParameterError("this cannot be sent to other processes", hint=hint)
+        pass  # raise outside of the handler: the message of pickle, as its context, may contain an item
+    hint = "pass measures and labels that are functions of a module; or pass n_jobs=1"
+    raise ParameterError("the comparison cannot be sent to other processes", hint=hint)
 
 
-_received: list[_Comparison] = []  # of a working process, which has one
+_received: list[_Comparison] = []  # in a worker process: the one comparison that it works for
 
 
-def _receive(sent: bytes) -> None:
-    _received.append(pickle.loads(sent))
+def _receive(pickled: bytes) -> None:
+    _received.append(pickle.loads(pickled))
 
 
 def _row(number: int) -> tuple[Row, bool]:
@@ -453,11 +457,11 @@ def _read_rows(path: str | os.PathLike[str]) -> dict[str, Row]:
         return {}
     table = read_parquet(path)
     if {"key", *_COSTS} - set(table.columns):
-        hint = "choose a new file, or one that an earlier comparison has written"
-        raise FormatError("the file is not that of a comparison", where=os.fspath(path), hint=hint)
+        hint = "pass a new path as resume=, or a file that pdanon.compare wrote"
+        raise FormatError("not the file of a comparison", where=os.fspath(path), hint=hint)
     rows = table.drop(columns="key").to_dict("records")
-    known = [{str(name): value for name, value in row.items() if not pd.isna(value)} for row in rows]
-    return dict(zip(table["key"], known, strict=True))
+    present = [{str(name): value for name, value in row.items() if not pd.isna(value)} for row in rows]
+    return dict(zip(table["key"], present, strict=True))
 
 
 def _write_rows(path: str | os.PathLike[str], rows: Mapping[str, Row]) -> None:
@@ -467,15 +471,15 @@ def _write_rows(path: str | os.PathLike[str], rows: Mapping[str, Row]) -> None:
 
 
 def _table(
-    tasks: list[Task], rows: list[Row], losses: list[str] | None, asked: bool, extra: Mapping[str, Measure]
+    tasks: list[Task], rows: list[Row], losses: list[str] | None, with_are: bool, extra: Mapping[str, Measure]
 ) -> pd.DataFrame:
     shown = dict.fromkeys(key for task in tasks for key in task.shown)
     if losses is None:
         losses = [name for name in LOSSES if any(name in row for row in rows)]
     table = pd.DataFrame({name: text_column([getattr(task, name) for task in tasks]) for name in _NAMING})
     for key in shown:
-        table[key] = _tidy([task.shown.get(key, pd.NA) for task in tasks])
-    figures: dict[str, Any] = dict.fromkeys((*losses, *(["ARE"] if asked else []), *extra), "float64")
+        table[key] = _typed_array([task.shown.get(key, pd.NA) for task in tasks])
+    figures: dict[str, Any] = dict.fromkeys((*losses, *(["ARE"] if with_are else []), *extra), "float64")
     kinds = {"seconds": "float64", "memory": "Int64", **figures, "holds": "boolean"}
     for name, kind in kinds.items():
         table[name] = pd.array([row.get(name) for row in rows], dtype=kind)
@@ -483,14 +487,8 @@ def _table(
     return table
 
 
-def _by_loss(table: pd.DataFrame, loss: str) -> pd.DataFrame:
-    if loss not in table:  # no result has it
-        return table
-    return table.sort_values(loss, kind="stable", ignore_index=True)
-
-
-def _tidy(values: list[Any]) -> pd.api.extensions.ExtensionArray:
-    """Values of a parameter as a column of one type; text if they are of several."""
+def _typed_array(values: list[Any]) -> pd.api.extensions.ExtensionArray:
+    """Convert the values of a parameter to an array of one type, or to text if the types are mixed."""
     types = {type(value) for value in values if value is not pd.NA}
     if types == {bool}:
         return pd.array(values, dtype="boolean")

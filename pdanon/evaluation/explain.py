@@ -1,4 +1,4 @@
-"""Explanations: why an item of the original is not published as it is."""
+"""Explanations: the threats behind a changed item, and the cost of publishing it as is."""
 
 from __future__ import annotations
 
@@ -36,34 +36,35 @@ __all__ = ["Explanation", "explain"]
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Explanation:
-    """Why an item was generalized or suppressed. It is about the original, and is not to be published.
+    """The reason why an item was generalized or suppressed; it describes the original: do not publish it.
 
     Parameters
     ----------
     item : object
-        The item, as it was asked for.
+        The item, as passed.
     became : str or None
-        The label that it is published as; None if it was suppressed.
+        The published label of the item; None if it was suppressed.
     kept : bool
-        Whether that is the item itself.
+        Whether the item is published as is.
     k : int
         The k of the release.
     threats : pandas.DataFrame
-        The minimal threats of the original that hold the item: ``itemset, support``. These are the itemsets
-        of up to m items that are in fewer than k rows and have no such subset; with ``m=None`` the rows that
-        fewer than k rows contain; or the constraints that fewer than k rows hold.
+        The minimal threats of the original that contain the item: ``itemset, support``. A minimal threat is
+        an itemset of up to m items with a support below k, all of whose subsets have support k. With
+        ``m=None`` it is a row that fewer than k rows contain; with privacy constraints, a constraint that
+        fewer than k rows contain.
     exposed : pandas.DataFrame
-        The threats there would be in the release if the item left its set, were published although it was
-        suppressed, or if its node were replaced by the children: ``itemset`` of published labels, and
-        ``support``. Empty if that would be safe.
+        The threats of the release if the item were restored: if it left its set, were not suppressed, or if
+        its node were replaced by the children of the node. ``itemset`` of published labels, and ``support``.
+        Empty if restoring the item is safe.
     k_alone : int or None
-        The largest k, up to that of the release, at which no itemset that holds the item is rare. None if
-        there is none from 2 on.
+        The largest k, up to that of the release, at which no itemset with the item is rare. None if
+        there is no such k of at least 2.
     loss : pandas.Series
-        What the release loses.
+        The information loss of the release.
     loss_then : pandas.Series or None
-        What the same algorithm with the same parameters loses with ``k_alone``. None if there is no
-        ``k_alone``, or it is that of the release.
+        The loss of the same algorithm with the same parameters and ``k_alone``. None if ``k_alone`` is None
+        or the k of the release.
     """
 
     item: Any
@@ -83,33 +84,35 @@ class Explanation:
         return facts("Explanation", self._lines())
 
     def _lines(self) -> Iterator[tuple[str, str]]:
-        """Names and counts; no text of an item."""
+        """Yield names and counts; no text of an item."""
         yield "item", "kept" if self.kept else "suppressed" if self.became is None else "generalized"
-        yield "threats", f"{len(self.threats)} that hold it{_rarest(self.threats)}; k={self.k}"
+        yield "threats", f"{_itemsets(self.threats)} with the item at risk{_lowest(self.threats)}; k={self.k}"
         if not self.kept:
-            yield "exposed", f"{len(self.exposed)} if it were not{_rarest(self.exposed)}"
-        yield "alone", self._alone()
+            would = f"{_itemsets(self.exposed)} would be at risk if it were restored"
+            yield "exposed", would + _lowest(self.exposed)
+        yield "alone", self._describe_k_alone()
 
-    def _alone(self) -> str:
-        """Up to which k no itemset that holds the item is rare, and what that k would cost."""
+    def _describe_k_alone(self) -> str:
         if self.k_alone is None:
-            return "at no k of 2 and more"
+            return "itemsets with the item are at risk at every k"
         if self.loss_then is None:
-            return f"at k={self.k}: nothing that holds it is rare"
+            return f"no itemset with the item is at risk at k={self.k}"
         then, now = (percent(each["occurrences"]) for each in (self.loss_then, self.loss))
-        return f"up to k={self.k_alone}, where {then} of the occurrences change, now {now}"
+        changed = f"occurrences changed: {then}, now {now}"
+        return f"no itemset with the item is at risk up to k={self.k_alone}; {changed}"
 
 
-def _rarest(threats: pd.DataFrame) -> str:
-    if not len(threats):
-        return ""
-    least = int(threats["support"].min())
-    return f", the rarest in {least} row{'s' if least > 1 else ''}"
+def _itemsets(threats: pd.DataFrame) -> str:
+    return f"{len(threats)} itemset{'' if len(threats) == 1 else 's'}"
+
+
+def _lowest(threats: pd.DataFrame) -> str:
+    return f", lowest support {threats['support'].min()}" if len(threats) else ""
 
 
 def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanation:
-    """Explain what became of an item; see `Anonymized.explain`."""
-    guarantee = _explained(result)
+    """Explain the published form of an item; see `Anonymized.explain`."""
+    guarantee = _check_explainable(result)
     position = recoded_column(original, result)
     itemsets = Itemsets.from_series(original.iloc[:, position])
     labels = labels_of(result, itemsets)
@@ -117,91 +120,93 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
     threats, rarest = _threats(itemsets, code, guarantee)
     k_alone = min(rarest, guarantee.k)
     became = labels[code].as_py()
-    split = _split(itemsets, labels, code, result)
+    restored = _restore(itemsets, labels, code, result)
     return Explanation(
         item=item,
         became=became,
         kept=became == itemsets.texts()[code],
         k=guarantee.k,
         threats=threat_table(itemsets, threats, "rare")[["itemset", "support"]],
-        exposed=_exposed(original, position, itemsets, split, guarantee),
+        exposed=_exposed(original, position, itemsets, restored, guarantee),
         k_alone=k_alone if k_alone >= 2 else None,
         loss=result.loss,
         loss_then=_loss_at(k_alone, original, position, result) if 2 <= k_alone < guarantee.k else None,
     )
 
 
-def _explained(result: Anonymized) -> KmAnonymity | PrivacyConstraints:
-    """The guarantee of a result that can be explained item by item."""
+def _check_explainable(result: Anonymized) -> KmAnonymity | PrivacyConstraints:
+    """Return the guarantee of a result, if it can be explained item by item."""
     if not isinstance(result.guarantee, (KmAnonymity, PrivacyConstraints)):
-        hint = "those with the guarantee KmAnonymity or PrivacyConstraints can be"
+        hint = "pass a result whose guarantee is KmAnonymity or PrivacyConstraints"
         got = type(result.guarantee).__name__
         raise ParameterError("this release cannot be explained", where="result", got=got, hint=hint)
     if result.groups is not None:
-        hint = "mapping says what an item became in each group; ask of a result of pcta, apriori, ..."
-        raise ParameterError("a local recoding has no one answer for an item", where="result", hint=hint)
+        hint = "read result.mapping, which lists the labels of an item by group; or explain a result of pcta"
+        raise ParameterError("a local recoding has several labels for an item", where="result", hint=hint)
     return result.guarantee
 
 
 def _code(item: Any, itemsets: Itemsets) -> int:
     code = -1
-    with suppress(ItemsetDtypeError):  # its text may show the item
+    with suppress(ItemsetDtypeError):  # its text may contain the item
         code = int(itemsets.lookup([item])[0])
     if code < 0:
-        hint = "give one item as it is in the original; check its spelling and type"
+        hint = "pass one item of the original; check its spelling and type"
         raise ParameterError("the item does not occur", where="item", got=type(item).__name__, hint=hint)
     return code
 
 
-# --- Why it was changed
+# --- Threats with the item
 
 
 def _threats(
     itemsets: Itemsets, code: int, guarantee: KmAnonymity | PrivacyConstraints
 ) -> tuple[ItemsetTable, int]:
-    """The minimal threats that hold an item, and the least support of an itemset that does."""
+    """Return the minimal threats that contain an item, and the lowest support of an itemset with it."""
     index = SupportIndex.of(itemsets)
     if isinstance(guarantee, PrivacyConstraints):
-        return _broken(constraint_table(guarantee.constraints, itemsets), code, guarantee.k, index)
-    held = index.within(index.contains_any(_alone(code)))
+        return _rare_constraints(constraint_table(guarantee.constraints, itemsets), code, guarantee.k, index)
+    rows = index.within(index.contains_any(_single(code)))
     if guarantee.m is None:
-        rows = held.distinct()
-        return held.rare_rows(guarantee.k), int(rows.supports(rows.codes, rows.offsets).min())
-    return _rare(code, guarantee.k, guarantee.m, index, held)
+        distinct = rows.distinct()
+        return rows.rare_rows(guarantee.k), int(distinct.supports(distinct.codes, distinct.offsets).min())
+    return _rare(code, guarantee.k, guarantee.m, index, rows)
 
 
-def _alone(code: int, support: int = 0) -> ItemsetTable:
-    """The itemset of one item."""
+def _single(code: int, support: int = 0) -> ItemsetTable:
+    """Return the itemset of one item."""
     return ItemsetTable(np.array([code], np.int32), np.array([0, 1]), np.array([support]))
 
 
-def _broken(constraints: ItemsetTable, code: int, k: int, index: SupportIndex) -> tuple[ItemsetTable, int]:
-    """As `_threats`, of the constraints that hold an item."""
+def _rare_constraints(
+    constraints: ItemsetTable, code: int, k: int, index: SupportIndex
+) -> tuple[ItemsetTable, int]:
+    """Find the threats of `_threats` among the constraints that contain an item."""
     each = SupportIndex(constraints.codes, constraints.offsets, index.n_items).distinct()
-    each = each.within(each.contains_any(_alone(code)))
+    each = each.within(each.contains_any(_single(code)))
     table = ItemsetTable(each.codes, each.offsets, index.supports(each.codes, each.offsets))
     table = table.take(table.supports > 0)
     return table.take(table.supports < k).ordered(), int(table.supports.min(initial=k))
 
 
-def _rare(code: int, k: int, m: int, index: SupportIndex, held: SupportIndex) -> tuple[ItemsetTable, int]:
-    """As `_threats`, of itemsets of up to m items.
+def _rare(code: int, k: int, m: int, index: SupportIndex, rows: SupportIndex) -> tuple[ItemsetTable, int]:
+    """Find the threats of `_threats` among the itemsets of up to m items.
 
-    Among the rows that hold the item, an itemset of others has the support of both together. It is a minimal
-    threat with the item if it is a minimal one in these rows, and is not rare itself.
+    Within the rows with the item, the support of an itemset X without it is the support of X and the item.
+    X and the item are a minimal threat if X is a minimal threat within these rows, and is not rare itself.
     """
     support = int(index.singles[code])
-    beside = held.keep_items(np.arange(index.n_items) != code)
+    beside = rows.keep_items(np.arange(index.n_items) != code)
     if support < k or m == 1:
-        found = _alone(code, support).take(np.array([support < k]))
+        found = _single(code, support).take(np.array([support < k]))
     else:
         others = beside.rare(k, m - 1)
-        found = _with(code, others.take(index.supports(others.codes, others.offsets) >= k))
-    return found, _least(beside, m - 1, min(support, k))
+        found = _add_item(code, others.take(index.supports(others.codes, others.offsets) >= k))
+    return found, _lowest_support(beside, m - 1, min(support, k))
 
 
-def _with(code: int, others: ItemsetTable) -> ItemsetTable:
-    """Some itemsets with one more item each."""
+def _add_item(code: int, others: ItemsetTable) -> ItemsetTable:
+    """Add an item to each itemset."""
     n_sets, sizes = len(others), np.diff(others.offsets)
     sets = np.append(np.repeat(np.arange(n_sets), sizes), np.arange(n_sets))
     codes = np.append(others.codes, np.full(n_sets, code, np.int32))
@@ -210,9 +215,10 @@ def _with(code: int, others: ItemsetTable) -> ItemsetTable:
     return ItemsetTable(codes, offsets, others.supports).ordered()
 
 
-def _least(rows: SupportIndex, m: int, most: int) -> int:
-    """The least support of an itemset of up to m items that occurs, if it is below ``most``."""
+def _lowest_support(rows: SupportIndex, m: int, most: int) -> int:
+    """Return the lowest support of an occurring itemset of up to m items, or ``most`` if that is lower."""
     low, high = 1, most
+    # Bisect: if an itemset is rare at some k, it is rare at every larger k.
     while m and low < high:
         middle = (low + high + 1) // 2
         if rows.at_risk(middle, m).any():
@@ -222,11 +228,11 @@ def _least(rows: SupportIndex, m: int, most: int) -> int:
     return high
 
 
-# --- What would be if it were not
+# --- The release with the item restored
 
 
-def _split(itemsets: Itemsets, labels: pa.StringArray, code: int, result: Anonymized) -> Recoding | None:
-    """The release with less done to an item; None where nothing was done to it."""
+def _restore(itemsets: Itemsets, labels: pa.StringArray, code: int, result: Anonymized) -> Recoding | None:
+    """Undo one step of the recoding of an item; return None if the item is published as is."""
     hierarchy = result.parameters.get("hierarchy")
     texts = itemsets.texts()
     if labels[code].as_py() == texts[code]:
@@ -240,8 +246,8 @@ def _split(itemsets: Itemsets, labels: pa.StringArray, code: int, result: Anonym
     nodes = np.array([number.get(label, -1) for label in labels.to_pylist()], np.int32)
     below = (nodes <= leaves) & (leaves < nodes + tree.size[nodes])  # nodes are in pre-order
     if not np.where(nodes < 0, labels.is_null().to_numpy(zero_copy_only=False), below).all():
-        hint = "it has changed since; explain with what the release was made from"
-        raise ParameterError("the hierarchy is not that of the release", where="hierarchy", hint=hint)
+        hint = "the file has changed; restore the hierarchy that the release was made with"
+        raise ParameterError("not the hierarchy of the release", where="hierarchy", hint=hint)
     if nodes[code] < 0:
         nodes[code] = leaves[code]
     else:
@@ -251,7 +257,7 @@ def _split(itemsets: Itemsets, labels: pa.StringArray, code: int, result: Anonym
 
 
 def _child(tree: Hierarchy, node: int, leaf: int) -> int:
-    """The child of a node that a leaf is below; a leaf is its own."""
+    """Return the child of a node that is an ancestor of a leaf; the child of a leaf is the leaf."""
     path = tree.ancestors_of(leaf).tolist()
     return int(path[max(path.index(node) - 1, 0)])
 
@@ -260,30 +266,30 @@ def _exposed(
     original: pd.DataFrame,
     position: int,
     itemsets: Itemsets,
-    split: Recoding | None,
+    restored: Recoding | None,
     guarantee: KmAnonymity | PrivacyConstraints,
 ) -> pd.DataFrame:
-    """What an audit of the release with less done to an item finds."""
-    if split is None:
+    """Return the threats that an audit of the release with the item restored finds."""
+    if restored is None:
         nothing = no_itemsets()
         return threat_table(itemsets, nothing, "rare")[["itemset", "support"]]
-    frame = with_column(original, position, split.apply(itemsets).to_pandas())
-    audited = guarantee.with_mapping(mapping_table(itemsets, split))
+    frame = with_column(original, position, restored.apply(itemsets).to_pandas())
+    audited = guarantee.with_mapping(mapping_table(itemsets, restored))
     return audited.audit(frame, original.columns[position]).threats[["itemset", "support"]]
 
 
 def _loss_at(k: int, original: pd.DataFrame, position: int, result: Anonymized) -> pd.Series[float]:
-    """What the same algorithm with the same parameters loses with another k."""
-    asked = result.parameters | {"k": k}
-    function = algorithm(asked["algorithm"])
-    refined = "refine_loss" in asked  # by pdanon.refine
+    """Return the loss of the same algorithm with the same parameters and another k."""
+    parameters = result.parameters | {"k": k}
+    function = algorithm(parameters["algorithm"])
+    refined = "refine_loss" in parameters  # pdanon.refine records this parameter
     if refined:
-        del asked["refine"]
-    given = {name: asked[name] for name in parameters_of(function) if name in asked}
+        del parameters["refine"]
+    options = {name: parameters[name] for name in parameters_of(function) if name in parameters}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReleaseWarning)  # nothing is released here
-        made = function(original, original.columns[position], **given)
+        warnings.simplefilter("ignore", ReleaseWarning)  # an explanation publishes nothing
+        other = function(original, original.columns[position], **options)
         if refined:
-            how = {name: asked[f"refine_{name}"] for name in ("loss", "time_limit", "random_state")}
-            made = refine(original, made, **how)
-    return made.loss
+            refining = {name: parameters[f"refine_{name}"] for name in ("loss", "time_limit", "random_state")}
+            other = refine(original, other, **refining)
+    return other.loss

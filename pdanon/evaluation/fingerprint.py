@@ -1,4 +1,4 @@
-"""Fingerprints: the same content has the same one, in this process or in the next."""
+"""Fingerprints: hashes of the content of tables and values, equal in every process."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["content_hash", "fingerprint", "rows_fingerprint"]
 
 
 def fingerprint(frame: pd.DataFrame) -> str:
-    """Hash a table by its content, so that two can tell whether they have the same one.
+    """Hash the content of a table, so that two people can check whether they hold the same table.
 
     Parameters
     ----------
@@ -39,25 +39,26 @@ def fingerprint(frame: pd.DataFrame) -> str:
     Returns
     -------
     str
-        SHA-256, as 64 hexadecimal digits: of the names of columns and of named levels of the index, and of
-        their values, row by row, in their order.
+        SHA-256, as 64 hexadecimal digits. It covers the names of the columns and of the named levels of the
+        index, and their values, row by row and in order.
 
     Raises
     ------
     ParameterError
-        If it is no frame.
+        If ``frame`` is not a DataFrame.
 
     Notes
     -----
-    Content is what a Parquet file keeps. How values are stored does not count: text may be of any dtype, a
-    category or an Arrow column; integers and floats may have any width; lists may be Arrow's or Python's; an
-    interval counts as its text, such as ``[20, 29]``. A set has no order, and counts as the sorted list. A
-    missing value is one, whether None, NaN or NA. An index without a name does not count. CSV files keep no
-    types: one gives the same fingerprint if its columns are read back as what they were, which text is that
-    does not look like a number.
+    The content of a table is what a Parquet file keeps; how values are stored does not matter. Text may have
+    any dtype, be a category or an Arrow column. Integers and floats may have any width. Lists may be Arrow's
+    or Python's. An interval counts as its text, such as ``[20, 29]``. A set counts as its sorted list. None,
+    NaN and NA are the same missing value. An index without a name is ignored.
 
-    Who knows all of a table but little can guess the rest and compare: handle the fingerprint of an original
-    like counts of it.
+    CSV files keep no types. A table read from one has the same fingerprint if its columns are read back with
+    their types; text that does not look like a number is.
+
+    An attacker who knows almost all of a table can guess the rest and compare fingerprints. Treat the
+    fingerprint of an original like counts of it.
 
     Examples
     --------
@@ -79,8 +80,8 @@ def content_hash(*parts: Any) -> str:
     Parameters
     ----------
     *parts : object
-        Frames, arrays, containers, dataclasses, plain values, and whatever can be pickled. What cannot be
-        is known by the name of its type only. A path is that of a file, whose content is hashed.
+        Frames, arrays, containers, dataclasses, plain values, and objects that pickle accepts. Of any other
+        object only the name of its type is hashed. Of a path, the content of the file is hashed.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def content_hash(*parts: Any) -> str:
 
     Notes
     -----
-    A hash of few possible values can be guessed: handle fingerprints of data like the data.
+    A hash of few possible values can be guessed. Treat fingerprints of data like the data.
 
     Examples
     --------
@@ -101,17 +102,17 @@ def content_hash(*parts: Any) -> str:
 
 
 def rows_fingerprint(columns: Sequence[Itemsets]) -> int:
-    """Hash the rows of some columns by their content, in whatever order they are.
+    """Hash the content of the rows of some columns, independent of their order.
 
     Parameters
     ----------
     columns : sequence of Itemsets
-        Columns of the same rows. A row counts as often as its weight says, and a missing one as an empty one.
+        Columns of the same rows. A row counts as often as its weight; a missing row counts as an empty row.
 
     Returns
     -------
     int
-        Of 64 bits. The sum of those of parts, modulo ``2**64``, is that of the whole.
+        A hash of 64 bits. The hashes of disjoint parts add up to the hash of the whole, modulo ``2**64``.
 
     Examples
     --------
@@ -126,13 +127,16 @@ def rows_fingerprint(columns: Sequence[Itemsets]) -> int:
     for column in columns:
         items = pd.util.hash_array(np.array(column.texts(), dtype=object), categorize=False)
         sums = np.append(np.uint64(0), np.cumsum(items[column.codes], dtype=np.uint64))
-        rows = _mixed(rows + sums[column.offsets[1:]] - sums[column.offsets[:-1]])
+        rows = _mix(rows + sums[column.offsets[1:]] - sums[column.offsets[:-1]])
     weights = columns[0].weights
     return int(np.sum(rows if weights is None else rows * weights.astype(np.uint64), dtype=np.uint64))
 
 
-def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Other numbers, one to one, whose sums are not sums of these: the finalizer of SplitMix64."""
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Scramble numbers one to one with the finalizer of SplitMix64.
+
+    Without this step, sums would collide: {a, b} + {c} would equal {a} + {b, c}.
+    """
     values = values + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
         values = (values ^ (values >> np.uint64(shift))) * np.uint64(factor)
@@ -163,11 +167,14 @@ def _digest(value: Any) -> bytes:
             return _array(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _hash(kind, *(_digest(getattr(value, field.name)) for field in dataclasses.fields(value)))
-    return _pickled(value)
+    try:
+        return _hash("pickle", pickle.dumps(value))
+    except (AttributeError, TypeError, pickle.PicklingError):
+        return _hash("type", f"{type(value).__module__}.{type(value).__qualname__}".encode())
 
 
 def _table(frame: pd.DataFrame) -> bytes:
-    """Of the columns and the levels of the index that have a name, by their names and values."""
+    """Hash the names and values of the columns and of the named levels of the index."""
     columns = [(label, frame.iloc[:, place]) for place, label in enumerate(frame.columns)]
     levels = [(name, level) for name, level in _by_level(frame.index) if name is not None]
     return _hash("table", *(_hash(repr(label), _column(column)) for label, column in [*columns, *levels]))
@@ -183,8 +190,8 @@ def _by_level(index: pd.Index[Any]) -> Iterator[tuple[Hashable, pd.Series[Any]]]
 
 
 def _column(column: pd.Series[Any]) -> bytes:
-    """Of the values, however they are stored."""
-    if isinstance(column.dtype, pd.IntervalDtype):  # as a CSV file has it
+    """Hash the values of a column, independent of how they are stored."""
+    if isinstance(column.dtype, pd.IntervalDtype):  # as text, the form in a CSV file
         column = column.astype("string")
     try:
         if is_list_column(column):
@@ -193,12 +200,12 @@ def _column(column: pd.Series[Any]) -> bytes:
             return _hash("lists", items, _array(bags.offsets), _array(bags.nulls))
         values = arrow_values(column)
         return _values(pa.concat_arrays(values.chunks) if values.num_chunks else values.combine_chunks())
-    except (PdanonError, pa.ArrowException, OverflowError, TypeError, UnicodeError):  # of several kinds
+    except (PdanonError, pa.ArrowException, OverflowError, TypeError, UnicodeError):  # values of mixed types
         return _digest(column.tolist())
 
 
 def _values(values: pa.Array) -> bytes:
-    """Of an Arrow array: its kind, which values are missing, and what the others are."""
+    """Hash an Arrow array: its kind, the places of missing values, and the other values."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     if pa.types.is_floating(values.type):
@@ -210,13 +217,14 @@ def _values(values: pa.Array) -> bytes:
     kind, plain = _plain(present)
     if not pa.types.is_large_string(plain.type):
         return _hash(kind, missing, _array(to_numpy(plain)))
+    # A sliced array shares the buffers of its parent: take the lengths, and the bytes between its bounds.
     _, bounds, text = plain.buffers()
     ends = np.frombuffer(bounds, np.int64)[plain.offset : plain.offset + len(plain) + 1]
     return _hash(kind, missing, _array(np.diff(ends)), memoryview(text or b"")[ends[0] : ends[-1]])
 
 
 def _plain(values: pa.Array) -> tuple[str, pa.Array]:
-    """Values without what only says how they are stored: their kind, and numbers or texts."""
+    """Return the kind of values, and the values as the widest type of this kind."""
     kind = values.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return "text", values.cast(pa.large_string())
@@ -233,7 +241,7 @@ def _plain(values: pa.Array) -> tuple[str, pa.Array]:
 
 
 def _times(values: pa.Array) -> tuple[str, pa.Array]:
-    """Times in microseconds, or in nanoseconds if it takes these."""
+    """Return times in microseconds, or in nanoseconds if microseconds lose digits."""
     zone = getattr(values.type, "tz", None)
     timed = pa.types.is_timestamp(values.type)
     of = partial(pa.timestamp, tz=zone) if timed else pa.duration
@@ -251,15 +259,8 @@ def _array(array: NDArray[Any]) -> bytes:
     return _hash(f"{array.dtype}{array.shape}", np.ascontiguousarray(array).view(np.uint8).data)
 
 
-def _pickled(value: Any) -> bytes:
-    try:
-        return _hash("pickle", pickle.dumps(value))
-    except (AttributeError, TypeError, pickle.PicklingError):
-        return _hash("type", f"{type(value).__module__}.{type(value).__qualname__}".encode())
-
-
 def _hash(kind: str, *parts: bytes | memoryview) -> bytes:
-    """Of a kind, and of parts that are told apart by their lengths."""
+    """Hash a kind and parts; the lengths of the parts separate them."""
     digest = sha256(f"{kind} {[memoryview(part).nbytes for part in parts]}".encode())
     for part in parts:
         digest.update(part)

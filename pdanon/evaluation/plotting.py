@@ -1,7 +1,7 @@
-"""Pictures of a release, and of algorithms side by side. Needs matplotlib, which is imported to draw.
+"""Plots of a release, and of several algorithms. Each function imports matplotlib when it draws.
 
-Each function draws on the axes it is given, or on new ones, and returns them. What is drawn can be told apart
-without colours: by hatches, line styles and labels at the data.
+Each function draws on the axes that are passed, or on new ones, and returns them. Hatches, line styles and
+labels distinguish the data, so that no reader depends on colors.
 """
 
 from __future__ import annotations
@@ -25,52 +25,56 @@ __all__ = [
     "Plots",
     "axes",
     "bars_across",
-    "binned",
+    "bin_sizes",
     "check_columns",
     "check_tradeoff",
     "comparison",
     "frontier",
-    "horizontal",
+    "hide_frame",
+    "horizontal_bars",
     "key_above",
+    "label_axes",
     "label_ends",
     "names_beside",
-    "plain",
     "room",
-    "say",
     "size_across",
     "size_down",
     "styled",
     "tradeoff",
-    "upright",
+    "vertical_bars",
     "whole_numbers",
 ]
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.text import Text
+    from pandas.io.formats.style import Styler
+
+    from pdanon.recoding.result import Anonymized
 
 
-_GLYPH = 0.6  # width of a character, as a share of the size of the font
-_PROSE = 0.53  # the same, on average over words
-_LEFT = 0.85  # share of the height that a layout leaves
-_LINE = 1.25  # height of a line, so
-_BESIDE = 0.45  # share of the width that names beside horizontal bars may take
+_GLYPH = 0.6  # width of a character, as a share of the font size
+_PROSE = 0.53  # average width of a character in a sentence, as a share of the font size
+_LEFT = 0.85  # share of the height that remains after the layout
+_LINE = 1.25  # height of a line, as a multiple of the font size
+_BESIDE = 0.45  # maximum share of the width for names beside horizontal bars
 _LEAST_SIZE = 4.0  # points
 _MOST_BARS = 16
 _SHORTEST, _LONGEST = 8, 42  # characters of a name
 
 
-def say(ax: Axes, *, x: str = "", y: str = "", title: str = "", beside: Sequence[str] = ()) -> None:
-    """Name the axes and the picture, in several lines if one is too long; names stand beside the axes."""
+def label_axes(ax: Axes, *, x: str = "", y: str = "", title: str = "", beside: Sequence[str] = ()) -> None:
+    """Set the axis labels and the title, wrapped to the room that the names ``beside`` the bars leave."""
     width, height = _extent(ax)
     width -= max(map(len, beside), default=0) * _GLYPH * _size(ax.xaxis.label)
-    ax.set_xlabel(_wrapped(x, width, _size(ax.xaxis.label)))
-    ax.set_ylabel(_wrapped(y, _LEFT * height, _size(ax.yaxis.label)))
-    ax.set_title(_wrapped(title, width, _size(ax.title)))
+    ax.set_xlabel(_wrap(x, width, _size(ax.xaxis.label)))
+    ax.set_ylabel(_wrap(y, _LEFT * height, _size(ax.yaxis.label)))
+    ax.set_title(_wrap(title, width, _size(ax.title)))
 
 
 def key_above(ax: Axes, size: float) -> float:
-    """Explain the bars in one line above them; how much longer the vertical axis has to be for that."""
+    """Draw a legend of one line above the bars, and return the factor that extends the vertical axis."""
     ax.legend(
         frameon=False,
         loc="upper left",
@@ -80,27 +84,29 @@ def key_above(ax: Axes, size: float) -> float:
         columnspacing=1,
         fontsize=size,
     )
-    share = 2.5 * size / _extent(ax)[1]  # the layout takes some of the height
+    share = 2.5 * size / _extent(ax)[1]  # a line and its padding, as a share of the height
     return 1 / (1 - min(share, 0.4))
 
 
 def names_beside(ax: Axes, names: Iterable[str]) -> list[str]:
-    """Names for horizontal bars, in one line each and no longer than leaves room for the bars."""
+    """Return names for horizontal bars, each on one line and truncated to leave room for the bars."""
     names = list(names)
-    most = int(_BESIDE * _extent(ax)[0] / (_GLYPH * size_down(ax, len(names))))
-    return [_shortened(name, min(max(most, _SHORTEST), _LONGEST)) for name in names]
+    width = int(_BESIDE * _extent(ax)[0] / (_GLYPH * size_down(ax, len(names))))
+    most = min(max(width, _SHORTEST), _LONGEST)
+    lines = ["".join(each if each.isprintable() else " " for each in name) for name in names]
+    return [line if len(line) <= most else line[: most - 1] + "…" for line in lines]
 
 
 def bars_across(ax: Axes, sizes: NDArray[np.int64]) -> tuple[list[str], NDArray[np.int64]]:
-    """Sizes as they fit side by side: one by one, or put together if the text would have to be small."""
-    names, counts = binned(sizes)
+    """Count sizes for vertical bars: each size, or bins if the font would have to shrink."""
+    names, counts = bin_sizes(sizes)
     texts = [*names, *(f"{count:,}" for count in counts)]
     crowded = size_across(ax, texts, len(names)) < size_across(ax, texts, 1)
-    return binned(sizes, 1) if crowded else (names, counts)
+    return bin_sizes(sizes, 1) if crowded else (names, counts)
 
 
-def binned(sizes: NDArray[np.int64], most: int = _MOST_BARS) -> tuple[list[str], NDArray[np.int64]]:
-    """Count sizes: one by one if so few differ, else 1, 2, 3 to 4, 5 to 8 and so on."""
+def bin_sizes(sizes: NDArray[np.int64], most: int = _MOST_BARS) -> tuple[list[str], NDArray[np.int64]]:
+    """Count each size if at most ``most`` sizes differ; otherwise count the bins 1, 2, 3 to 4, 5 to 8, ..."""
     exact, counts = np.unique(sizes.astype(np.int64), return_counts=True)
     if len(exact) <= most:
         return [f"{size:,}" for size in exact], counts
@@ -112,23 +118,17 @@ def binned(sizes: NDArray[np.int64], most: int = _MOST_BARS) -> tuple[list[str],
 
 
 def size_across(ax: Axes, texts: Sequence[str], places: int) -> float:
-    """The size of font with which texts stand side by side, in so many places, without touching."""
+    """Return the font size at which texts side by side, in a number of places, do not overlap."""
     longest = max(map(len, texts), default=0) + 0.5
-    return _at_most(ax, _extent(ax)[0] / max(places, 1) / (_GLYPH * longest))
+    return _clip_size(ax, _extent(ax)[0] / max(places, 1) / (_GLYPH * longest))
 
 
 def size_down(ax: Axes, lines: int) -> float:
-    """The size of font with which so many lines stand one above the other."""
-    return _at_most(ax, _extent(ax)[1] / max(lines, 1) / _LINE)
+    """Return the font size at which a number of lines fit one above the other."""
+    return _clip_size(ax, _extent(ax)[1] / max(lines, 1) / _LINE)
 
 
-def _shortened(text: str, most: int) -> str:
-    """A text in one line of so many characters."""
-    line = "".join(character if character.isprintable() else " " for character in text)
-    return line if len(line) <= most else line[: most - 1] + "…"
-
-
-def _at_most(ax: Axes, size: float) -> float:
+def _clip_size(ax: Axes, size: float) -> float:
     return max(min(size, _size(ax.xaxis.label)), _LEAST_SIZE)
 
 
@@ -137,39 +137,34 @@ def _size(text: Text) -> float:
 
 
 def _extent(ax: Axes) -> tuple[float, float]:
-    """Width and height of the axes in points."""
+    """Return the width and height of the axes in points."""
     points = 72 / ax.figure.dpi
     return ax.bbox.width * points, ax.bbox.height * points
 
 
-def _wrapped(text: str, room: float, size: float) -> str:
+def _wrap(text: str, room: float, size: float) -> str:
     return fill(text, max(int(room / (_PROSE * size)), _SHORTEST), break_long_words=False)
 
 
-# --- What pictures share: axes, bars and the ends of lines, and checks of what is drawn
-
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
+# --- Axes, bars, labels of lines, and checks of tables
 
 
 def axes(ax: Axes | None) -> Axes:
-    """The axes that are given, or those of a new figure."""
+    """Return the axes that are passed, or the axes of a new figure."""
     if ax is not None:
         if not callable(getattr(ax, "get_xaxis", None)):
-            raise ParameterError("these are no axes of matplotlib", where="ax", got=type(ax).__name__)
+            raise ParameterError("not axes of matplotlib", where="ax", got=type(ax).__name__)
         return ax
     try:
         from matplotlib import pyplot
     except ImportError:
         hint = "pip install 'pdanon[plot]'"
-        raise ParameterError("pictures need the package matplotlib", hint=hint) from None
+        raise ParameterError("plots need the package matplotlib", hint=hint) from None
     return pyplot.subplots(layout="constrained")[1]
 
 
-def horizontal(ax: Axes, names: Sequence[str], values: NDArray[Any], texts: Iterable[str]) -> None:
-    """Horizontal bars with the names at their left and the values at their right, the first at the top."""
+def horizontal_bars(ax: Axes, names: Sequence[str], values: NDArray[Any], texts: Iterable[str]) -> None:
+    """Draw horizontal bars, the first at the top, with names on the left and values on the right."""
     places = np.arange(len(names))
     size = size_down(ax, max(len(names), 3))
     bars = ax.barh(places, values, 0.6, color="C0")
@@ -178,11 +173,11 @@ def horizontal(ax: Axes, names: Sequence[str], values: NDArray[Any], texts: Iter
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(max(len(names), 3) - 0.5, -0.5)
     ax.set_xlim(0, room(values))
-    plain(ax)
+    hide_frame(ax)
 
 
-def upright(ax: Axes, names: Sequence[str], counts: NDArray[Any]) -> None:
-    """Upright bars with their names below and their counts above, which are whole numbers."""
+def vertical_bars(ax: Axes, names: Sequence[str], counts: NDArray[Any]) -> None:
+    """Draw vertical bars of whole numbers, with names below and counts above."""
     places, texts = np.arange(len(names)), [f"{count:,}" for count in counts]
     size = size_across(ax, [*names, *texts], len(names))
     bars = ax.bar(places, counts, color="C0")
@@ -190,28 +185,28 @@ def upright(ax: Axes, names: Sequence[str], counts: NDArray[Any]) -> None:
     ax.set_xticks(places, names, fontsize=size)
     ax.set_ylim(0, room(counts))
     whole_numbers(ax.yaxis)
-    plain(ax)
+    hide_frame(ax)
 
 
 def room(values: NDArray[Any]) -> float:
-    """End of an axis that leaves room for the numbers at the bars."""
+    """Return the end of an axis that leaves room for the numbers at the bars."""
     return 1.18 * float(values.max(initial=0)) or 1.0
 
 
-def plain(ax: Axes) -> None:
-    """Take away the frame where nothing is read off it."""
+def hide_frame(ax: Axes) -> None:
+    """Hide the top and the right line of the frame."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def whole_numbers(axis: Axis) -> None:
-    """Mark an axis at whole numbers only."""
+    """Place ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator("auto", integer=True))
 
 
 def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]]) -> None:
-    """Write the name of each line beside its end; names that would cover each other are moved apart."""
+    """Write the name of each line beside its end, and move overlapping names apart."""
     low, high = ax.get_ylim()
     least = -np.inf
     for x, y, name in sorted(ends, key=lambda end: (end[1], end[2])):
@@ -229,7 +224,7 @@ def label_ends(ax: Axes, ends: Sequence[tuple[float, float, str]]) -> None:
 
 
 def check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence[str]) -> None:
-    """Check that a table has some columns, each once, and numbers in some of them."""
+    """Check that a table has each of some columns once, and that some of them hold numbers."""
     check_frame(table, "the table")
     labels = list(table.columns)
     for name in columns:
@@ -237,15 +232,15 @@ def check_columns(table: pd.DataFrame, columns: Sequence[str], numbers: Sequence
     missing = [name for name in columns if labels.count(name) != 1]
     if missing:
         raise ParameterError(
-            "the table lacks columns, or has them twice", got=missing, hint=f"it has {labels}"
+            "the table lacks columns, or has them twice", got=missing, hint=f"the table has {labels}"
         )
     texts = [name for name in numbers if not pd.api.types.is_numeric_dtype(table[name])]
     if texts:
-        raise ParameterError("what is drawn must be numbers", where="table", got=texts)
+        raise ParameterError("the columns to draw must hold numbers", where="table", got=texts)
 
 
 def check_tradeoff(table: pd.DataFrame, measure: str) -> None:
-    """Check that a table has a measure for each k and m, and no two for the same."""
+    """Check that a table has exactly one value of a measure for each k and m."""
     check_columns(table, ["k", "m", measure], numbers=["k", "m", measure])
     if missing := int(table[["k", "m"]].isna().any(axis=1).sum()):
         raise ParameterError("rows have no k or no m", where="table", got=f"{missing} rows")
@@ -253,40 +248,36 @@ def check_tradeoff(table: pd.DataFrame, measure: str) -> None:
         raise ParameterError("several rows have the same k and m", where="table", got=f"{repeated} more")
 
 
-# --- Tables as notebooks show them best: shares in percent with a bar each, and no cell that says nothing
+# --- Tables for notebooks: percentages with bars, no empty columns
 
 
-if TYPE_CHECKING:
-    from pandas.io.formats.style import Styler
-
-
-# Losses that are shares of a whole.
+# Losses that are shares, from 0 to 1.
 SHARES = (
     *("occurrences", "suppressed", "NCP", "LM", "GGD", "S/N", "NCP_relational", "suppressed_rows"),
     *("term_chunks", "tlost"),
 )
 _PERCENT = (*SHARES, "singles", "pairs", "ARE", "gap", "singled_out", "below_k", "share")
-_BAR = "#0d737755"  # the text can be read on it, in light and dark
+_BAR = "#0d737755"  # translucent: text stays readable on light and dark pages
 
 
 def styled(table: pd.DataFrame) -> Styler:
-    """Show a table of `pdanon.compare`, `pdanon.tradeoff` or `pdanon.risk` as a notebook shows it best.
+    """Format a table of `pdanon.compare`, `pdanon.tradeoff` or `pdanon.risk` for a notebook.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        One of them, or a part of it. It is not modified.
+        The table, or a part of it. It is not modified.
 
     Returns
     -------
     pandas.io.formats.style.Styler
         Shares and errors in percent, each with a bar that is full at 100 %; memory in megabytes; counts with
-        commas; no index, and no column in which nothing is known.
+        commas. The index and columns without values are hidden.
 
     Raises
     ------
     ParameterError
-        If it is no table, has a column twice, or the package jinja2 is not installed, which notebooks have.
+        If ``table`` is not a DataFrame, has a column twice, or the package jinja2 is not installed.
 
     Examples
     --------
@@ -336,13 +327,7 @@ def _format(name: Any, column: pd.Series[Any]) -> Callable[[Any], str]:
     return lambda number: f"{number:.3g}"
 
 
-# --- Pictures of a release, and of algorithms side by side. Needs matplotlib, which is imported to draw
-
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pdanon.recoding.result import Anonymized
+# --- Plots of a release and of several algorithms
 
 
 _UNITS = {
@@ -352,7 +337,7 @@ _UNITS = {
     "suppressed": "occurrences suppressed",
     "suppressed_rows": "rows suppressed",
     "NCP_relational": "NCP of quasi-identifiers",
-    "stands_for": "items that a changed label stands for (median)",
+    "stands_for": "items per generalized label (median)",
     "singles": "error of the count of an item (average, relative)",
     "pairs": "error of the count of a pair (average, relative)",
     "UL": "utility loss UL (bits)",
@@ -365,17 +350,17 @@ _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 class Plots:
-    """The pictures of a result: ``result.plot.loss()`` and others.
+    """The plots of a result: ``result.plot.loss()`` and others.
 
     Parameters
     ----------
     result : Anonymized
-        What to draw.
+        The result to draw.
 
     Notes
     -----
-    Each method takes ``ax``, the matplotlib axes to draw on, by default those of a new figure, and returns
-    them. They raise `ParameterError` if matplotlib is not installed.
+    Each method draws on ``ax``, by default the axes of a new figure, and returns these matplotlib axes. It
+    raises `ParameterError` if matplotlib is not installed.
 
     Examples
     --------
@@ -393,12 +378,12 @@ class Plots:
         return "Plots: loss(), risk(original), sizes(), mapping()"
 
     def loss(self, ax: Axes | None = None) -> Axes:
-        """Draw the measures of loss that are shares, in percent of 100. Others, as UL in bits, are left out.
+        """Draw the measures of information loss that are shares, in percent. Others, such as UL, are omitted.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -415,10 +400,10 @@ class Plots:
         ax = axes(ax)
         percents = 100 * shares.to_numpy()
         names = list(shares.index)
-        horizontal(ax, names, percents, [f"{value:.3g} %" for value in percents])
+        horizontal_bars(ax, names, percents, [f"{value:.3g} %" for value in percents])
         ax.set_xlim(0, room(np.array([100.0])))
         ax.set_xticks(range(0, 101, 20))
-        say(ax, x="information lost (%)", title="Information loss", beside=names)
+        label_axes(ax, x="information lost (%)", title="Information loss", beside=names)
         return ax
 
     def risk(
@@ -430,18 +415,18 @@ class Plots:
         m: int | None = None,
         ax: Axes | None = None,
     ) -> Axes:
-        """Draw how many rows an attacker can narrow down to fewer than k, before and after.
+        """Draw the share of rows with fewer than k candidate rows, before and after.
 
         Parameters
         ----------
         original : pandas.DataFrame
-            What the release was made from; a result does not keep it.
+            The original of the release; a result does not keep it.
         column : hashable, optional
-            The list column. By default the only one that was recoded.
+            The list column. By default the only recoded one.
         k, m : int, optional
-            As for `risk`. By default those of the guarantee; m is 2 if it has none.
+            As in `risk`. By default those of the guarantee; m is 2 if the guarantee has none.
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -454,23 +439,23 @@ class Plots:
 
         Notes
         -----
-        The attacker knows the quasi-identifiers of the guarantee, if it has some, and none of its sensitive
-        items: the picture is about what is promised. `risk` counts with all items known.
+        The attacker knows the quasi-identifiers of the guarantee, if it has any, and none of its sensitive
+        items: the plot shows what the guarantee covers. `risk` assumes that all items may be known.
         """
         guarantee = self._result.guarantee
-        asked = getattr(guarantee, "k", None)
-        k = asked if k is None else k
-        promised = getattr(guarantee, "m", None) if k == asked else None
+        guaranteed = getattr(guarantee, "k", None)
+        k = guaranteed if k is None else k
+        promised = getattr(guarantee, "m", None) if k == guaranteed else None
         tables = exposure(self._result, original, column, k=k, m=m)
         return draw_risk(tables, k, ax, promised=promised, sensitive=bool(sensitive_of(self._result)))
 
     def sizes(self, ax: Axes | None = None) -> Axes:
-        """Draw how many items each published label stands for, or how many rows each class has.
+        """Draw the number of items per published label, or the number of rows per equivalence class.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -478,8 +463,8 @@ class Plots:
 
         Notes
         -----
-        Classes are drawn if the result has them. Many different sizes are put together, each bar with twice
-        as many of them as the one before.
+        If the result has classes, their sizes are drawn. Many different sizes are binned; each bin is twice
+        as wide as the one before.
         """
         if self._result.classes is not None:
             sizes: NDArray[Any] = class_sizes(self._result.classes)
@@ -487,22 +472,22 @@ class Plots:
             of, title = f"{members} in each", f"Sizes of {what}"
         else:
             sizes = label_sizes(self._result.mapping).to_numpy(np.int64)
-            what, of, title = "published labels", "items that a label stands for", "What labels stand for"
+            what, of, title = "published labels", "items per label", "Items per published label"
         ax = axes(ax)
         names, counts = bars_across(ax, sizes)
-        upright(ax, names, counts)
-        say(ax, x=of, y=f"{what} (number)", title=title)
+        vertical_bars(ax, names, counts)
+        label_axes(ax, x=of, y=f"{what} (number)", title=title)
         return ax
 
     def mapping(self, most: int = 15, ax: Axes | None = None) -> Axes:
-        """Draw the labels that stand for most items; the label of a set names its members.
+        """Draw the generalized labels with most items; the label of a set lists its members.
 
         Parameters
         ----------
         most : int
-            How many labels to draw.
+            Maximum number of labels.
         ax : matplotlib.axes.Axes, optional
-            Where to draw.
+            The axes to draw on.
 
         Returns
         -------
@@ -513,11 +498,11 @@ class Plots:
         shown = sizes.head(check_count(most, "most", least=1))
         ax = axes(ax)
         names = names_beside(ax, shown.index)
-        horizontal(ax, names, shown.to_numpy(), [*map(str, shown)])
+        horizontal_bars(ax, names, shown.to_numpy(), [*map(str, shown)])
         whole_numbers(ax.xaxis)
         some = f"the {len(shown)} largest of {len(sizes)}" if len(shown) < len(sizes) else f"all {len(sizes)}"
         title = f"Generalized items, {some}" if len(sizes) else "No item is generalized"
-        say(ax, x="items that it stands for", title=title, beside=names)
+        label_axes(ax, x="items per label", title=title, beside=names)
         return ax
 
 
@@ -529,10 +514,10 @@ def draw_risk(
     promised: int | None = None,
     sensitive: bool = False,
 ) -> Axes:
-    """Draw the risk before and after, as `pdanon.evaluation.metrics.risk.exposure` gives it.
+    """Draw the risk before and after, as counted by `pdanon.evaluation.metrics.risk.exposure`.
 
-    If the guarantee speaks of so many known items only, those beyond are parted by a line, and named. The
-    axis says it if sensitive items are not known.
+    A line separates the numbers of known items beyond ``promised``, those that the guarantee does not cover.
+    With ``sensitive``, the axis label states that the attacker knows no sensitive item.
     """
     ax = axes(ax)
     known = next(iter(tables.values()))["known"].to_numpy()
@@ -551,10 +536,11 @@ def draw_risk(
     if len(beyond):
         ax.axvline(beyond[0] - 0.5, color="0.6", linewidth=1, linestyle=":")
     title = "Risk before and after" if len(tables) > 1 else "Risk of the release"
-    what = "items, none of them sensitive," if sensitive else "items"
-    say(ax, x=f"{what} that an attacker knows (up to)", y=f"rows matched by fewer than {k} (%)", title=title)
+    what = "non-sensitive items" if sensitive else "items"
+    x, y = f"{what} that an attacker knows (up to)", f"rows with fewer than {k} matching rows (%)"
+    label_axes(ax, x=x, y=y, title=title)
     top = room(100 * pd.concat(tables)["below_k"].to_numpy(np.float64))
-    plain(ax)
+    hide_frame(ax)
     if len(tables) > 1:
         top *= key_above(ax, size)
     ax.set_ylim(0, top)
@@ -564,18 +550,18 @@ def draw_risk(
 def comparison(
     table: pd.DataFrame, *, x: str = "k", y: str = "NCP", by: str = "algorithm", ax: Axes | None = None
 ) -> Axes:
-    """Draw one line for each algorithm of a comparison.
+    """Draw one line per algorithm of a comparison.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        One row for each algorithm and value of ``x``.
+        One row per algorithm and value of ``x``.
     x, y : str
-        Columns of numbers. Rows without a value of ``y`` are left out.
+        Columns of numbers. Rows without a value of ``y`` are omitted.
     by : str
-        The column that says which line a row belongs to.
+        The column that assigns rows to lines.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        The axes to draw on.
 
     Returns
     -------
@@ -599,7 +585,7 @@ def comparison(
     drawn = table[table[y].notna()]
     repeated = int(drawn.duplicated([by, x]).sum())
     if repeated:
-        hint = f"select rows so that each {by} has one for each {x}, or average them"
+        hint = f"select one row for each {by} and {x}, or pass averages"
         raise ParameterError(f"several rows have the same {by} and {x}", got=f"{repeated} more", hint=hint)
     ax = axes(ax)
     ends = []
@@ -608,11 +594,11 @@ def comparison(
         style, marker = _LINES[number % len(_LINES)], _MARKERS[number % len(_MARKERS)]
         ax.plot(line[x], line[y], linestyle=style, marker=marker, markersize=5, label=str(name))
         ends.append((float(line[x].iloc[-1]), float(line[y].iloc[-1]), str(name)))
-    ends_at = _from_nothing(y, drawn[y], ax.set_ylim)
+    ends_at = _start_at_zero(y, drawn[y], ax.set_ylim)
     ax.set(xlabel=_UNITS.get(x, x), ylabel=_UNITS.get(y, y) + ends_at)
     if pd.api.types.is_integer_dtype(drawn[x]):
         whole_numbers(ax.xaxis)
-    plain(ax)
+    hide_frame(ax)
     label_ends(ax, ends)
     return ax
 
@@ -620,18 +606,18 @@ def comparison(
 def frontier(
     table: pd.DataFrame, *, risk: str, loss: str = "NCP", by: str = "algorithm", ax: Axes | None = None
 ) -> Axes:
-    """Draw risk against loss, and join the releases that no other beats in both.
+    """Draw risk against information loss, and join the Pareto-optimal releases.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        One row a release.
+        One row per release.
     risk, loss : str
-        Columns of numbers, of which less is better. Rows without one of them are left out.
+        Columns of numbers; lower is better. Rows without one of them are omitted.
     by : str
-        The column that names a release, together with ``k`` if there is such a column.
+        The column with the name of a release. If there is a column ``k``, it is part of the name.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        The axes to draw on.
 
     Returns
     -------
@@ -665,25 +651,24 @@ def frontier(
         place = (point[loss], point[risk])
         ax.annotate(text, place, xytext=(6, 4), textcoords="offset points", fontsize=8, parse_math=False)
     ax.margins(x=0.15, y=0.1)
-    ends_at = _from_nothing(loss, drawn[loss], ax.set_xlim)
+    ends_at = _start_at_zero(loss, drawn[loss], ax.set_xlim)
     ax.set(xlabel=_UNITS.get(loss, loss) + ends_at, ylabel=_UNITS.get(risk, risk))
     ax.legend(frameon=False, loc="upper right")
-    plain(ax)
+    hide_frame(ax)
     return ax
 
 
 def tradeoff(table: pd.DataFrame, *, measure: str = "occurrences", ax: Axes | None = None) -> Axes:
-    """Draw what each k and m costs: the darker the more.
+    """Draw a heat map of the cost of each k and m.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        What `pdanon.tradeoff` returned: one row for each ``k`` and ``m``.
+        The table of `pdanon.tradeoff`: one row for each ``k`` and ``m``.
     measure : str
-        One of its columns of shares or errors. A cell without a release is empty, and an error above 1 as
-        dark as 1.
+        A column of shares or errors. A cell without a release is empty; an error above 1 has the color of 1.
     ax : matplotlib.axes.Axes, optional
-        Where to draw.
+        The axes to draw on.
 
     Returns
     -------
@@ -692,7 +677,7 @@ def tradeoff(table: pd.DataFrame, *, measure: str = "occurrences", ax: Axes | No
     Raises
     ------
     ParameterError
-        If a column is missing, or a k and m is there twice.
+        If a column is missing, or several rows have the same k and m.
 
     Examples
     --------
@@ -710,24 +695,24 @@ def tradeoff(table: pd.DataFrame, *, measure: str = "occurrences", ax: Axes | No
     ax.pcolormesh(*edges, np.ma.masked_invalid(shares), cmap="Blues", vmin=0, vmax=1)
     ax.set_xticks(range(cells.shape[1]), [str(k) for k in cells.columns])
     ax.set_yticks(range(cells.shape[0]), [str(m) for m in cells.index])
-    titles = _UNITS | {"below_k": "rows below k, for who knows m + 1 items"}
-    say(ax, x=_UNITS["k"], y=_UNITS["m"], title=titles.get(measure, measure))
+    titles = _UNITS | {"below_k": "rows below k if m + 1 items are known"}
+    label_axes(ax, x=_UNITS["k"], y=_UNITS["m"], title=titles.get(measure, measure))
     for (row, place), share in np.ndenumerate(shares):
-        if np.isnan(share):  # on the colour of the page
+        if np.isnan(share):  # text on the background of the page, in its default color
             ax.text(place, row, "none", ha="center", va="center")
         else:
-            colour = "white" if share > 0.6 else "black"
-            ax.text(place, row, f"{100 * share:.3g} %", ha="center", va="center", color=colour)
+            color = "white" if share > 0.6 else "black"
+            ax.text(place, row, f"{100 * share:.3g} %", ha="center", va="center", color=color)
     return ax
 
 
-def _from_nothing(name: str, values: pd.Series[float], set_ends: Callable[[float, float], object]) -> str:
-    """Begin the axis of a share or an error at 0, and say where that of a share ends, if not at 1."""
+def _start_at_zero(name: str, values: pd.Series[float], set_ends: Callable[[float, float], object]) -> str:
+    """Start the axis of a share or an error at 0, and return a text with the end of the axis of a share."""
     most = float(values.max()) if len(values) else 1.0
     if name in ("singles", "pairs"):
         set_ends(0, 1.15 * most or 1.0)
     if name not in SHARES:
         return ""
     top = float(f"{min(1.15 * most, 1.0):.2g}") or 1.0
-    set_ends(0, top if most < 1 else 1.02)  # so that a line at the top is whole
+    set_ends(0, top if most < 1 else 1.02)  # leave room for the width of a line at 1
     return " (0 to 1)" if top == 1 else f" (share, axis to {top:g})"

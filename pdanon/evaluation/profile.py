@@ -1,4 +1,4 @@
-"""A first look at a raw table: what is in it, what identifies, and what to do before it is released."""
+"""Profiles of raw tables: counts, risks, and steps to take before anonymization."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from pdanon.errors import IdentifierWarning, escape_controls
 from pdanon.evaluation.metrics.risk import of_few_known, risk_of
-from pdanon.evaluation.report import profile_report as look
+from pdanon.evaluation.report import profile_report
 from pdanon.evaluation.report.html import document, tradeoff_section, write_document
 from pdanon.evaluation.report.profile_report import (
     columns_table,
@@ -46,7 +46,7 @@ _BANDS = (1, 2, 5, 10, 100, 1000, 10**4, 10**5, 10**6)  # rows
 
 
 class Alert(NamedTuple):
-    """Something to look at before a release, and what to do about it, in Python and on the command line."""
+    """A problem to solve before a release, with a hint in Python and on the command line."""
 
     what: str
     hint: str
@@ -55,36 +55,35 @@ class Alert(NamedTuple):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Profile:
-    """What is in a raw table, without the text of a rare item. Made by `profile`.
+    """The profile of a raw table, without the text of a rare item. Returned by `profile`.
 
     Parameters
     ----------
     column : hashable
         Label of the list column.
     k : int
-        How many rows are enough.
+        Number of matching rows that counts as safe.
     counts : pandas.Series
-        ``rows, missing rows, empty rows, items, occurrences, distinct rows, repeated rows``. Distinct are
-        the sets of items; repeated the rows that have the items and all other values of an earlier one, -1
-        if values cannot be compared.
+        ``rows, missing rows, empty rows, items, occurrences, distinct rows, repeated rows``. Distinct rows
+        differ in their items. Repeated rows equal an earlier row in all columns; -1 if values cannot be
+        compared.
     lengths : pandas.Series
-        Items of a row: ``mean, shortest, median, 90 %, longest``.
+        Items per row: ``mean, shortest, median, 90 %, longest``.
     supports : pandas.DataFrame
-        How many items are in how many rows: ``at_least, at_most, items, occurrences``, from the rarest on;
-        the last is their share of all occurrences.
+        Number of items by support, in ascending order: ``at_least, at_most, items, occurrences``. The last
+        is their share of all occurrences.
     frequent : pandas.DataFrame
-        The items in most rows, up to 10 and none in fewer than ``k``: ``item, rows, share``.
+        The up to 10 most frequent items, each in at least ``k`` rows: ``item, rows, share``.
     risk : pandas.DataFrame
-        As `pdanon.risk` has it: who can be found by so many known items, of all rows and by length.
+        The table of `pdanon.risk`: the shares of rows at risk by known items, of all rows and by length.
     columns : pandas.DataFrame
-        The other columns: ``column, dtype, values, missing, unique, below_k``; rows that are the only ones
-        with their value, and that share it with fewer than ``k``. -1 where values cannot be compared.
+        The other columns: ``column, dtype, values, missing, unique, below_k``. The last two count rows whose
+        value is unique, or in fewer than ``k`` rows; -1 if values cannot be compared.
     passing : Passing
-        The same of these columns together, and of the few that explain it; without those that differ in
-        nearly every row, which have to be dropped first.
+        The same counts for all of these columns together, and for the few that explain most of the risk.
+        Columns that differ in almost every row are excluded, because they must be dropped first.
     alerts : tuple of Alert
-        What to look at, and what to do: each with ``what``, ``hint``, and ``command``, which says on the
-        command line what the hint says in Python.
+        Problems, each with ``what``, ``hint`` (in Python) and ``command`` (on the command line).
     """
 
     column: Hashable
@@ -115,29 +114,29 @@ class Profile:
         return "\n".join([facts(self._title(), [*alerts, *self._facts()]), *tables])
 
     def report(self, path: str | os.PathLike[str], *, tradeoff: pd.DataFrame | None = None) -> None:
-        """Write the first look as a page, for those who decide what becomes of the table.
+        """Write the profile as a page, for the people who decide about the release.
 
-        One HTML file that needs no network: what to do first, who can be found, rows, items and the other
-        columns, in pictures and tables. Its pictures need matplotlib; without it the page has tables only.
+        The page is one HTML file that needs no network. It shows what to do first, the rows at risk, rows,
+        items and the other columns, in plots and tables. Without matplotlib it has tables only.
 
         Parameters
         ----------
         path : path
-            The file. If it exists it is replaced when the new one is complete.
+            The file. An existing file is replaced when the new one is complete.
         tradeoff : pandas.DataFrame, optional
-            What `pdanon.tradeoff` returned of the same table, to show what each k and m costs.
+            The table of `pdanon.tradeoff` for the same data, to show the cost of each k and m.
 
         Raises
         ------
         FormatError
             If the file cannot be written.
         ParameterError
-            If ``tradeoff`` is no such table, or ``SOURCE_DATE_EPOCH`` is no time.
+            If ``tradeoff`` is not such a table, or ``SOURCE_DATE_EPOCH`` is not a time.
 
         Notes
         -----
-        The page is about the original, and says so: it is not to be published. It holds counts, the names of
-        columns, and the items of `frequent`. A new file can be read by its owner alone.
+        The page describes the original, and says so: do not publish it. It contains counts, the names of
+        columns, and the items of `frequent`. Only the owner of a new file can read it.
 
         Examples
         --------
@@ -150,27 +149,29 @@ class Profile:
         >>> "do not publish it" in page, "rice" in page, "salt" in page
         (True, True, False)
         """
-        page = document("A first look", self._sections(tradeoff), look.NOTE)
+        page = document("A first look", self._sections(tradeoff), profile_report.NOTE)
         write_document(page, path, confidential=True)
 
     def _sections(self, tradeoff: pd.DataFrame | None) -> Iterator[str]:
-        yield look.warning()
+        yield profile_report.warning()
         yield facts(self._title(), self._facts())
-        yield look.first_section([(alert.what, alert.hint) for alert in self.alerts])
+        yield profile_report.first_section([(alert.what, alert.hint) for alert in self.alerts])
         missing = int(self.counts["missing rows"])
-        yield look.risk_section(self.risk, self.k, missing)
+        yield profile_report.risk_section(self.risk, self.k, missing)
         if tradeoff is not None:
             yield tradeoff_section(tradeoff)
-        yield look.rows_section(self.counts, self.lengths, look.by_length(self.risk, missing)["rows"])
-        yield look.items_section(self.supports, self.frequent, self.k)
-        yield look.columns_section(self.columns, self.k, int(self.counts["rows"]))
-        yield look.made_section()
+        yield profile_report.rows_section(
+            self.counts, self.lengths, profile_report.by_length(self.risk, missing)["rows"]
+        )
+        yield profile_report.items_section(self.supports, self.frequent, self.k)
+        yield profile_report.columns_section(self.columns, self.k, int(self.counts["rows"]))
+        yield profile_report.made_section()
 
     def _title(self) -> str:
         return f"Profile: {self.counts['rows']:,} rows, lists in {self.column!r}"
 
     def _facts(self) -> Iterator[tuple[str, str]]:
-        """The lines that say the most: names and texts."""
+        """Yield the names and texts of the summary lines."""
         counts, lengths = self.counts, self.lengths
         yield (
             "rows",
@@ -184,35 +185,35 @@ class Profile:
         rare, alone = (self.supports.loc[self.supports["at_most"] < k, "items"].sum() for k in (self.k, 2))
         yield "items", f"{counts['items']:,} distinct; {rare:,} in fewer than {self.k} rows, {alone:,} in one"
         for known, row in of_few_known(self.risk).iterrows():
-            found = f"{percent(row['singled_out'])} of the rows alone, {percent(row['below_k'])} among fewer"
-            yield f"{known} known", f"{found} than {self.k}"
+            found = f"{percent(row['singled_out'])} of the rows singled out"
+            yield f"{known} known", f"{found}, {percent(row['below_k'])} with fewer than {self.k} matches"
         if len(self.columns):
             few = f" (not judged: fewer than {FEW} rows)" if self.counts["rows"] < FEW else ""
-            yield "beside", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN))) + few
+            yield "columns", ", ".join(map(str, self.columns["column"].head(_MOST_SHOWN))) + few
 
 
 def profile(
     frame: pd.DataFrame, column: Hashable | None = None, *, k: int = 5, m: int = 3, progress: bool = False
 ) -> Profile:
-    """Look at a raw table before it is anonymized.
+    """Profile a raw table before anonymization.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
         The list column. By default the only one.
     k : int
-        How many rows are enough to hide in; at least 2.
+        Number of matching rows that counts as safe; at least 2.
     m : int
-        Up to how many known items the risk is counted; at least 1.
+        Maximum number of known items for which the risk is counted; at least 1.
     progress : bool
-        Show that it goes on: the parts of the count that are done, which are as many as it takes.
+        Show the finished parts of the count; their total number is not known in advance.
 
     Returns
     -------
     Profile
-        Counts, risks, and alerts in words. Shown as text, and as tables in a notebook.
+        Counts, risks and alerts, displayed as text, or as tables in a notebook.
 
     Raises
     ------
@@ -223,7 +224,7 @@ def profile(
 
     Notes
     -----
-    No item in fewer than k rows is named. The counts are facts about the original all the same.
+    No item in fewer than k rows is named. The counts still describe the original.
 
     Cost: that of `risk`, and of numbering the values of each column.
 
@@ -237,14 +238,14 @@ def profile(
       rows       0 missing, 0 empty, 4 distinct
       lengths    1.72 items on average, 2 in the longest row
       items      4 distinct; 1 in fewer than 5 rows, 1 in one
-      1 known    4 % of the rows alone, 4 % among fewer than 5
-      2 known    4 % of the rows alone, 4 % among fewer than 5
-      beside     age
+      1 known    4 % of the rows singled out, 4 % with fewer than 5 matches
+      2 known    4 % of the rows singled out, 4 % with fewer than 5 matches
+      columns    age
       look at    1 of 25 rows (4 %) are the only ones with their age, which passes through unchanged
-                 -> drop what is not needed, use KKm(k=5, m=2, quasi=['age']), or say keep=['age'] of what ...
-      look at    2 items are alike but for capitals and blanks
-                 -> else they are different items: if they mean the same, .str.strip().str.lower() of them ...
-      look at    who knows 2 items finds 4 % of the rows among fewer than 5
+                 -> drop columns that are not needed, use KKm(k=5, m=2, quasi=['age']), or ...keep=['age']...
+      look at    2 items differ only in capitals and blanks from another item
+                 -> if they mean the same, apply .str.strip().str.lower() to the items before you make lists
+      look at    for 4 % of the rows, fewer than 5 rows match if 2 items are known
                  -> frame.txanon.anonymize(k=5, m=2)
     """
     k = check_k(k)
@@ -275,7 +276,7 @@ def profile(
     )
 
 
-# --- What is counted
+# --- Counts
 
 
 def _counts(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> pd.Series[int]:
@@ -295,13 +296,13 @@ def _counts(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers |
 
 
 def _repeats(itemsets: Itemsets, index: SupportIndex, columns: Sequence[Numbers | None]) -> int:
-    """How many rows have the items and all values of an earlier one."""
+    """Count the rows that equal an earlier row in all columns."""
     comparable = [each for each in columns if each is not None]
     if len(comparable) < len(columns):
         return -1
     items = first_equal_rows(index.codes, index.offsets)
-    alike = [np.where(itemsets.nulls, -1, items), *comparable]
-    return int(pd.DataFrame(dict(enumerate(alike))).duplicated().sum())
+    numbers = [np.where(itemsets.nulls, -1, items), *comparable]
+    return int(pd.DataFrame(dict(enumerate(numbers))).duplicated().sum())
 
 
 def _lengths(itemsets: Itemsets) -> pd.Series[float]:
@@ -314,7 +315,7 @@ def _lengths(itemsets: Itemsets) -> pd.Series[float]:
 
 
 def _supports(index: SupportIndex, k: int) -> pd.DataFrame:
-    """How many items, and which share of the occurrences, are in so many rows."""
+    """Count the items and their share of the occurrences by bands of support."""
     edges = np.unique([*_BANDS, k])
     band = np.searchsorted(edges, index.singles, side="right") - 1
     items = np.bincount(band, minlength=len(edges))
@@ -334,7 +335,7 @@ def _frequent(itemsets: Itemsets, index: SupportIndex, k: int) -> pd.DataFrame:
 
 
 class _Column(NamedTuple):
-    """What a column tells by itself."""
+    """The counts of one column."""
 
     column: Hashable
     dtype: str
@@ -353,7 +354,7 @@ def _column(column: pd.Series[Any], numbers: Numbers | None, k: int) -> _Column:
     return _Column(column.name, column.dtype.name, len(sizes) - (missing > 0), missing, alone, few)
 
 
-# --- What to do
+# --- Alerts
 
 
 def _alerts(
@@ -367,33 +368,30 @@ def _alerts(
     named = [*together.telling]
     if itemsets.n_rows >= FEW:
         for each in together.judged:
-            what, hint = (
-                f"column {each!r} differs in nearly every row",
-                "an identifier is dropped before all else",
-            )
-            yield Alert(
-                what, hint, f"{hint}: --by {quote(str(each))}, and --keep what is published beside the items"
-            )
-        if said := ". ".join(together.sentences()):
-            protect = f"use KKm(k={k}, m=2, quasi={named}), or say keep={named} of what may be published"
+            hint = f"drop the column {each!r}: it identifies people"
+            by = f"merge rows by the column with --by {quote(str(each))}; list published columns in --keep"
+            yield Alert(f"column {each!r} differs in almost every row", hint, by)
+        if exposed := ". ".join(together.sentences()):
+            drop = "drop columns that are not needed"
+            protect = f"use KKm(k={k}, m=2, quasi={named}), or pass keep={named} to publish them as they are"
             keep = " ".join(quote(str(each)) for each in named)
-            policy = f"name them as quasi in a policy, or say --keep {keep} of what may be published"
-            yield Alert(said, f"drop what is not needed, {protect}", f"drop what is not needed, {policy}")
-        yield from _repeated(columns, itemsets.n_rows)
+            policy = f"list them as quasi in a policy, or pass --keep {keep} to publish them as they are"
+            yield Alert(exposed, f"{drop}, {protect}", f"{drop}, {policy}")
+        yield from _grouping_columns(columns, itemsets.n_rows)
         if always := int(np.count_nonzero(index.singles == itemsets.n_present)):
             what = f"{always:,} {'item is' if always == 1 else 'items are'} in every row"
-            hint = "if it was a column of years or ages, and no item, make the lists without it"
-            yield Alert(what, hint, f"{hint}: --onehot and the columns that are items")
-    if many := _alike(itemsets):
-        what = f"{many:,} items are alike but for capitals and blanks"
-        do = ".str.strip().str.lower() of them before lists are made"
-        hint = "else they are different items: if they mean the same"
-        blank = "write them alike; a blank after each separator is said with it: --separator ', '"
-        yield Alert(what, f"{hint}, {do}", f"{hint}, {blank}")
+            hint = "if a column of years or ages was taken for an item, make the lists without it"
+            yield Alert(what, hint, f"{hint}: list the columns that are items in --onehot")
+    if many := _count_variants(itemsets):
+        what = f"{many:,} items differ only in capitals and blanks from another item"
+        hint = "if they mean the same"
+        strip = "apply .str.strip().str.lower() to the items before you make lists"
+        blank = "unify their spelling; if a blank follows each separator, pass --separator ', '"
+        yield Alert(what, f"{hint}, {strip}", f"{hint}, {blank}")
     for known, share in of_all_rows(risks)["below_k"].loc[:2].iloc[-1:].items():
         if share:
-            items = "1 item" if known == 1 else f"{known} items"
-            what = f"who knows {items} finds {percent(share)} of the rows among fewer than {k}"
+            items = "1 item is" if known == 1 else f"{known} items are"
+            what = f"for {percent(share)} of the rows, fewer than {k} rows match if {items} known"
             yield Alert(
                 what,
                 f"frame.txanon.anonymize(k={k}, m={known})",
@@ -402,31 +400,31 @@ def _alerts(
 
 
 def _identifies(column: _Column, n_rows: int) -> bool:
-    """Whether a column alone tells nearly every row."""
+    """Return whether a column alone singles out almost every row."""
     return n_rows >= FEW and bool(is_nearly_all(column.unique, n_rows))
 
 
-def _repeated(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:
-    """Columns that may say whose row it is, of persons of whom some have several."""
+def _grouping_columns(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:
+    """Yield an alert for each column that may identify people with several rows."""
     for each in columns:
         whole = not each.dtype.lower().startswith(("float", "double"))
         least = n_rows // 100 if _is_named_for_a_number(each.column) else n_rows // 2
         if whole and least < each.values < n_rows - each.missing:
             what = f"column {each.column!r} has {each.values:,} values in {n_rows:,} rows"
-            hint = "if it says whose row it is, some have several: merge these rows before"
-            yield Alert(what, hint, f"{hint} (--by {quote(str(each.column))})")
+            hint = "if it identifies people, some have several rows: merge their rows first"
+            yield Alert(what, hint, f"{hint}, with --by {quote(str(each.column))}")
 
 
 def _is_named_for_a_number(label: Hashable) -> bool:
-    """Whether the name of a column is that of a number, of persons or others: customer_id, DUPERSID, key."""
+    """Return whether the name of a column suggests an identifier: customer_id, DUPERSID, key."""
     words = split_words(label)
     return is_named_for_persons(label) or any(
         word.lower() in _NUMBERS or word.endswith("ID") for word in words
     )
 
 
-def _alike(itemsets: Itemsets) -> int:
-    """How many items another one is like, but for capitals and blanks around it."""
+def _count_variants(itemsets: Itemsets) -> int:
+    """Count the items that equal another item but for capitals and surrounding blanks."""
     texts = itemsets.vocabulary.cast("large_string")
     _, sizes = np.unique(
         pc.utf8_lower(pc.utf8_trim_whitespace(texts)).dictionary_encode().indices, return_counts=True

@@ -63,7 +63,7 @@ def test_what_each_k_and_m_costs_is_that_of_the_library(run, monkeypatch):
     assert lines[5:] == ["  written    costs.parquet", "  picture    costs.svg", "  report     costs.html"]
     assert contents()["costs.svg"].startswith(b"<?xml")
     page = Page(contents()["costs.html"].decode())
-    assert page.texts("h2")[:3] == ["What to do first", "Who can be found", "What each k and m costs"]
+    assert page.texts("h2")[:3] == ["What to do first", "Who can be singled out", "What each k and m costs"]
 
 
 def test_the_best_release_of_each_is_taken_without_an_algorithm(run):

@@ -199,7 +199,7 @@ def test_parameters_that_may_hold_items_are_shown_by_type_or_name():
 
 @pytest.mark.parametrize("values", [[[SALT], [TEA]], [SALT, TEA]])
 def test_varied_values_that_could_not_be_told_apart_need_names(values):
-    with pytest.raises(ParameterError, match="cannot be told apart") as caught:
+    with pytest.raises(ParameterError, match="a table cannot distinguish") as caught:
         pdanon.compare(FRAME, {"pcta": {"k": 2}}, vary={"constraints": values})
     assert SECRET not in str(caught.value)
 
@@ -243,13 +243,13 @@ REFUSED = {
     "no values": ({"pcta": {}}, {"vary": {"k": []}}, "needs a list of values"),
     "one value": ({"pcta": {}}, {"vary": {"k": 5}}, "needs a list of values"),
     "loss": ({"pcta": {"k": 2}}, {"measures": ["NPC"]}, "no such loss(.|\n)*did you mean 'NCP'"),
-    "name of a measure": ({"pcta": {"k": 2}}, {"measures": {"k": len}}, "this is no measure"),
-    "measure": ({"pcta": {"k": 2}}, {"measures": {"x": "NCP"}}, "this is no measure"),
-    "workload": ({"pcta": {"k": 2}}, {"workload": [1]}, "this is no workload"),
+    "name of a measure": ({"pcta": {"k": 2}}, {"measures": {"k": len}}, "not a measure"),
+    "measure": ({"pcta": {"k": 2}}, {"measures": {"x": "NCP"}}, "not a measure"),
+    "workload": ({"pcta": {"k": 2}}, {"workload": [1]}, "not a workload"),
     "no jobs": ({"pcta": {"k": 2}}, {"n_jobs": 0}, "n_jobs must be an integer of at least 1"),
     "all processors": ({"pcta": {"k": 2}}, {"n_jobs": -1}, "n_jobs must be an integer of at least 1"),
-    "nothing": ({}, {}, "give the parameters by algorithm"),
-    "a list": (["pcta"], {}, "give the parameters by algorithm"),
+    "nothing": ({}, {}, "not a dict of algorithms"),
+    "a list": (["pcta"], {}, "not a dict of algorithms"),
     "no dict": ({"pcta": 5}, {}, "a configuration is a label and a dict"),
 }
 
@@ -263,7 +263,7 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(asked, options, mes
 
 def test_generator_cannot_be_shared(stand_in):
     stand_in("drawn", lambda frame, *, random_state=None: 1 / 0)
-    with pytest.raises(ParameterError, match="a generator cannot be shared"):
+    with pytest.raises(ParameterError, match="configurations cannot share a generator"):
         pdanon.compare(FRAME, {"drawn": {"random_state": np.random.default_rng(1)}})
 
 
@@ -348,7 +348,7 @@ def test_row_that_broke_down_is_tried_again(tmp_path):
 def test_other_file_is_not_overwritten(tmp_path):
     to_parquet(FRAME, tmp_path / "data.parquet")
     before = (tmp_path / "data.parquet").read_bytes()
-    with pytest.raises(FormatError, match="not that of a comparison"):
+    with pytest.raises(FormatError, match="not the file of a comparison"):
         pdanon.compare(FRAME, {"pcta": {"k": 2}}, resume=tmp_path / "data.parquet")
     assert (tmp_path / "data.parquet").read_bytes() == before
 

@@ -217,15 +217,15 @@ def test_no_item_is_shown():
     assert repr(why).splitlines() == [
         "Explanation",
         "  item       generalized",
-        "  threats    1 that hold it, the rarest in 1 row; k=2",
-        "  exposed    1 if it were not, the rarest in 1 row",
-        "  alone      at no k of 2 and more",
+        "  threats    1 itemset with the item at risk, lowest support 1; k=2",
+        "  exposed    1 itemset would be at risk if it were restored, lowest support 1",
+        "  alone      itemsets with the item are at risk at every k",
     ]
     assert why._repr_html_().startswith("<table>")
     assert repr(result.explain("b", frame)).splitlines()[1:] == [
         "  item       kept",
-        "  threats    0 that hold it; k=2",
-        "  alone      at k=2: nothing that holds it is rare",
+        "  threats    0 itemsets with the item at risk; k=2",
+        "  alone      no itemset with the item is at risk at k=2",
     ]
 
 
@@ -234,7 +234,10 @@ def test_the_loss_is_shown():
     result = frame.txanon.pcta(k=3, m=1)
     why = result.explain("f", frame)
     then, now = (f"{100 * loss['occurrences']:.3g} %" for loss in (why.loss_then, result.loss))
-    assert repr(why).endswith(f"  alone      up to k=2, where {then} of the occurrences change, now {now}")
+    line = (
+        f"  alone      no itemset with the item is at risk up to k=2; occurrences changed: {then}, now {now}"
+    )
+    assert repr(why).endswith(line)
 
 
 # --- What is refused
@@ -273,7 +276,7 @@ def test_another_frame(original):
 
 def test_other_results():
     local = FRAME.txanon.lra(k=2, hierarchy=TREE, parts=2)
-    with pytest.raises(ParameterError, match="a local recoding has no one answer"):
+    with pytest.raises(ParameterError, match="a local recoding has several labels"):
         local.explain("a", FRAME)
     others = [
         FRAME.txanon.coherence(h=1, k=2, p=2, private=["d"]),
@@ -293,7 +296,7 @@ def test_a_hierarchy_that_has_changed(tmp_path, text):
     result = FRAME.txanon.apriori(k=3, m=1, hierarchy=path)
     assert not result.explain("c", FRAME).kept
     path.write_text(text.replace("\n", ";*\n"), encoding="utf-8")
-    with pytest.raises(ParameterError, match="the hierarchy is not that of the release"):
+    with pytest.raises(ParameterError, match="not the hierarchy of the release"):
         result.explain("c", FRAME)
 
 

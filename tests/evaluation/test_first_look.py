@@ -51,10 +51,10 @@ def test_what_to_do_comes_first(raw, tmp_path):
     page = page_of(raw.txanon.profile(k=5, m=2), tmp_path / "look.html")
     assert page.texts("h1", "h2") == [
         "A first look",
-        *("What to do first", "Who can be found", "Rows", "Items", "Other columns"),
-        "When, and with what",
+        *("What to do first", "Who can be singled out", "Rows", "Items", "Other columns"),
+        "Date and versions",
     ]
-    assert page.texts("p")[0].startswith("⚠ This page is about the original.")
+    assert page.texts("p")[0].startswith("⚠ This page describes the original.")
     assert "do not publish it" in page.texts("p")[0]
     text = (tmp_path / "look.html").read_text(encoding="utf-8")
     found = re.findall("<li>(.*?)<p><strong>Do:</strong> (.*?)</p></li>", text)
@@ -76,15 +76,15 @@ def test_values_that_cannot_be_compared_are_not_counted(tmp_path):
 @pytest.mark.usefixtures("tables_only")
 def test_nothing_to_do_is_said_so(tmp_path):
     page = page_of(frame_of([["a"], ["b"]] * 15).txanon.profile(), tmp_path / "look.html")
-    assert "Nothing was found that has to be looked at." in page.texts("p")
+    assert "No problem was found." in page.texts("p")
     assert "There is no other column." in page.texts("p")
 
 
 @pytest.mark.usefixtures("tables_only")
 def test_tables_have_the_counts(raw, tmp_path):
     page = page_of(raw.txanon.profile(k=5, m=2), tmp_path / "look.html")
-    assert cells_below(page, "Who can be found") == [
-        *("items known (up to)", "alone", "fewer than 5"),
+    assert cells_below(page, "Who can be singled out") == [
+        *("known items (up to)", "singled out", "fewer than 5 matches"),
         *("1", "0 %", "14.3 %", "2", "0 %", "14.3 %"),
         *("items in the row", "rows", "1 known", "2 known"),
         *("2", "39", "7.69 %", "7.69 %", "3", "3", "100 %", "100 %"),
@@ -242,7 +242,7 @@ def test_an_empty_table_has_a_page(tmp_path):
     page = page_of(frame_of([]).txanon.profile(), tmp_path / "look.html")
     assert cells_below(page, "Rows")[2:4] == ["rows", "0"]
     page = page_of(frame_of([[], None]).txanon.profile(), tmp_path / "look.html")
-    assert cells_below(page, "Who can be found")[3:] == [
+    assert cells_below(page, "Who can be singled out")[3:] == [
         *("1", "0 %", "0 %", "items in the row", "rows", "1 known", "0", "1", "0 %")
     ]
 

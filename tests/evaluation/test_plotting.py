@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pdanon
-from pdanon.evaluation.plotting import binned, comparison, frontier
+from pdanon.evaluation.plotting import bin_sizes, comparison, frontier
 
 matplotlib = pytest.importorskip("matplotlib")
 from matplotlib import pyplot  # noqa: E402
@@ -94,13 +94,13 @@ def test_risk_is_drawn_before_and_after(frame, result):
     assert [bar.get_hatch() for bar in ax.patches] == ["///", "///", "", ""]
     assert ax.get_xticks().tolist() == [1, 2]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["before", "after"]
-    assert ax.get_ylabel() == "rows matched by fewer than 2 (%)"
+    assert ax.get_ylabel() == "rows with fewer than 2 matching rows (%)"
 
 
 def test_risk_of_another_k_and_m(frame, result):
     ax = result.plot.risk(frame, k=4, m=1)
     assert heights(ax) == [100, 100]  # no item is in four rows, before or after
-    assert ax.get_ylabel() == "rows matched by fewer than 4 (%)"
+    assert ax.get_ylabel() == "rows with fewer than 4 matching rows (%)"
 
 
 def test_risk_of_the_recoded_column_among_lists(frame):
@@ -270,27 +270,27 @@ def test_matplotlib_is_needed_only_to_draw():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "Plots: loss(), risk(original), sizes(), mapping()" in done.stdout
-    assert "pictures need the package matplotlib\n  hint:  pip install 'pdanon[plot]'" in done.stdout
+    assert "plots need the package matplotlib\n  hint:  pip install 'pdanon[plot]'" in done.stdout
 
 
 # --- Sizes
 
 
 def test_few_sizes_are_counted_one_by_one():
-    names, counts = binned(np.array([3, 1, 3, 1000]))
+    names, counts = bin_sizes(np.array([3, 1, 3, 1000]))
     assert names == ["1", "3", "1,000"]
     assert counts.tolist() == [1, 2, 1]
 
 
 def test_many_sizes_are_put_together():
-    names, counts = binned(np.arange(1, 33))
+    names, counts = bin_sizes(np.arange(1, 33))
     assert names == ["1", "2", "3–4", "5–8", "9–16", "17–32"]
     assert counts.tolist() == [1, 1, 2, 4, 8, 16]
 
 
 @given(st.lists(st.integers(1, 2**40), max_size=60))
 def test_every_size_is_in_one_bin(sizes):
-    names, counts = binned(np.array(sizes, np.int64))
+    names, counts = bin_sizes(np.array(sizes, np.int64))
     bounds = [[int(end.replace(",", "")) for end in name.split("–")] for name in names]
     inside = [sum(low <= size <= high for size in sizes) for low, *_, high in ([*b, b[-1]] for b in bounds)]
     assert inside == counts.tolist()

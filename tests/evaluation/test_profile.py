@@ -65,14 +65,14 @@ def test_identifiers_come_first_and_hide_nothing():
     frame = pd.DataFrame({"name": [f"n{i}" for i in range(40)], "zip": [*range(20), *range(20)]})
     frame["sex"], frame["items"] = ["f", "m"] * 20, [["a"]] * 40
     said = alerts(frame)
-    assert "dropped" in said["column 'name' differs in nearly every row"]
+    assert "drop the column 'name'" in said["column 'name' differs in almost every row"]
     assert any("40 of 40 rows" in what and "zip" in what and "name" not in what for what in said)
 
 
 def test_several_rows_of_a_person_are_suspected():
     frame = pd.DataFrame({"card": [*range(30), *range(10)], "items": [["a"]] * 40})
     said = alerts(frame)
-    assert "merge these rows" in said["column 'card' has 30 values in 40 rows"]
+    assert "merge their rows" in said["column 'card' has 30 values in 40 rows"]
     assert not any("values in" in what for what in alerts(frame.assign(card=frame["card"] + 0.5)))
 
 
@@ -85,9 +85,9 @@ def test_a_name_of_persons_lets_few_values_be_suspected():
 
 def test_items_that_are_written_in_two_ways_are_counted():
     said = alerts(pd.DataFrame({"items": [["tea", "Tea", "tea "]]}))
-    assert ".str.strip().str.lower()" in said["3 items are alike but for capitals and blanks"]
+    assert ".str.strip().str.lower()" in said["3 items differ only in capitals and blanks from another item"]
     alike = pd.Series(["tea", "Tea", "tea "]).str.strip().str.lower()
-    assert not any("alike" in what for what in alerts(pd.DataFrame({"items": [[*alike]]})))
+    assert not any("differ only" in what for what in alerts(pd.DataFrame({"items": [[*alike]]})))
     assert alerts(pd.DataFrame({"items": [[1], [2], [1], [2]]}), k=2) == {}
 
 
@@ -100,15 +100,17 @@ def test_items_that_everybody_has_are_counted():
 
 def test_columns_of_a_small_table_are_not_passed_over_in_silence():
     frame = pd.DataFrame({"name": [f"n{i}" for i in range(20)], "items": [["a"], ["b"]] * 10})
-    assert "beside     name (not judged: fewer than 20 rows)" in repr(pdanon.profile(frame[:19]))
-    assert "beside     name\n" in repr(pdanon.profile(frame))
+    assert "columns    name (not judged: fewer than 20 rows)" in repr(pdanon.profile(frame[:19]))
+    assert "columns    name\n" in repr(pdanon.profile(frame))
 
 
 def test_what_to_do_against_the_risk():
     frame = pd.DataFrame({"items": [["a", "b"]] * 9 + [["a", "c"]]})
     said = alerts(frame, k=2)
     assert said == {
-        "who knows 2 items finds 10 % of the rows among fewer than 2": "frame.txanon.anonymize(k=2, m=2)"
+        "for 10 % of the rows, fewer than 2 rows match if 2 items are known": (
+            "frame.txanon.anonymize(k=2, m=2)"
+        )
     }
 
 

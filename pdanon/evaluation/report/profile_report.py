@@ -1,4 +1,7 @@
-"""Tables of a first look, for its page and for notebooks: counts and shares, and no item of few rows."""
+"""Sections, tables and plots of the profile of a raw table, for its page and for notebooks.
+
+They show counts and shares, and name no item in few rows.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ import pandas as pd
 
 from pdanon.evaluation.metrics.risk import of_few_known
 from pdanon.evaluation.plotting import (
-    horizontal,
+    hide_frame,
+    horizontal_bars,
     key_above,
+    label_axes,
     label_ends,
-    plain,
     room,
-    say,
     size_across,
     whole_numbers,
 )
@@ -59,36 +62,37 @@ __all__ = [
 
 
 def found_table(found: pd.DataFrame, k: int) -> str:
-    """How many rows are found, by the number of known items."""
+    """Tabulate the shares of rows at risk by the number of known items."""
     shares = zip(found.index, found["singled_out"], found["below_k"], strict=True)
     rows = [(count(int(known)), percent(alone), percent(few)) for known, alone, few in shares]
-    return table("Rows that can be found", ["items known (up to)", "alone", f"fewer than {k}"], rows)
+    header = ["known items (up to)", "singled out", f"fewer than {k} matches"]
+    return table("Rows at risk", header, rows)
 
 
 def lengths_table(lengths: pd.DataFrame, k: int) -> str:
-    """How many rows are found among fewer than k, by their length and the number of known items."""
+    """Tabulate the share of rows with fewer than k matches by row length and number of known items."""
     header = ["items in the row", "rows", *(f"{known} known" for known in lengths.columns[1:])]
     rows = [
         (Cell(str(name)), count(int(number)), *map(percent, shares))
         for name, number, *shares in lengths.itertuples()
     ]
-    return table(f"Rows among fewer than {k}, by length", header, rows)
+    return table(f"Rows with fewer than {k} matches, by length", header, rows)
 
 
 def counts_table(counts: pd.Series[int]) -> str:
-    """How many rows and items there are; what could not be counted is left out."""
+    """Tabulate the counts of rows and items; a count that could not be made (-1) is omitted."""
     rows = [(Cell(str(name)), count(int(number))) for name, number in counts.items() if number >= 0]
     return table("Counts", ["", "number"], rows)
 
 
 def sizes_table(lengths: pd.Series[float]) -> str:
-    """How long the rows are."""
+    """Tabulate the statistics of the row lengths."""
     rows = [(Cell(str(name)), Cell(f"{number:.3g}", number)) for name, number in lengths.items()]
-    return table("Items of a row", ["items of a row", "number"], rows)
+    return table("Items per row", ["items per row", "number"], rows)
 
 
 def bands_of(supports: pd.DataFrame) -> list[str]:
-    """The names of the bands: in how many rows an item is."""
+    """Return the names of the bands of supports."""
     return [
         f"{low:,} and more" if high >= MOST_ROWS else f"{low:,}" if low == high else f"{low:,}–{high:,}"
         for low, high in zip(supports["at_least"].tolist(), supports["at_most"].tolist(), strict=True)
@@ -96,28 +100,26 @@ def bands_of(supports: pd.DataFrame) -> list[str]:
 
 
 def supports_table(supports: pd.DataFrame) -> str:
-    """How many items are in how many rows."""
+    """Tabulate the number of items by support."""
     bands = zip(bands_of(supports), supports["items"], supports["occurrences"], strict=True)
     rows = [(Cell(name), count(int(items)), percent(share)) for name, items, share in bands]
-    return table("How rare the items are", ["in so many rows", "items", "share of all occurrences"], rows)
+    header = ["rows with the item", "items", "share of all occurrences"]
+    return table("Items by support", header, rows)
 
 
 def frequent_table(frequent: pd.DataFrame) -> str:
-    """The items in most rows; nothing if none is in enough of them."""
+    """Tabulate the most frequent items; return an empty text if there are none."""
     shares = zip(frequent["item"], frequent["rows"], frequent["share"], strict=True)
     rows = [(Cell(text), count(int(number)), percent(share)) for text, number, share in shares]
-    return (
-        table("The items in most rows", ["most frequent items", "rows", "share of rows"], rows)
-        if rows
-        else ""
-    )
+    header = ["most frequent items", "rows", "share of rows"]
+    return table("Most frequent items", header, rows) if rows else ""
 
 
 def columns_table(columns: pd.DataFrame, k: int, n_rows: int) -> str:
-    """How many rows each column tells apart by itself."""
-    header = ["column", "alone", f"fewer than {k}", "values", "missing", "type"]
+    """Tabulate the shares of rows at risk for each column alone."""
+    header = ["column", "unique value", f"value in fewer than {k} rows", "values", "missing", "type"]
     rows = [_column(each, max(n_rows, 1)) for each in columns.itertuples(index=False)]
-    return table("Rows that a column tells apart", header, rows)
+    return table("Rows that a single column identifies", header, rows)
 
 
 def _column(column: Any, n_rows: int) -> list[Cell]:
@@ -128,7 +130,7 @@ def _column(column: Any, n_rows: int) -> list[Cell]:
     return [name, *shares, count(column.values), missing, kind]
 
 
-# --- Pictures of a raw table: who can be found, and how many rows and items there are of which kind
+# --- Plots
 
 
 if TYPE_CHECKING:
@@ -139,18 +141,19 @@ _LINES = ("-", "--", "-.", ":")
 
 
 def draw_bars(bands: pd.Series[int], ax: Axes, *, of: str, what: str) -> None:
-    """Draw how many there are of each kind, with the names of the kinds at the left."""
+    """Draw the number of rows or items in each band."""
     names = list(bands.index)
-    horizontal(ax, names, bands.to_numpy(), [f"{number:,}" for number in bands])
+    horizontal_bars(ax, names, bands.to_numpy(), [f"{number:,}" for number in bands])
     whole_numbers(ax.xaxis)
     ax.xaxis.set_major_formatter("{x:,.0f}")
-    say(ax, x=f"{what} (number)", y=of, beside=names)
+    label_axes(ax, x=f"{what} (number)", y=of, beside=names)
 
 
 def draw_found(found: pd.DataFrame, k: int, ax: Axes) -> None:
-    """Draw how many rows are found alone, and among fewer than k, by how many items are known."""
+    """Draw the shares of rows singled out, and with fewer than k matches, by the number of known items."""
     known = np.arange(len(found))
-    kinds = {"singled_out": ("alone", -0.2, ""), "below_k": (f"fewer than {k}", 0.2, "///")}
+    few = f"fewer than {k} matches"
+    kinds = {"singled_out": ("singled out", -0.2, ""), "below_k": (few, 0.2, "///")}
     texts: list[str] = []
     size = size_across(ax, ["99.9"], 2 * len(known) + 1)
     for name, (label, shift, hatch) in kinds.items():
@@ -160,13 +163,13 @@ def draw_found(found: pd.DataFrame, k: int, ax: Axes) -> None:
         texts = [f"{value:.3g}" for value in percents]
         ax.bar_label(bars, texts, padding=2, fontsize=size)
     ax.set_xticks(known, [str(each) for each in found.index])
-    say(ax, x="items that are known (up to)", y="rows (%)")
-    plain(ax)
+    label_axes(ax, x="known items (up to)", y="rows (%)")
+    hide_frame(ax)
     ax.set_ylim(0, room(100 * found["below_k"].to_numpy(np.float64)) * key_above(ax, size))
 
 
 def draw_lengths(shares: pd.DataFrame, k: int, ax: Axes) -> None:
-    """Draw the share of rows that are found among fewer than k: a line for each number of known items."""
+    """Draw the share of rows with fewer than k matches by row length: a line per number of known items."""
     places = np.arange(len(shares))
     ends: list[tuple[float, float, str]] = []
     for number, (known, line) in enumerate((100 * shares).items()):
@@ -176,44 +179,45 @@ def draw_lengths(shares: pd.DataFrame, k: int, ax: Axes) -> None:
     starts = [name.partition("–")[0] for name in shares.index]
     ax.set_xticks(places, starts, fontsize=size_across(ax, starts, len(places)))
     ax.set_ylim(0, 105)
-    say(ax, x="items in the row (from)", y=f"rows among fewer than {k} (%)")
-    plain(ax)
+    label_axes(ax, x="items in the row (from)", y=f"rows with fewer than {k} matches (%)")
+    hide_frame(ax)
     label_ends(ax, ends)
 
 
-# --- A first look as a page: the sections of what is in a raw table, who can be found in it, and what to do
+# --- Sections
 
 
 NOTE = (
-    "This page holds counts of the original, the names of its columns, and items that many rows hold: no row "
-    "of the data, and no item that is in few rows."
+    "This page contains counts of the original, the names of its columns, and frequent items. It contains no "
+    "row of the data, and no rare item."
 )
-_MOST_LENGTHS = 12  # that are shown one by one
+_MOST_LENGTHS = 12  # more lengths are put into bands
 
 
 def warning() -> str:
-    """What the page is about, before all else."""
-    text = "⚠ This page is about the original. Keep it where the original is kept, and do not publish it."
+    """Return the warning at the top of the page."""
+    text = "⚠ This page describes the original. Keep it with the original, and do not publish it."
     return paragraph(text, "verdict warned")
 
 
 def first_section(alerts: Sequence[tuple[str, str]]) -> str:
-    """What was found, and what to do about it."""
+    """List the alerts, each with its hint."""
     if not alerts:
-        return section("What to do first", paragraph("Nothing was found that has to be looked at."))
+        return section("What to do first", paragraph("No problem was found."))
     return section("What to do first", steps(alerts))
 
 
 def risk_section(risk: pd.DataFrame, k: int, n_missing: int) -> str:
-    """Who can be found: of all rows, and by the length of the row."""
+    """Show the shares of rows at risk, of all rows and by row length."""
     found = of_few_known(risk)
     lengths = by_length(risk, n_missing)[["rows", *found.index]]
     text = (
-        "Somebody knows some items of one row, whichever serve him best. For this share of the rows, what he "
-        f"knows matches no other row (alone), or fewer than {k} in all. Longer rows are easier to find."
+        "Suppose that an attacker knows some items of a person, in the worst case those that reveal most. A "
+        "row is singled out if it is the only row that matches them. The tables show the share of rows that "
+        f"are singled out, and of rows for which fewer than {k} rows match. Longer rows are at higher risk."
     )
-    caption = f"Rows that are found alone, or among fewer than {k}, by the number of known items."
-    beside = f"Rows among fewer than {k}, by the number of items in the row, for each number of known items."
+    caption = f"Rows that are singled out, or have fewer than {k} matches, by the number of known items."
+    beside = f"Rows with fewer than {k} matches, by the number of items in the row and of known items."
     parts = [
         paragraph(text),
         figure(svg(partial(draw_found, found, k), caption), caption),
@@ -222,24 +226,24 @@ def risk_section(risk: pd.DataFrame, k: int, n_missing: int) -> str:
     if len(lengths):
         shares = lengths.drop(columns="rows")
         parts += [figure(svg(partial(draw_lengths, shares, k), beside), beside), lengths_table(lengths, k)]
-    return section("Who can be found", *parts)
+    return section("Who can be singled out", *parts)
 
 
 def by_length(risk: pd.DataFrame, n_missing: int) -> pd.DataFrame:
-    """The share of rows below k by the number of items in the row.
+    """Compute the share of rows below k by the number of items in the row.
 
     Parameters
     ----------
     risk : pandas.DataFrame
-        As `pdanon.risk` has it.
+        The table of `pdanon.risk`.
     n_missing : int
-        How many of the rows without an item are missing, and no rows of length 0.
+        Number of missing rows. `pdanon.risk` counts them as rows of length 0; here they are subtracted.
 
     Returns
     -------
     pandas.DataFrame
-        ``rows``, and the share by the number of known items; a row for each length, or for 1, 2, 3-4, 5-8
-        and so on, if there are many.
+        ``rows``, and one column of shares per number of known items. One row per length; if there are many
+        lengths, one row per band 1, 2, 3-4, 5-8, ...
     """
     lengths = risk[risk["items"].notna()].astype({"items": "int64"})
     n_items = lengths["items"]
@@ -257,24 +261,24 @@ def by_length(risk: pd.DataFrame, n_missing: int) -> pd.DataFrame:
 
 
 def _doubling(place: int) -> str:
-    """The lengths of a band: 0, 1, 2, 3-4, 5-8, ..."""
+    """Return the name of a band of lengths: 0, 1, 2, 3-4, 5-8, ..."""
     low, high = 2**place // 4 + 1, 2**place // 2
     return f"{high}" if place < 3 else f"{low:,}–{high:,}"
 
 
 def rows_section(counts: pd.Series[int], lengths: pd.Series[float], bands: pd.Series[int]) -> str:
-    """How many rows there are, and how long they are."""
-    caption = "How many rows have how many items."
+    """Show the number of rows and their lengths."""
+    caption = "Number of rows by the number of their items."
     picture = _bars(bands, "items in the row", "rows", caption)
     return section("Rows", counts_table(counts), picture, sizes_table(lengths))
 
 
 def items_section(supports: pd.DataFrame, frequent: pd.DataFrame, k: int) -> str:
-    """How many items are in how many rows, and the most frequent of them."""
-    caption = "How many items are in how many rows."
+    """Show the number of items by support, and the most frequent items."""
+    caption = "Number of items by the number of rows with the item."
     bands = pd.Series(supports["items"].to_numpy(), bands_of(supports))
-    text = f"Items in fewer than {k} rows are counted, and not named: who holds one of them is soon found."
-    picture = _bars(bands, "rows that hold the item", "items", caption)
+    text = f"Items in fewer than {k} rows are counted but not named, because they single out their rows."
+    picture = _bars(bands, "rows with the item", "items", caption)
     tables = [supports_table(supports), frequent_table(frequent)]
     return section("Items", paragraph(text), picture, *tables)
 
@@ -286,13 +290,13 @@ def _bars(bands: pd.Series[int], of: str, what: str, caption: str) -> str:
 
 
 def columns_section(columns: pd.DataFrame, k: int, n_rows: int) -> str:
-    """What each of the other columns tells by itself."""
+    """Show the shares of rows that each of the other columns puts at risk."""
     if columns.empty:
         return section("Other columns", paragraph("There is no other column."))
-    text = "What each tells by itself: rows that are the only ones with their value, or share it with few."
+    text = f"For each column alone: the share of rows with a unique value, or a value in fewer than {k} rows."
     return section("Other columns", paragraph(text), columns_table(columns, k, n_rows))
 
 
 def made_section() -> str:
-    """When the page was made, and with what."""
-    return section("When, and with what", made())
+    """Show the time and the versions."""
+    return section("Date and versions", made())
