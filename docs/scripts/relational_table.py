@@ -1,4 +1,4 @@
-"""Measure what the algorithms for quasi-identifiers lose and take, and write into docs/relational.md.
+"""Measure what the algorithms for quasi-identifiers lose and take, and write into docs/relational-algorithms.md.
 
 Run from the root of the checkout: ``python docs/scripts/relational_table.py``. What stands around the figures
 stays.
@@ -74,4 +74,4 @@ def lines() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    write_section("relational.md", "relational", [*lines()])
+    write_section("relational-algorithms.md", "relational", [*lines()])
