@@ -21,6 +21,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.measure import PEAK, fresh_process
 from benchmarks.pages import section
 from contract import run
 from families import ALGORITHMS, RELATIONAL, RT
@@ -762,6 +763,21 @@ def test_which_releases_have_other_rows_or_columns():
         ):
             others.add(name)
     assert others == set(re.findall(r"\[`(\w+)`\]", said))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["pcta", "coat", "upcta"])
+def test_a_row_of_30_000_items_takes_less_than_5_seconds_and_1_gb(name):
+    told = "a row of 30,000 items beside 1,000 short rows takes less than 5 seconds of processor time and"
+    assert f"{told} less than 1 GB." in text_of("docs/algorithms/pcta.md")
+    code = (
+        "import pdanon; from time import process_time; from tests.benchmarks.limits import one_row; "
+        f"frame = one_row(); start = process_time(); pdanon.{name}(frame, k=3, m=2); "
+        f"print(process_time() - start, {PEAK})"
+    )
+    taken, gib = map(float, fresh_process(code).split())
+    assert taken < 5
+    assert gib * 2**30 < 1e9
 
 
 @pytest.mark.slow

@@ -37,6 +37,8 @@ cdef void _count_rows(Py_ssize_t begin, Py_ssize_t end, State state, Rows rows) 
 cdef int counted(int a, int[::1] counts, State state, Rows rows) noexcept nogil
 cdef int line_of(int a, int kept, State state) noexcept nogil
 cdef void _merge(int a, int b, State state) noexcept nogil
+cdef void _take_over(int a, int b, State state) noexcept nogil
+cdef void _unite_lines(int a, int b, State state) noexcept nogil
 cdef void _mark_rows(int a, unsigned char mark, State state, Rows rows) noexcept nogil
 cdef void _discount(int a, int b, State state, Rows rows) noexcept nogil
 cdef int _least_supported(int n, State state) noexcept nogil

@@ -69,15 +69,16 @@ class State:
 
     def strike(self, a: cython.int) -> cython.void:
         """Strike a label from those in use."""
-        n: cython.int = 0
+        i: cython.int
+        place: cython.int = 0
         if self.line[a] >= 0:
             self.holder[self.line[a]] = -1
             self.line[a] = -1
-        for i in range(self.n_active):
-            if self.active[i] != a:
-                self.active[n] = self.active[i]
-                n += 1
-        self.n_active = n
+        while self.active[place] != a:
+            place += 1
+        self.n_active -= 1
+        for i in range(place, self.n_active):
+            self.active[i] = self.active[i + 1]
 
 
 def begin_lines(state: State) -> bool:
@@ -231,6 +232,8 @@ def _cheapest_merge(begin: cython.int, end: cython.int, state: State) -> tuple[c
                 if order >= 0:
                     continue
             best_x, best_y, best_size, best_rows = x, y, size, rows
+            if size == state.size[x] + 1 and rows == state.support[x] * state.weight[x]:
+                break  # the least that a union with x can cost, and of equal ones the first label wins
     return min(best_x, best_y), max(best_x, best_y)
 
 
@@ -240,15 +243,16 @@ def merge(a: cython.int, b: cython.int, state: State) -> None:
 
 
 def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
-    """Merge cluster b into a (a < b), correcting co-supports on the rows that hold both."""
-    own: cython.Py_ssize_t = line_of(a, b, state)
-    gone: cython.Py_ssize_t = line_of(b, a, state)
-    both: cython.longlong = state.co[own, b]
-    _mark_rows(a, 1, state, state.rows)
-    _discount(a, b, state, state.rows)  # before what b has is added: no sum is more than the number of rows
-    _mark_rows(a, 0, state, state.rows)
-    for i in range(state.n_active):
-        state.co[own, state.active[i]] += state.co[gone, state.active[i]]
+    """Merge cluster b into a (a < b).
+
+    Where the rows of one contain those of the other, the union has the co-supports of the wider, and no row
+    is read: a row of very many items would be read once for each of them.
+    """
+    both: cython.longlong = together(a, b, state)
+    if both < state.support[a] and both < state.support[b]:
+        _unite_lines(a, b, state)
+    elif both < state.support[b] or (both == state.support[a] and state.line[a] < 0):
+        _take_over(a, b, state)  # of equal rows the line that there is, as counting it again reads rows
     member: cython.int = b
     while member >= 0:
         state.label[member] = a
@@ -260,9 +264,33 @@ def _merge(a: cython.int, b: cython.int, state: State) -> cython.void:
     state.weight[a] = max(state.weight[a], state.weight[b])
     state.walk[a] += state.walk[b]
     state.strike(b)
+
+
+def _take_over(a: cython.int, b: cython.int, state: State) -> cython.void:
+    """Give a the co-supports of b, whose rows are those of the union, and the line of b if it has one."""
     for i in range(state.n_active):
         other = state.active[i]
-        if state.line[other] >= 0:
+        if other != a and other != b and state.line[other] >= 0:
+            state.co[state.line[other], a] = state.co[state.line[other], b]
+    state.line[a], state.line[b] = state.line[b], state.line[a]
+    if state.line[a] >= 0:
+        state.holder[state.line[a]] = a
+        state.co[state.line[a], a] = 0
+    if state.line[b] >= 0:
+        state.holder[state.line[b]] = b
+
+
+def _unite_lines(a: cython.int, b: cython.int, state: State) -> cython.void:
+    """Give a the co-supports of its union with b, correcting their sums on the rows that hold both."""
+    own: cython.Py_ssize_t = line_of(a, b, state)
+    gone: cython.Py_ssize_t = line_of(b, a, state)
+    _mark_rows(a, 1, state, state.rows)
+    _discount(a, b, state, state.rows)  # before what b has is added: no sum is more than the number of rows
+    _mark_rows(a, 0, state, state.rows)
+    for i in range(state.n_active):
+        other = state.active[i]
+        state.co[own, other] += state.co[gone, other]
+        if other != a and state.line[other] >= 0:
             state.co[state.line[other], a] = state.co[own, other]
 
 

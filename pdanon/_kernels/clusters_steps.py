@@ -39,12 +39,16 @@ class RarePartners:
         self.support = np.zeros(n_items, np.int32)
 
     def look_up_some(self, begin: cython.int, end: cython.int, state: State) -> None:
-        """Look for the partners of the clusters in use that are labelled ``begin..end - 1``."""
+        """Look for the partners of the clusters in use that are labelled ``begin..end - 1``.
+
+        Those that are rare alone are left out: `_largest_rare` asks for none of theirs.
+        """
         i: cython.int
         with cython.nogil:
             for i in range(state.n_active):
-                if begin <= state.active[i] < end:
-                    self.look_up(state.active[i], state)
+                a = state.active[i]
+                if begin <= a < end and state.support[a] >= self.k:
+                    self.look_up(a, state)
 
     def look_up(self, a: cython.int, state: State) -> cython.void:
         """Look for the partner of a cluster."""
@@ -129,6 +133,8 @@ def _largest_rare(pairs: cython.bint, state: State, rare: RarePartners) -> tuple
     if pairs:
         for i in range(state.n_active):
             a = state.active[i]
+            if state.support[a] < rare.k:
+                continue  # a rare cluster comes before its pairs, whose supports are not larger
             if rare.partner[a] == -2:
                 rare.look_up(a, state)
             if rare.support[a] > most:

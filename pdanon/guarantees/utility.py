@@ -256,9 +256,10 @@ def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: i
     GuaranteeError
         If a published item stands for items of several blocks, or more items are suppressed.
     """
-    items, _ = global_mapping(mapping)
+    items, labels = global_mapping(mapping)
     block = pd.Series(item_blocks(blocks, items)[items.codes])
-    straddling = int((block.groupby(mapping["generalized"].to_numpy(object)).nunique() > 1).sum())
+    by_label = block.groupby(labels.indices.to_pandas())  # not by the text, which all of its items repeat
+    straddling = int((by_label.nunique() > 1).sum())
     suppressed = int(mapping["generalized"].isna().sum())
     if straddling or suppressed > allowed:
         raise GuaranteeError(

@@ -1,4 +1,4 @@
-"""Tables that are hard on memory and time: many items, and customers with hundreds of items each."""
+"""Tables that are hard on memory and time: many items, one row of all, hundreds of items a customer."""
 
 from collections.abc import Iterator
 
@@ -34,10 +34,20 @@ def customers(rows: int = 4339, n_items: int = 3877, mean: int = 62) -> pd.DataF
     )
 
 
+def one_row(n_items: int = 30_000, rows: int = 1000) -> pd.DataFrame:
+    """A row of all items beside short ones."""
+    draw = np.random.default_rng(0)
+    short = [np.unique(draw.integers(0, n_items, draw.integers(1, 9))) for _ in range(rows)]
+    return pd.DataFrame({"items": as_itemsets([np.arange(n_items), *short])})
+
+
 def figures() -> Iterator[Figure]:
     for name in ("pcta", "coat", "upcta"):
         _, peak = measured("many_items()", f"pdanon.{name}(frame, k=5, m=2)")
         yield Figure(f"{name}(k=5, m=2), 100,000 items", "", None, f"{peak:.2f} GiB", "2 GiB", peak <= 2)
+        taken, peak = measured("one_row()", f"pdanon.{name}(frame, k=3, m=2)")
+        text, met = f"{taken:.1f} s, {peak:.2f} GiB", taken < 5 and peak < 1
+        yield Figure(f"{name}(k=3, m=2), a row of 30,000 items", "", None, text, "< 5 s, < 1 GiB", met)
     reference, _ = measured("customers()", "pdanon.pcta(frame, k=5, m=3)")
     taken, peak = measured("customers()", "pdanon.coat(frame, k=5, m=3)")
     text = f"{taken / reference:.2f}x ({taken:.1f} s), {peak:.2f} GiB"
@@ -50,7 +60,7 @@ def figures() -> Iterator[Figure]:
 def measured(table: str, call: str) -> tuple[float, float]:
     """Seconds and GiB of a call in a process of its own."""
     code = (
-        "import time, pdanon; from tests.benchmarks.limits import customers, many_items; "
+        "import time, pdanon; from tests.benchmarks.limits import customers, many_items, one_row; "
         f"frame = {table}; start = time.perf_counter(); {call}; "
         f"print(time.perf_counter() - start, {PEAK})"
     )

@@ -122,6 +122,17 @@ def test_clusters_of_longer_rows_are_those_of_the_naive_run(algorithm, task, m):
 
 @both
 @settings(max_examples=examples(25))
+@given(
+    tasks("abcdefghij", most=12), st.sets(st.sampled_from("abcdefghij"), min_size=6), st.sampled_from([2, 3])
+)
+def test_clusters_beside_a_long_row_are_those_of_the_naive_run(algorithm, task, long_row, m):
+    """Items of equal rows, and of rows among those of others: merges that change no support."""
+    rows, *asked = task
+    assert_same(algorithm, [*rows, frozenset(long_row)], *asked, m=m)
+
+
+@both
+@settings(max_examples=examples(25))
 @given(tasks(), constraint_lists, weights)
 def test_clusters_under_constraints_are_those_of_the_naive_run(algorithm, task, constraints, weights):
     rows = task[0]

@@ -71,6 +71,21 @@ def test_clusters_of_longer_rows_are_those_of_the_naive_run(sample, m):
     assert pcta_of(rows, k=k, m=m) == naive.pcta(rows, k, m)
 
 
+@settings(max_examples=examples(60))
+@given(
+    feasible_rows(items="abcdef", most=12),
+    st.lists(st.sets(st.sampled_from("abcdefghijkl"), min_size=6), min_size=1, max_size=2),
+    st.dictionaries(st.sampled_from("abcdefghijkl"), st.sampled_from([0.0, 0.5, 1.0])),
+    st.sampled_from([1, 2, 3, None]),
+)
+def test_clusters_beside_a_long_row_are_those_of_the_naive_run(sample, long_rows, weights, m):
+    """Items of equal rows, and of rows among those of others: merges that change no support."""
+    rows, k = [*sample[0], *map(frozenset, long_rows)], sample[1]
+    weights = known(weights, rows)
+    expected = naive.pcta(rows, k, m, in_steps(weights, rows))
+    assert pcta_of(rows, k=k, m=m, weights=weights) == expected
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_clusters_of_many_items_are_those_of_the_naive_run(seed):
     """Skewed supports and tens of merges, where cached partners get stale."""

@@ -90,10 +90,10 @@ def assert_equal_state(clusters, naive):
 
 
 @settings(max_examples=examples(60))
-@given(weighted_rows(), st.randoms())
-def test_supports_stay_current_through_merges_and_drops(sample, draw):
+@given(weighted_rows(), st.integers(2, N_ITEMS), st.randoms())
+def test_supports_stay_current_through_merges_and_drops(sample, lines, draw):
     rows, weights, written_out = sample
-    clusters = Clusters(index_of(rows, weights))
+    clusters = Clusters(index_of(rows, weights), room=4 * N_ITEMS * lines)
     naive = Clustering(written_out)
     naive.label = {item: item for item in range(N_ITEMS)}  # also those in no row
     while len(naive.labels) > 1:
