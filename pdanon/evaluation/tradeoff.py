@@ -1,4 +1,4 @@
-"""What k and m cost: one release for each pair of them, and what is left of risk and data in it."""
+"""The tradeoff of k and m: the remaining risk and the information loss of a release for each pair."""
 
 from __future__ import annotations
 
@@ -39,34 +39,34 @@ def tradeoff(
     progress: bool = False,
     **options: Any,
 ) -> pd.DataFrame:
-    """Make a release for each k and m, and measure what each of them costs and leaves open.
+    """Anonymize with each k and m, and measure the information loss and the remaining risk.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified, and no release is kept.
+        One row per person. It is not modified, and no release is kept.
     column : hashable, optional
         The list column. By default the only one.
     k, m : sequence of int
-        What is tried, in all combinations: ks of at least 2, ms of at least 1.
+        Values to try, in all combinations: each k at least 2, each m at least 1.
     algorithm : str, optional
-        Which algorithm. By default the best that `anonymize` finds.
+        The algorithm. By default `anonymize` selects the best.
     progress : bool
         Show a progress bar.
     **options
-        What the algorithm, or `anonymize`, takes beside, such as ``hierarchy`` or ``time_limit``.
+        Other parameters of the algorithm or of `anonymize`, such as ``hierarchy`` or ``time_limit``.
 
     Returns
     -------
     pandas.DataFrame
-        One row a release: ``k, m``; ``below_k``, the share of rows that who knows one item more than was
-        promised, m + 1, finds among fewer than k; the losses ``occurrences, singles, pairs, suppressed,
-        NCP``; ``seconds``; and ``reason``: why there is no release.
+        One row per release: ``k, m``; ``below_k``, the share of rows with fewer than k matches if m + 1
+        items are known, one more than the guarantee covers; the losses ``occurrences, singles, pairs,
+        suppressed, NCP``; ``seconds``; and ``reason``, the reason why a release is infeasible.
 
     Raises
     ------
     ParameterError
-        If a k or m is out of range, the algorithm or an option is not known, or the algorithm has no k or no
+        If a k or m is out of range, the algorithm or an option is unknown, or the algorithm has no k or no
         m, or publishes rows in parts.
     ColumnError, ItemsetDtypeError
         If there is not exactly one list column, or it does not hold sets of items.
@@ -74,12 +74,12 @@ def tradeoff(
     See Also
     --------
     compare : Any algorithms and parameters.
-    pdanon.plotting.tradeoff : A picture of the table.
-    profile : What the risk is before.
+    pdanon.plotting.tradeoff : A plot of the table.
+    profile : The risk before anonymization.
 
     Notes
     -----
-    Cost: that of the releases one after the other, and of `risk` with m + 1.
+    Cost: the sum of all releases, and of `risk` with m + 1 for each.
 
     Examples
     --------
@@ -94,11 +94,12 @@ def tradeoff(
     """
     position = find_column(frame, column)
     _check_varied(algorithm)
-    asked = list(product(_values(k, "k", check_k), _values(m, "m", _known)))
-    check_combinations(len(asked), "k and m")
+    ms = _values(m, "m", lambda value: check_m(value, unbounded=False))
+    pairs = list(product(_values(k, "k", check_k), ms))
+    check_combinations(len(pairs), "k and m")
     rows: list[dict[str, Any]] = []
-    with progress_bar(progress, "tradeoff", "releases", len(asked)) as report:
-        for each in asked:
+    with progress_bar(progress, "tradeoff", "releases", len(pairs)) as report:
+        for each in pairs:
             rows.append(_row(frame, frame.columns[position], *each, algorithm, options))
             report(1)
     table = pd.DataFrame(rows, columns=["k", "m", "below_k", *_MEASURES, "seconds", "reason"])
@@ -106,47 +107,38 @@ def tradeoff(
 
 
 def _check_varied(name: str | None) -> None:
-    """Check that an algorithm has a k and an m, of which the table is."""
+    """Check that an algorithm has the parameters k and m."""
     lacking = {"k", "m"} - parameters_of(named(name)).keys() if name is not None else ()
     if lacking:
-        hint = "pdanon.compare varies any parameter, such as vary={'c': [0.2, 0.5]}"
+        hint = "use pdanon.compare, which varies any parameter, such as vary={'c': [0.2, 0.5]}"
         what = " and no ".join(sorted(lacking))
-        raise ParameterError(f"{name} has no {what} to be varied", where="algorithm", hint=hint)
+        raise ParameterError(f"{name} has no {what}", where="algorithm", hint=hint)
 
 
 def _values(values: Any, name: str, check: Any) -> list[int]:
-    found = [check(value) for value in read_list(values, name, f"one value is a list of one: {name}=[5]")]
+    found = [check(value) for value in read_list(values, name, f"pass a list, such as {name}=[5]")]
     if not found:
         raise ParameterError(f"{name} has no values", where=name, got=[])
     return sorted(set(found))
 
 
-def _known(m: Any) -> int:
-    return check_m(m, unbounded=False) or 1
-
-
 def _row(
     frame: pd.DataFrame, column: Hashable, k: int, m: int, algorithm: str | None, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """One release, measured; or why there is none."""
+    """Make and measure one release, or return the reason why it is infeasible."""
     began = perf_counter()
     row: dict[str, Any] = {"k": k, "m": m}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ReleaseWarning)  # said once, when one of them is chosen
+        warnings.simplefilter("ignore", ReleaseWarning)  # the warning comes with the final release
+        result: Anonymized
         try:
-            result = _release(frame, column, k, m, algorithm, options)
+            if algorithm is None:
+                result = anonymize(frame, None, column, k=k, m=m, **options)
+            else:
+                result = named(algorithm)(frame, column, k=k, m=m, **options)
         except InfeasibleError as error:
             return {**row, "reason": one_line(error)}
     row["seconds"] = perf_counter() - began
     left = of_all_rows(risk(result.frame, column, k=k, m=m + 1))["below_k"]
     losses = {name: result.loss[name] for name in _MEASURES if name in result.loss}
     return {**row, "below_k": left.iloc[-1] if len(left) else 0.0, **losses}
-
-
-def _release(
-    frame: pd.DataFrame, column: Hashable, k: int, m: int, algorithm: str | None, options: dict[str, Any]
-) -> Anonymized:
-    if algorithm is None:
-        return anonymize(frame, None, column, k=k, m=m, **options)
-    result: Anonymized = named(algorithm)(frame, column, k=k, m=m, **options)
-    return result

@@ -130,13 +130,13 @@ RESULT = FRAME.txanon.pcta(k=3, m=2)
         ({"m": 1.5}, "m must be"),
         ({"n": 0}, "n must be"),
         ({"n": "many"}, "n must be"),
-        ({"result": RESULT.frame}, "there is no result"),
+        ({"result": RESULT.frame}, "not a result"),
         ({"original": FRAME.iloc[1:]}, "2 and 3 rows"),
         ({"original": FRAME.iloc[::-1]}, "differ in their index"),
-        ({"original": frame_of([{"a"}, {"b"}, {"c"}])}, "1 items are not in it, 1 of"),
+        ({"original": frame_of([{"a"}, {"b"}, {"c"}])}, "1 items without a row, 1 rows of"),
         (
             {"original": frame_of([set()] * 3), "result": frame_of([set()] * 3).txanon.pcta(k=2)},
-            "no row holds",
+            "no row has an item",
         ),
     ],
 )

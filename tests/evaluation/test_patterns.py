@@ -63,8 +63,8 @@ def test_a_share_is_compared_exactly():
 def test_frequent_itemsets_are_counted(rows, least, most, enough):
     index = SupportIndex.of(Itemsets.from_series(frame_of(rows)["items"]))
     n = len(naive_queries.frequent(rows, least, most))
-    assert patterns._count(index, least, most, 10**6) == n
-    counted = patterns._count(index, least, most, enough)
+    assert patterns._count_frequent(index, least, most, 10**6) == n
+    counted = patterns._count_frequent(index, least, most, enough)
     assert counted == n if n <= enough else counted > enough
 
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_listed_is_refused_at_once():
         "top": [lambda: patterns.tkd(frame, frame, top=100)],
     }
     for where, each in ((where, call) for where, some in calls.items() for call in some):
-        with pytest.raises(ParameterError, match="too many frequent itemsets to list") as caught:
+        with pytest.raises(ParameterError, match="too many frequent itemsets") as caught:
             each()
         assert f"where: {where}" in str(caught.value)
         assert SECRET not in str(caught.value)
@@ -216,7 +216,7 @@ FOREST = {"*": {"A": ["a", "b"], "B": [SECRET]}}
         (lambda: patterns.pair_errors(FRAME, RESULT, ranks=(-1, 9)), "ranks must be"),
         (lambda: patterns.pair_errors(FRAME, RESULT, ranks=3), "ranks must be two"),
         (lambda: patterns.item_errors(FRAME, RESULT, mode="best"), "no such mode"),
-        (lambda: patterns.item_errors(frame_of([set()]), frame_of([set()])), "no row holds an item"),
+        (lambda: patterns.item_errors(frame_of([set()]), frame_of([set()])), "no row has an item"),
     ],
 )
 def test_bad_input_is_refused_without_item_text(act, message):

@@ -444,7 +444,7 @@ def test_many_queries_and_rows_are_counted_in_blocks(monkeypatch):
 def test_drawn_itemsets_have_their_size_and_occur(rows, size, n, seed):
     frame = frame_of(rows)
     if max(map(len, rows)) < size:
-        with pytest.raises(ParameterError, match="nothing to draw queries from"):
+        with pytest.raises(ParameterError, match="no row to draw queries from"):
             Workload.itemsets(frame, n, size, random_state=seed)
         return
     queries = rows_of(Workload.itemsets(frame, n, size, random_state=seed).queries)
@@ -543,10 +543,13 @@ BAD = {
     "mode of another type": (lambda: ASK.are(FRAME, RESULT, mode=3), "no such mode"),
     "sanity": (lambda: ASK.are(FRAME, RESULT, sanity=0), "sanity must be"),
     "other rows": (lambda: ASK.are(FRAME, RESULT.frame.iloc[:2], RESULT.mapping), "3 and 2 rows"),
-    "no release": (lambda: ASK.are(FRAME, RESULT.mapping["item"]), "there is no release"),
+    "no release": (lambda: ASK.are(FRAME, RESULT.mapping["item"]), "not a release"),
     "no mapping": (lambda: ASK.are(FRAME, RESULT.frame), "1 of 1 labels"),
     "other mapping": (lambda: ASK.are(FRAME, FRAME, RESULT.mapping), "the mapping lacks"),
-    "mapping of other items": (lambda: ASK.are(FRAME, FRAME, PCTA_MAPPING), "3 items are not in it, 7 of"),
+    "mapping of other items": (
+        lambda: ASK.are(FRAME, FRAME, PCTA_MAPPING),
+        "3 items without a row",
+    ),
     "no mapping table": (lambda: ASK.are(FRAME, RESULT.frame, FRAME), "lacks columns"),
     "other hierarchy": (lambda: ASK.are(FRAME, RESULT, hierarchy=2), "not nodes of the hierarchy"),
     "bag": (lambda: ASK.are(FRAME, BAG), "1 repeated labels"),

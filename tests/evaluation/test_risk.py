@@ -253,5 +253,5 @@ def test_the_picture_says_that_sensitive_items_are_not_known():
     pytest.importorskip("matplotlib")
     result, frame = diverse([{"a", "s"}, {"a"}, {"a"}, {"a"}])
     ax = result.plot.risk(frame)
-    assert "none of them sensitive" in " ".join(ax.get_xlabel().split())
+    assert "non-sensitive items" in " ".join(ax.get_xlabel().split())
     assert [text.get_text() for text in ax.texts][3:] == ["0", "0", "0"][: len(ax.texts) - 3]

@@ -23,7 +23,7 @@ def test_views_have_the_figures_and_no_item():
     assert "7 cases" in views[1]
     assert f"{100 * attacked.rate:.3g} % of the guesses are right" in views[1]
     assert f"{answers.are:.4g}" in views[2]
-    assert "0 have none" in views[2]
+    assert "0 without an error" in views[2]
     for view, each in zip(views, (workload, attacked, answers), strict=True):
         assert view.startswith("<table>")
         assert "secret" not in view + repr(each)

@@ -1,4 +1,4 @@
-"""Attack: play the adversary, and count among how many released rows a person hides."""
+"""Simulated attacks: the number of candidate rows for an attacker who knows some items of a person."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ __all__ = ["Attack", "attack"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Attack:
-    """What an adversary achieved who knew some items of some people.
+    """The outcome of simulated attacks with background knowledge of items.
 
     Parameters
     ----------
     cases : pandas.DataFrame
-        One row a case: ``row`` (number of the row attacked), ``known`` (number of items known of it),
-        ``before`` and ``after`` (rows that match, in the original and in the release).
+        One row per case: ``row`` (number of the attacked row), ``known`` (number of its known items),
+        ``before`` and ``after`` (candidate rows in the original and in the release).
     m : int or None
-        Most items that were known.
+        Maximum number of known items.
     """
 
     cases: pd.DataFrame
@@ -45,22 +45,22 @@ class Attack:
 
     @property
     def rate(self) -> float:
-        """Share of the cases in which a guess among the matching released rows is right, on average."""
+        """Expected share of correct guesses among the candidate rows of the release."""
         return float((1 / self.cases["after"]).mean())
 
     @property
     def rate_before(self) -> float:
-        """The same in the original."""
+        """Expected share of correct guesses among the candidate rows of the original."""
         return float((1 / self.cases["before"]).mean())
 
     @property
     def fewest(self) -> int:
-        """Fewest released rows that match in a case: the worst one."""
+        """Lowest number of candidate rows of the release, over all cases."""
         return int(self.cases["after"].min())
 
     @property
     def fewest_before(self) -> int:
-        """The same in the original."""
+        """Lowest number of candidate rows of the original, over all cases."""
         return int(self.cases["before"].min())
 
     def __repr__(self) -> str:
@@ -91,49 +91,50 @@ def attack(
     random_state: int | np.random.Generator | None = None,
     progress: bool = False,
 ) -> Attack:
-    """Play the adversary against a release.
+    """Simulate attacks on a release.
 
     Parameters
     ----------
     original : pandas.DataFrame
         The frame that was anonymized.
     result : Anonymized
-        What it became.
+        The release.
     column : hashable, optional
         The list column. By default the only one.
     m : int or None
-        Items that the adversary knows of a person, or all if there are fewer; at least 1. None: all items.
+        Number of items that the attacker knows of a person; at least 1. None: all items. If a person has
+        fewer items, the attacker knows all of them.
     n : int
         Number of cases.
     random_state : int, Generator or None
         Seed, or source of randomness.
     progress : bool
-        Show that it goes on: the parts of the count that are done.
+        Show the finished parts of the count.
 
     Returns
     -------
     Attack
-        ``rate``, ``fewest``, the same before the release, and the ``cases``; numbers only.
+        ``rate``, ``fewest``, the same figures for the original, and the ``cases``; numbers only.
 
     Raises
     ------
     ParameterError
-        If a number is out of range, the parts do not belong to each other, no row holds an item, or an
-        item became several things in one group.
+        If a number is out of range, the parts do not belong together, no row has an item, or an item has
+        several labels in one group.
 
     Notes
     -----
-    A row that holds an item is drawn for each case, all alike, and then the known items, all subsets of
-    their number alike. The adversary is given the mapping, and in a local recoding even the group of
-    the row: he knows which labels the items became, drops what was suppressed, and counts the released
-    rows that hold all of these labels; if none is left, those that are not missing. The right row is one of
-    them; he can only guess which.
+    Each case is drawn in two steps: a row with an item, then a subset of its items, both uniformly. The
+    attacker has the mapping, and in a local recoding also the group of the row. The attacker translates the
+    known items to labels, drops suppressed ones, and counts the candidate rows: the released rows with all
+    of these labels. If no label is left, all rows that are not missing are candidates. The attacked row is
+    one of them, and the attacker guesses.
 
-    He knows nothing but items: neither values of other columns, nor items that a person does not have.
+    The attacker knows items only: neither values of other columns, nor that a person lacks an item.
 
-    This shows a promise, and proves none: cases are a sample, and other attacks are possible. The audit
-    of a release checks every itemset. Of the models, k^m-anonymity promises that ``fewest`` is at
-    least k; others promise something else.
+    The simulation illustrates a guarantee, but does not prove it: the cases are a sample, and other attacks
+    are possible. The audit of a release checks every itemset. k^m-anonymity guarantees that ``fewest`` is at
+    least k; other models have other guarantees.
 
     Cost: the rows of the rarest label of each case.
 
@@ -148,51 +149,51 @@ def attack(
     """
     most, n = check_m(m), check_count(n, "n", least=1, most=MOST_DRAWN)
     if not isinstance(result, Anonymized):
-        hint = "give what an algorithm returned: the groups and the mapping are needed"
-        raise ParameterError("there is no result", where="result", got=type(result).__name__, hint=hint)
+        hint = "pass the result of an algorithm, which has the groups and the mapping"
+        raise ParameterError("not a result", where="result", got=type(result).__name__, hint=hint)
     release = Release.of(original, result, None, None, column)
     release.check_rows()
     able = np.flatnonzero(release.items.lengths > 0)
     if not len(able):
-        raise ParameterError("no row holds an item", where="original", got=f"{len(original)} rows")
+        raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
     rng = random_generator(random_state)
     rows = rng.choice(able, n)
     codes, offsets = draw_subsets(release.items, rows, most, rng)
     known = np.diff(offsets)
     with show_activity(progress, "attack"):
-        labels, label_offsets = _translated(release, result, np.repeat(rows, known), codes, offsets)
+        labels, label_offsets = _translate(release, result, np.repeat(rows, known), codes, offsets)
         before = SupportIndex.of(release.items).distinct().supports(codes, offsets)
         after = SupportIndex.of(release.published).distinct().supports(labels, label_offsets)
         after[np.diff(label_offsets) == 0] = release.published.n_present  # all known items were suppressed
     return Attack(pd.DataFrame({"row": rows, "known": known, "before": before, "after": after}), most)
 
 
-def _translated(
+def _translate(
     release: Release, result: Anonymized, rows: NDArray[np.int64], codes: Codes, offsets: Offsets
 ) -> tuple[Codes, Offsets]:
-    """What the known items became in their rows: labels, ascending and distinct in each case."""
+    """Return the labels of the known items in their rows, ascending and distinct in each case."""
     published = release.published
     if len(result.mapping) == 0:
         became: NDArray[Any] = published.lookup(release.items.vocabulary)[codes]
     else:
-        became = _became(release.items, published, result, rows, codes)
+        became = _labels_in_group(release.items, published, result, rows, codes)
     kept = became >= 0
     cases = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[kept]
     lengths = np.bincount(cases, minlength=len(offsets) - 1)
     return canonical_rows(became[kept].astype(np.int32), offsets_of(lengths), published.n_items)
 
 
-def _became(
+def _labels_in_group(
     items: Itemsets, published: Itemsets, result: Anonymized, rows: NDArray[np.int64], codes: Codes
 ) -> NDArray[np.int64]:
-    """Label of each item in the group of a row; -1 where suppressed."""
+    """Return the label of each item in the group of its row; -1 if suppressed."""
     mapped, labels, texts = read_mapping(result.mapping, items)
     groups = np.zeros(len(result.frame), np.int64) if result.groups is None else result.groups.to_numpy()
     entries = result.mapping["group"].to_numpy(np.int64) * items.n_items + mapped
     order = np.argsort(entries)
     if (np.diff(entries[order]) == 0).any():
         raise ParameterError(
-            "an item became several things in one group, and which of them in a row is not known",
+            "an item has several labels in one group, and the rows with each label are unknown",
             where="result",
             got=f"{int((np.diff(entries[order]) == 0).sum())} of {len(entries)} rows of the mapping",
         )

@@ -1,4 +1,4 @@
-"""Chances: how likely a row has the sensitive items that only counts of its group tell of."""
+"""Candidate values of a release: the original items and values that a published row may stand for."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Chances:
-    """What a release says of sensitive items that no row shows: in what share of each group they are.
+    """The probabilities of sensitive items that are published as counts of groups.
 
     Parameters
     ----------
     groups : ndarray of int64, shape (rows,)
-        The place of the group of each row.
+        The group of each row.
     shares : sparse array, shape (items, groups)
-        The share of the rows of a group that have an item, of those that are counted by groups.
+        The share of the rows of a group with a sensitive item.
     is_hidden : ndarray of bool, shape (items,)
-        Which items these are.
+        Whether an item is sensitive, that is, in no published row.
     """
 
     groups: NDArray[np.int64]
@@ -60,33 +60,33 @@ class Chances:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, guarantee: object, items: Itemsets) -> Chances | None:
-        """Read what the guarantee of a released frame counts; None if it counts nothing by groups."""
+        """Read the counts in the guarantee of a released frame; return None if there are none."""
         if not isinstance(guarantee, SensitiveGroups) or guarantee.classes is None:
             return None
         from scipy.sparse import coo_array
 
         counted = guarantee.classes
         item_of = items.lookup(counted.items)
-        there = item_of >= 0
+        known = item_of >= 0
         shares = counted.counts / counted.sizes[counted.group]
-        cells = item_of[there], counted.group[there]
-        table = coo_array((shares[there], cells), shape=(items.n_items, len(counted.groups)))
+        cells = item_of[known], counted.group[known]
+        table = coo_array((shares[known], cells), shape=(items.n_items, len(counted.groups)))
         return cls(counted.places(group_numbers(frame)), table.tocsr(), guarantee.is_sensitive(items))
 
     def shown(self, queries: ItemsetTable) -> ItemsetTable:
-        """The queries without the items that no row shows."""
+        """Remove the sensitive items from queries."""
         is_shown = ~self.is_hidden[queries.codes]
         kept = np.append(0, np.cumsum(is_shown))[queries.offsets]
         return ItemsetTable(queries.codes[is_shown], kept, queries.supports)
 
     def factors(self, queries: ItemsetTable) -> Factors:
-        """How likely a row of each group has those items of each query that no row shows."""
+        """Return the probability that a row of each group has the sensitive items of each query."""
         hidden = self.is_hidden[queries.codes]
         codes = queries.codes[hidden]
         offsets = offsets_of(np.diff(np.append(0, np.cumsum(hidden))[queries.offsets]))
 
-        def shares(asked: slice) -> NDArray[np.float64]:
-            begins, ends = offsets[:-1][asked], offsets[1:][asked]
+        def shares(part: slice) -> NDArray[np.float64]:
+            begins, ends = offsets[:-1][part], offsets[1:][part]
             product = np.ones((len(begins), self.shares.shape[1]))
             for place in range(int((ends - begins).max(initial=0))):
                 having = np.flatnonzero(ends - begins > place)
@@ -96,14 +96,14 @@ class Chances:
         return Factors(self.groups, self.shares.shape[1], shares)
 
 
-# --- Conditions of queries on single-valued columns: which values fulfil them, and which released ones may
+# --- Conditions of queries on single-valued columns
 
 
 Floats = NDArray[np.float64]
 
 
-def _is_measured(column: pd.Series[Any]) -> bool:
-    """Whether a column holds numbers or times, of which there are ranges."""
+def _is_continuous(column: pd.Series[Any]) -> bool:
+    """Return whether a column holds numbers or times, which have intervals."""
     dtype = column.dtype
     other = pd.api.types.is_bool_dtype(dtype) or pd.api.types.is_complex_dtype(dtype)
     number = pd.api.types.is_numeric_dtype(dtype) and not other
@@ -112,16 +112,16 @@ def _is_measured(column: pd.Series[Any]) -> bool:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Factors:
-    """How likely each value of a column fulfils the condition of each query.
+    """The probabilities that the values of a column satisfy the conditions of queries.
 
     Parameters
     ----------
     values : ndarray of int64, shape (rows,)
-        Which of the distinct values each row has.
+        Number of the distinct value of each row.
     n_values : int
-        How many there are.
+        Number of distinct values.
     shares : callable
-        Likelihood for some of the queries, shape (queries, values); 1 where there is no condition.
+        Return the probabilities for a slice of the queries, shape (queries, values); 1 without a condition.
     """
 
     values: NDArray[np.int64]
@@ -131,12 +131,12 @@ class Factors:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Condition:
-    """The conditions of all queries on one column, and that column before and after the release.
+    """The conditions of all queries on one column, with the original and the released column.
 
     Parameters
     ----------
     wanted : pandas.Series
-        Intervals closed on both sides, or values; missing where a query has no condition.
+        Intervals closed on both sides, or values; missing if a query has no condition.
     original, released : pandas.Series
         The column.
     """
@@ -147,23 +147,24 @@ class Condition:
 
     @classmethod
     def of(cls, wanted: pd.Series[Any], original: pd.Series[Any], released: pd.Series[Any]) -> Condition:
-        """Check conditions against the column that they are about.
+        """Check conditions against their column.
 
         Raises
         ------
         ParameterError
-            If a range is asked of a column without an order, or a value does not occur.
+            If a condition is an interval and the column has neither numbers nor times, or if a value does
+            not occur.
         """
         where = f"column {original.name!r}"
         if isinstance(wanted.dtype, pd.IntervalDtype):
-            if not _is_measured(original):
+            if not _is_continuous(original):
                 got = f"dtype {str(original.dtype).split('[')[0]}"
-                raise ParameterError("a range needs a column of numbers or times", where=where, got=got)
+                raise ParameterError("an interval needs a column of numbers or times", where=where, got=got)
         else:
             unknown = wanted.notna() & ~wanted.isin(original.dropna().unique())
             if unknown.any():
                 raise ParameterError(
-                    "a query asks for a value that does not occur in the original",
+                    "a query has a value that does not occur in the original",
                     where=where,
                     got=f"{int(unknown.sum())} of {len(wanted)} queries",
                     hint="check the spelling and type of the values",
@@ -171,15 +172,15 @@ class Condition:
         return cls(wanted, original, released)
 
     def before(self) -> Factors:
-        """1 where an original value fulfils the condition of a query, else 0."""
+        """Return 1 if an original value satisfies the condition of a query, otherwise 0."""
         codes, values = pd.factorize(self.original, use_na_sentinel=False)
         if isinstance(self.wanted.dtype, pd.IntervalDtype):
             numbers = _numbers(pd.Series(values))
             low, high = _ends(self.wanted)
-        else:  # numbered by their places, a value is a range too
+        else:  # a value is an interval of one number, its position among the distinct values
             numbers = np.arange(len(values), dtype=np.float64)
-            asked = pd.Index(values, dtype=object).get_indexer(pd.Index(self.wanted, dtype=object))
-            low = high = asked[:, None]
+            positions = pd.Index(values, dtype=object).get_indexer(pd.Index(self.wanted, dtype=object))
+            low = high = positions[:, None]
         free = self._free
 
         def shares(queries: slice) -> Floats:
@@ -189,12 +190,12 @@ class Condition:
         return Factors(codes, len(values), shares)
 
     def after(self) -> Factors:
-        """Share of the values that a released one stands for which fulfil the condition of a query.
+        """Return the share of the values behind a released value that satisfy the condition of a query.
 
-        A released interval stands for all numbers in it; for the whole ones if the original has only those.
-        Anything else stands for the values that were released as it, row by row.
+        A released interval stands for all numbers in it; if the original has whole numbers, for these. Any
+        other released value stands for the original values of its rows.
         """
-        if isinstance(self.released.dtype, pd.IntervalDtype) and _is_measured(self.original):
+        if isinstance(self.released.dtype, pd.IntervalDtype) and _is_continuous(self.original):
             return self._within_intervals()
         before = self.before()
         codes, labels = pd.factorize(self.released, use_na_sentinel=False)
@@ -226,14 +227,14 @@ class Condition:
 
     @property
     def _free(self) -> NDArray[np.bool_]:
-        """Whether a query asks for nothing here, as one column."""
+        """Whether a query has no condition here, as an array of one column."""
         return self.wanted.isna().to_numpy(np.bool_)[:, None]
 
 
 def draw_conditions(
-    column: pd.Series[Any], rows: NDArray[Any], asked: NDArray[np.bool_], width: float
+    column: pd.Series[Any], rows: NDArray[Any], chosen: NDArray[np.bool_], width: float
 ) -> pd.Series[Any]:
-    """Make conditions that some rows fulfil: ranges around their values, or the values.
+    """Create conditions that given rows satisfy: intervals around their values, or the values.
 
     Parameters
     ----------
@@ -241,38 +242,38 @@ def draw_conditions(
         The original column.
     rows : ndarray of int, shape (queries,)
         The row of each query.
-    asked : ndarray of bool, shape (queries,)
+    chosen : ndarray of bool, shape (queries,)
         Whether a query has a condition.
     width : float
-        Width of ranges, as a share of the range of the column.
+        Width of the intervals, as a share of the range of the column.
     """
     values = column.iloc[rows].reset_index(drop=True)
-    if not _is_measured(column):
-        return values.astype(object).where(asked, None)
+    if not _is_continuous(column):
+        return values.astype(object).where(chosen, None)
     label, column, values = column.name, _plain(column), _plain(values)
     with np.errstate(over="ignore", invalid="ignore"):
         half = (column.max() - column.min()) * (width / 2)
     if isinstance(half, float) and np.isinf([column.max(), column.min(), half]).any():
         raise ParameterError("the range of a column of queries is infinite", where=f"column {label!r}")
-    low, high = (values - half).where(asked), (values + half).where(asked)
+    low, high = (values - half).where(chosen), (values + half).where(chosen)
     return pd.Series(pd.arrays.IntervalArray.from_arrays(low, high, closed="both"))
 
 
 def _plain(values: pd.Series[Any]) -> pd.Series[Any]:
-    """Numbers as floats, or times as they are, whatever the column holds them in."""
+    """Convert any numeric dtype to floats, and any dtype of times to nanoseconds."""
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return pd.Series(pd.DatetimeIndex(values).as_unit("ns"))
     return pd.Series(values.to_numpy(np.float64, na_value=np.nan))
 
 
 def _ends(intervals: pd.Series[Any]) -> tuple[Floats, Floats]:
-    """Both ends of intervals, each as one column."""
+    """Return both ends of intervals, each as an array of one column."""
     array = pd.arrays.IntervalArray(intervals)
     return _numbers(pd.Series(array.left))[:, None], _numbers(pd.Series(array.right))[:, None]
 
 
 def _numbers(values: pd.Series[Any]) -> Floats:
-    """Numbers, or times as nanoseconds; NaN where missing."""
+    """Return numbers, or times in nanoseconds, as floats; NaN if missing."""
     values = _plain(values)
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         return np.where(values.isna(), np.nan, pd.DatetimeIndex(values).asi8.astype(np.float64))
@@ -290,30 +291,30 @@ def check_condition(wanted: pd.Series[Any], label: Hashable) -> None:
     raise ParameterError(problem, where=f"column {label!r}")
 
 
-# --- Cover: which labels of a release stand for which items, by its mapping table or by a hierarchy
+# --- Cover: the items that labels stand for
 
 
-_MISMATCH = "give the mapping that belongs to this release, and the original that it was made from"
+_MISMATCH = "pass the mapping of this release, and its original"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Cover:
-    """Which published labels stand for each original item.
+    """The published labels of each original item.
 
     Parameters
     ----------
     labels : ndarray of int32
-        Codes of published labels, item after item; those of an item from the most to the least specific.
+        Codes of published labels, item after item, from the most to the least specific label of an item.
         A suppressed item has none.
     offsets : ndarray of int64, shape (items + 1,)
         The labels of item ``i`` are ``labels[offsets[i]:offsets[i + 1]]``.
     members : ndarray of int64, shape (labels,)
-        How many items each published label stands for.
+        Number of items that each published label stands for.
 
     Notes
     -----
-    In a local recoding an item has several labels, and a label means the same in all groups: whoever reads
-    the release sees the labels and not the groups.
+    In a local recoding, an item has several labels. A label stands for the same items in all groups, because
+    the release shows labels but no groups.
     """
 
     labels: Codes
@@ -324,27 +325,27 @@ class Cover:
     def of_pairs(
         cls, items: NDArray[Any], labels: NDArray[Any], members: NDArray[np.int64], n_items: int
     ) -> Cover:
-        """Collect pairs of an item and a label that stands for it; each pair once."""
+        """Collect distinct pairs of an item and one of its labels."""
         order = np.lexsort((labels, members[labels], items))
         offsets = offsets_of(np.bincount(items, minlength=n_items))
         return cls(labels[order].astype(np.int32), offsets, members)
 
     @classmethod
     def of_itself(cls, original: Itemsets, published: Itemsets) -> Cover:
-        """Items that were published as they are, or not at all."""
+        """Return the cover of a release in which items are published as is, or suppressed."""
         item_of = original.lookup(published.vocabulary)
         if (item_of < 0).any():
             raise ParameterError(
                 "the release holds labels that the original lacks",
                 got=f"{int((item_of < 0).sum())} of {published.n_items} labels",
-                hint="say what they stand for: give the Anonymized, mapping= or hierarchy=",
+                hint="pass the Anonymized, mapping= or hierarchy=, which define the labels",
             )
         labels = np.arange(published.n_items)
         return cls.of_pairs(item_of, labels, np.ones(published.n_items, np.int64), original.n_items)
 
     @classmethod
     def of_mapping(cls, original: Itemsets, published: Itemsets, mapping: pd.DataFrame) -> Cover:
-        """Labels stand for the items that became them, in whatever group."""
+        """Return the cover of a mapping: a label stands for the items that became it in any group."""
         items, labels, texts = read_mapping(mapping, original)
         published_as = codes_of(texts, published.texts())
         if len(np.unique(published_as[published_as >= 0])) < published.n_items:
@@ -359,7 +360,7 @@ class Cover:
 
     @classmethod
     def of_hierarchy(cls, original: Itemsets, published: Itemsets, source: HierarchyLike) -> Cover:
-        """Labels are nodes of a hierarchy and stand for all of their leaves."""
+        """Return the cover of a hierarchy: labels are nodes, and stand for all of their leaves."""
         tree, node_of = Hierarchy.over(source, original.vocabulary)
         nodes = codes_of(published.texts(), tree.labels)
         if (nodes < 0).any():
@@ -367,13 +368,13 @@ class Cover:
                 "the release holds labels that are not nodes of the hierarchy",
                 where="hierarchy",
                 got=f"{int((nodes < 0).sum())} of {published.n_items} labels",
-                hint="give the hierarchy that the release was made with",
+                hint="pass the hierarchy of the release",
             )
         label_of = np.full(tree.n_nodes, -1)
         label_of[nodes] = np.arange(published.n_items)
         items, labels = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         climbing, above = np.arange(original.n_items), node_of
-        while len(climbing):
+        while len(climbing):  # all items climb to the root at the same time, one level per pass
             named = label_of[above] >= 0
             items.append(climbing[named])
             labels.append(label_of[above][named])
@@ -384,7 +385,7 @@ class Cover:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Release:
-    """A release next to its original: both columns encoded, and what the labels stand for.
+    """A release with its original: both columns encoded, and the items behind the labels.
 
     Parameters
     ----------
@@ -393,9 +394,9 @@ class Release:
     items, published : Itemsets
         Their list columns.
     cover : Cover
-        Which labels stand for which items.
+        The labels of each item.
     chances : Chances or None
-        What is said of items that are counted by groups of rows, if any are.
+        The probabilities of items that are counted by groups, if there are any.
     """
 
     original: pd.DataFrame
@@ -414,7 +415,7 @@ class Release:
         hierarchy: HierarchyLike | None,
         column: Any = None,
     ) -> Release:
-        """Put a release next to its original.
+        """Encode a release and its original.
 
         Parameters
         ----------
@@ -423,26 +424,24 @@ class Release:
         released : Anonymized or DataFrame
             A result, or only its frame.
         mapping : pandas.DataFrame or None
-            What the items became. By default that of the result.
+            The mapping. By default that of the result.
         hierarchy : Hierarchy or what describes one, or None
-            The labels are its nodes, and stand for all of their leaves. It comes before a mapping.
+            The hierarchy whose nodes are the labels. It takes precedence over the mapping.
         column : hashable, optional
             The list column of both.
 
         Raises
         ------
         ColumnError, ParameterError
-            If the parts do not belong to each other.
+            If the parts do not belong together.
         """
         guarantee = None
         if isinstance(released, Anonymized):
             mapping = released.mapping if mapping is None else mapping
             released, guarantee = released.frame, released.guarantee
         elif not isinstance(released, pd.DataFrame):
-            hint = "give the result of an algorithm, or its frame and mapping"
-            raise ParameterError(
-                "there is no release", where="released", got=type(released).__name__, hint=hint
-            )
+            hint = "pass the result of an algorithm, or its frame and mapping"
+            raise ParameterError("not a release", where="released", got=type(released).__name__, hint=hint)
         if mapping is not None:
             check_mapping(mapping)
         refuse_chunks(released)
@@ -454,8 +453,8 @@ class Release:
             raise ParameterError(
                 "original and release differ in the number of rows",
                 got=f"{len(original)} and {len(released)} rows",
-                hint="compare a release with the frame that it was made from, and what pdanon.reconstruct "
-                "makes with those of its rows that hold an item",
+                hint="pass the original of the release; for a table of pdanon.reconstruct, pass the rows of "
+                "the original that have an item",
             )
         if hierarchy is not None:
             cover = Cover.of_hierarchy(items, published, hierarchy)
@@ -466,17 +465,17 @@ class Release:
         return cls(original, released, items, published, cover, Chances.of(released, guarantee, items))
 
     def check_rows(self) -> None:
-        """Check that the rows of both are the same, in the same order, as far as the index tells."""
+        """Check that both frames have the same index, so that their rows can be compared one by one."""
         if not self.original.index.equals(self.frame.index):
             raise ParameterError(
-                "original and release differ in their index, and rows must be compared one by one",
+                "original and release differ in their index",
                 where="index",
-                hint="give both in the same order, with the same index",
+                hint="pass both with the same index, in the same order",
             )
 
 
 def encode_release(frame: pd.DataFrame, label: Any) -> Itemsets:
-    """Encode a column of a release, which must hold sets: in a bag, how often a label is there counts."""
+    """Encode a column of a release, and check that its rows are sets, not bags."""
     if label not in frame.columns:
         raise ColumnError(
             "the release lacks the list column of the original",
@@ -484,13 +483,13 @@ def encode_release(frame: pd.DataFrame, label: Any) -> Itemsets:
         )
     column = list_column(frame, label)
     published = Itemsets.from_series(column)
-    repeated = _length(column) - len(published.codes)
+    repeated = _count_entries(column) - len(published.codes)
     if repeated:
         raise ParameterError(
-            "the release holds bags, which have no estimate here: a row has a label more than once",
+            "the release holds bags, for which there is no estimate",
             where=f"column {label!r}",
             got=f"{repeated} repeated labels",
-            hint="pdanon.as_itemsets makes sets of them, if how often a label is there says nothing",
+            hint="if the copies of a label do not matter, convert the column with pdanon.as_itemsets",
         )
     return published
 
@@ -512,14 +511,14 @@ def read_mapping(
     items : ndarray of int64
         Item of each row of the table.
     labels : ndarray of int64
-        Which of the texts it became; -1 where suppressed.
+        Position of its label in ``texts``; -1 if suppressed.
     texts : list of str
         The distinct labels.
 
     Raises
     ------
     ParameterError
-        If it is no mapping table, or not over the same items.
+        If the table is not a mapping, or not over the same items.
     """
     check_mapping(mapping)
     items = original.lookup(mapping_values(mapping, "item"))
@@ -528,7 +527,7 @@ def read_mapping(
         raise ParameterError(
             "the mapping is not over the items of the original",
             where="mapping",
-            got=f"{lacking} items are not in it, {int((items < 0).sum())} of its rows are about others",
+            got=f"{lacking} items without a row, {int((items < 0).sum())} rows of unknown items",
             hint=_MISMATCH,
         )
     became = mapping_labels(mapping, original.vocabulary.type)
@@ -537,14 +536,14 @@ def read_mapping(
 
 
 def codes_of(texts: Sequence[str], among: Sequence[str]) -> NDArray[np.int64]:
-    """Place of each text among others; -1 if it is not there."""
+    """Return the position of each text among others, or -1."""
     large = pa.large_string()
     found = pc.index_in(pa.array(texts, large), value_set=pa.array(among, large))
     return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
 
 
-def _length(column: pd.Series[Any]) -> int:
-    """Number of entries of all lists, repeated ones included."""
+def _count_entries(column: pd.Series[Any]) -> int:
+    """Count the entries of all lists, with repeated entries."""
     if isinstance(column.dtype, pd.ArrowDtype):
         return int(pc.sum(pc.list_value_length(arrow_values(column))).as_py() or 0)
     return sum(len(row) for row in column if pd.api.types.is_list_like(row))

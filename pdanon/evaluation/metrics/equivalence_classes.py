@@ -1,4 +1,4 @@
-"""Measures of equivalence classes: how many rows share their quasi-identifiers.
+"""Measures of equivalence classes, the rows that are equal on the quasi-identifiers.
 
 DM: Bayardo, Agrawal, "Data Privacy through Optimal k-Anonymization", ICDE 2005. C_avg: LeFevre, DeWitt,
 Ramakrishnan, "Mondrian Multidimensional k-Anonymity", ICDE 2006.
@@ -26,20 +26,20 @@ def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int
     frame : pandas.DataFrame
         A released frame, or any other.
     quasi : sequence of hashable
-        Labels of its quasi-identifiers. Rows with the same values in all of them, missing ones included,
-        are a class.
+        Labels of the quasi-identifiers. Rows with equal values in all of them are a class; missing values
+        are equal to each other.
 
     Returns
     -------
     pandas.Series
-        Number of rows by class, classes numbered from 0 in the order of their first rows.
+        Number of rows per class. Classes are numbered from 0, in the order of their first rows.
 
     Raises
     ------
     ParameterError
-        If there are no quasi-identifiers, or one is named twice.
+        If ``quasi`` is empty, or has a label twice.
     ColumnError
-        If a column does not exist, or is there twice.
+        If a column does not exist, or exists twice.
 
     Examples
     --------
@@ -64,19 +64,19 @@ def class_measures(frame: pd.DataFrame, quasi: Sequence[Hashable], *, k: int) ->
     quasi : sequence of hashable
         Labels of its quasi-identifiers.
     k : int
-        Least number of rows of a class that was asked for; at least 2.
+        The k of the release, the minimum number of rows of a class; at least 2.
 
     Returns
     -------
     pandas.Series
-        ``DM``, the discernibility: the sum over the rows of the size of their class. ``C_avg``: average
-        size of a class over k, 1 at best. ``classes``, ``smallest`` and ``largest``: their number and sizes.
-        All 0 for no rows.
+        ``DM``, the discernibility: the sum over the rows of the size of their class. ``C_avg``: the average
+        size of a class divided by k, at best 1. ``classes``: the number of classes. ``smallest`` and
+        ``largest``: their sizes. All are 0 if there are no rows.
 
     Raises
     ------
     ParameterError, ColumnError
-        If k is out of range, or as `class_sizes`.
+        If k is out of range, or as in `class_sizes`.
 
     Examples
     --------

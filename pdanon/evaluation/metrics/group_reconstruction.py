@@ -1,4 +1,4 @@
-"""Reconstruction: how far what is expected of sensitive items, by counts of groups, is from the truth.
+"""Reconstruction error of sensitive items that are published as counts of groups.
 
 Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
 """
@@ -26,7 +26,7 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["reconstruction_error"]
 
-_MOST = 16  # items of a query, whose cells are counted one by one
+_MOST = 16  # public items of a query, which has 2**16 cells
 
 
 def reconstruction_error(
@@ -39,45 +39,44 @@ def reconstruction_error(
     size: int = 4,
     random_state: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
-    """Measure how far the expected shares of rows with a sensitive item are from the true ones.
+    """Measure the divergence of the expected from the true distribution of sensitive items.
 
     Parameters
     ----------
     original : pandas.DataFrame
         The frame that was anonymized.
     result : Anonymized
-        What `cahd` made of it.
+        The result of `cahd`.
     column : hashable, optional
         The list column. By default the only one.
     queries : iterable of pairs, optional
-        Of each query the sensitive item, and the list of public items by which rows with it are divided. By
-        default they are drawn.
+        Each query is a sensitive item, and a list of public items. By default queries are drawn.
     n : int
-        How many queries to draw, at least 1.
+        Number of queries to draw, at least 1.
     size : int
-        How many public items each has, 1 to 16, or all there are if they are fewer.
+        Number of public items per query, 1 to 16. If there are fewer public items, all of them.
     random_state : int, Generator or None
-        A seed, for the same queries again.
+        Seed, or source of randomness.
 
     Returns
     -------
     pandas.DataFrame
-        ``sensitive, items, KL``: one row a query. KL is in nats, 0 at best.
+        ``sensitive, items, KL``: one row per query. KL is in nats, at best 0.
 
     Raises
     ------
     ParameterError
-        If the result is not of this frame, or not one of `cahd`; an item of a query is not what it should
-        be; or a number is out of range.
+        If the result is not of this frame or not of `cahd`, a query has another form, or a number is out of
+        range.
     ColumnError, ItemsetDtypeError
-        If the column is not what it should be.
+        If there is not exactly one list column, or it does not hold sets of items.
 
     Notes
     -----
-    The public items of a query divide the rows that have its sensitive item into cells, by which of them a
-    row holds. ``Act`` is the share of a cell; ``Est`` what is expected of it if each row of a group has the
-    item with the chance of the group. KL is the sum of ``Act * log(Act / Est)``. The paper draws items, all
-    alike likely, and reports averages of 100 queries.
+    The public items of a query split the rows with its sensitive item into cells: each subset of the public
+    items is a cell, with the rows that contain exactly this subset. ``Act`` is the share of a cell. ``Est``
+    is its expected share, if each row of a group has the item with the probability of the group. KL is the
+    sum of ``Act * log(Act / Est)``. The paper draws items uniformly, and reports averages of 100 queries.
 
     References
     ----------
@@ -95,9 +94,9 @@ def reconstruction_error(
     0       flu  ['cream']  0.693
     1       flu    ['tea']  0.000
     """
-    check_kind(result, Anonymized, "result", "what pdanon.cahd returned")
+    check_kind(result, Anonymized, "result", "the result of pdanon.cahd")
     if not isinstance(result.guarantee, SensitiveGroups):
-        got, hint = repr(result.guarantee), "give what pdanon.cahd returned"
+        got, hint = repr(result.guarantee), "pass the result of pdanon.cahd"
         raise ParameterError("the result has no counts of groups", where="result", got=got, hint=hint)
     itemsets = Itemsets.from_series(list_column(original, column))
     if not original.index.equals(result.frame.index):
@@ -106,41 +105,40 @@ def reconstruction_error(
     if queries is None:
         check_count(n, "n", least=1, most=MOST_DRAWN)
         check_count(size, "size", least=1, most=_MOST)
-        asked = rows.drawn(n, size, random_generator(random_state))
+        pairs = rows.drawn(n, size, random_generator(random_state))
     else:
-        asked = [_read(query, rows) for query in read_list(queries, "queries", what="a list of pairs")]
+        pairs = [_read_query(query, rows) for query in read_list(queries, "queries", what="a list of pairs")]
     texts = itemsets.texts()
     return pd.DataFrame(
         {
-            "sensitive": pd.array([texts[secret] for secret, _ in asked], dtype="string"),
-            "items": as_itemsets([[texts[item] for item in items] for _, items in asked]),
-            "KL": np.array([rows.kl(*query) for query in asked], np.float64),
+            "sensitive": pd.array([texts[secret] for secret, _ in pairs], dtype="string"),
+            "items": as_itemsets([[texts[item] for item in items] for _, items in pairs]),
+            "KL": np.array([rows.kl(*pair) for pair in pairs], np.float64),
         }
     )
 
 
 def _recoding(result: Anonymized, itemsets: Itemsets) -> Recoding:
-    """What became of the items of the original, by the mapping of the result."""
+    """Return the recoding of the original, read from the mapping of the result."""
     labels = labels_of(result, itemsets).dictionary_encode()
     targets = to_numpy(labels.indices.fill_null(-1)).astype(np.int32)
     covered = np.bincount(targets[targets >= 0], minlength=len(labels.dictionary))
     return Recoding(targets, labels.dictionary, covered, itemsets.n_items, False)
 
 
-def _read(query: Any, rows: GroupedRows) -> tuple[int, NDArray[np.int64]]:
-    """The codes of the items of a query."""
+def _read_query(query: Any, rows: GroupedRows) -> tuple[int, NDArray[np.int64]]:
+    """Return the codes of the items of a query."""
     hint = "such as ('flu', ['rice', 'tea'])"
     parts = read_list(query, "queries", hint, "a list of pairs")
     if len(parts) != 2:
         got = f"{len(parts)} parts"
-        raise ParameterError(
-            "a query is a sensitive item and public ones", where="queries", got=got, hint=hint
-        )
+        problem = "a query is a pair of a sensitive item and a list of public items"
+        raise ParameterError(problem, where="queries", got=got, hint=hint)
     secret = rows.itemsets.lookup([parts[0]])
     items = np.unique(rows.itemsets.lookup(read_list(parts[1], "queries", hint)))
     if (secret < 0).any() or not rows.is_sensitive[secret].all():
         raise ParameterError("the first item of a query is not sensitive", where="queries", hint=hint)
     if (items < 0).any() or rows.is_sensitive[items].any() or len(items) > _MOST:
-        problem = f"the others of a query are up to {_MOST} public items of the data"
+        problem = f"the list of a query is not up to {_MOST} public items of the data"
         raise ParameterError(problem, where="queries", hint=hint)
     return int(secret[0]), items.astype(np.int64)

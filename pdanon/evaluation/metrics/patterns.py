@@ -1,4 +1,4 @@
-"""Pattern measures: what of the frequent itemsets, and of the supports of items and pairs, is left.
+"""Pattern measures: the loss of frequent itemsets, and the errors of the supports of items and pairs.
 
 ML2 and dML2: Terrovitis, Mamoulis, Kalnis, "Local and global recoding methods for anonymizing set-valued
 data", VLDB Journal 20, 2011. tKd and re: Terrovitis, Liagouris, Mamoulis, Skiadopoulos, "Privacy
@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.evaluation.metrics.attacker_candidates import codes_of, read_mapping
-from pdanon.evaluation.metrics.queries import Mode, Workload, _count, _least, _mine, _size, frequent_itemsets
+from pdanon.evaluation.metrics.queries import (
+    Mode,
+    Workload,
+    _check_max_size,
+    _count_frequent,
+    _min_rows,
+    _mine,
+    frequent_itemsets,
+)
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, list_column
@@ -40,24 +48,24 @@ def ml2(
     max_size: int | None = None,
     progress: bool = False,
 ) -> pd.Series[float]:
-    """Measure which frequent itemsets of all levels of a hierarchy a release has lost.
+    """Measure the share of frequent itemsets, over all levels of a hierarchy, that a release loses.
 
     Parameters
     ----------
     original : pandas.DataFrame
         The frame that was anonymized.
     mapping : pandas.DataFrame
-        What its items became: nodes of the hierarchy, or suppressed.
+        The mapping of its items to nodes of the hierarchy.
     column : hashable, optional
         The list column. By default the only one.
     hierarchy : Hierarchy, or what describes one
-        The hierarchy that the release was made with.
+        The hierarchy of the release.
     min_support : float
-        Least share of the rows, in (0, 1], on every level.
+        Minimum share of the rows, in (0, 1], on every level.
     max_size : int, optional
-        Largest size of an itemset. By default any.
+        Maximum number of items of an itemset. By default any.
     progress : bool
-        Show that it goes on: the parts that are done, which are as many as it takes.
+        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -67,16 +75,16 @@ def ml2(
     Raises
     ------
     ParameterError
-        If an item became something else than a node, the mapping is not over the items of the original,
-        a number is out of range, a level has more than 1,000,000 frequent itemsets, or mlxtend is missing.
+        If a label is not a node, the mapping is not over the items of the original, a number is out of
+        range, a level has more than 1,000,000 frequent itemsets, or mlxtend is missing.
 
     Notes
     -----
-    On level j each item is replaced by its ancestor j steps up, or by the root if there are fewer. ``ML2``
-    is 1 less the frequent itemsets of all levels that can still be found over all there are. An itemset
-    can be found if in every group every item below its nodes was published as the node or below it.
+    On level j, each item is replaced by its ancestor j steps up, or by the root if there are fewer. An
+    itemset is preserved if, in every group, every item below its nodes was published as the node or below
+    it. ``ML2`` is 1 minus the share of preserved itemsets among the frequent itemsets of all levels.
     ``dML2`` counts an itemset only if no frequent itemset of the level below generalizes to it. The formulas
-    of [1]_ were not at hand: expect the same order of releases, not the same digits.
+    of [1]_ were not available: expect the same order of releases, not the same digits.
 
     References
     ----------
@@ -85,7 +93,7 @@ def ml2(
     """
     with show_activity(progress, "ML2"):
         itemsets = Itemsets.from_series(list_column(original, column))
-        least, most = _least(min_support, itemsets.n_rows), _size(max_size)
+        least, most = _min_rows(min_support, itemsets.n_rows), _check_max_size(max_size)
         tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
         items, nodes = _published_nodes(mapping, itemsets, tree)
         frequent = {"ML2": 0, "dML2": 0}
@@ -114,7 +122,7 @@ def tkd(
     top: int = 1000,
     progress: bool = False,
 ) -> float:
-    """Measure how many of the most frequent itemsets of the original are not among those of the release.
+    """Measure the share of the most frequent itemsets that a release loses.
 
     Parameters
     ----------
@@ -123,14 +131,14 @@ def tkd(
     column : hashable, optional
         The list column of both. By default the only one.
     top : int
-        How many itemsets of each are compared, or all there are if they are fewer.
+        Number of itemsets to compare. If there are fewer, all of them.
     progress : bool
-        Show that it goes on: the parts that are done, which are as many as it takes.
+        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
     float
-        1 less the share of the itemsets of the original that both have, in [0, 1].
+        1 minus the share of the top itemsets of the original that are top itemsets of the release, in [0, 1].
 
     Raises
     ------
@@ -140,8 +148,8 @@ def tkd(
 
     Notes
     -----
-    Itemsets are compared by the text of their items; a label of several items is none of them. Of equally
-    frequent itemsets the smaller come first, then those whose items come first in order.
+    Itemsets are compared by the text of their items; a label of several items differs from each of them.
+    Ties in support are broken by size, then by the order of the items.
     """
     with show_activity(progress, "tKd"):
         top = check_count(top, "top", least=1)
@@ -163,7 +171,7 @@ def item_errors(
     mode: Mode = "subset",
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Measure how well the support of each item can be estimated from a release.
+    """Measure the errors of the supports of items that are estimated from a release.
 
     Parameters
     ----------
@@ -172,7 +180,7 @@ def item_errors(
     column : hashable, optional
         The list column. By default the only one.
     progress : bool
-        Show that it goes on: the parts that are done, which are as many as it takes.
+        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -182,15 +190,17 @@ def item_errors(
     Raises
     ------
     ColumnError, ParameterError
-        As `Workload.are`; also if no row holds an item.
+        As in `Workload.are`; also if no row has an item.
     """
     with show_activity(progress, "item errors"):
         position = find_column(original, column)
         itemsets = Itemsets.from_series(original.iloc[:, position])
         if not itemsets.n_items:
-            raise ParameterError("no row holds an item", where="original", got=f"{len(original)} rows")
+            raise ParameterError("no row has an item", where="original", got=f"{len(original)} rows")
         items = np.arange(itemsets.n_items, dtype=np.int32)
-        table = _estimated(original, itemsets, items, 1, (released, mapping, hierarchy, mode), position)
+        table = _estimate_supports(
+            original, itemsets, items, 1, (released, mapping, hierarchy, mode), position
+        )
         kind = pd.ArrowDtype(itemsets.vocabulary.type)
         table.insert(0, "item", pd.Series(pd.array(itemsets.vocabulary, dtype=kind)))
         return table
@@ -207,7 +217,7 @@ def pair_errors(
     mode: Mode = "subset",
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Measure how well the supports of pairs of not too frequent items can be estimated from a release.
+    """Measure the errors of the supports of pairs of items of medium frequency, estimated from a release.
 
     Parameters
     ----------
@@ -216,49 +226,51 @@ def pair_errors(
     column : hashable, optional
         The list column. By default the only one.
     ranks : tuple of int
-        The pairs of the items with these ranks by descending support, from the first, counted from 0, up to
-        but without the second.
+        The half-open range of ranks by descending support, counted from 0. All pairs of the items with
+        these ranks are measured.
     progress : bool
-        Show that it goes on: the parts that are done, which are as many as it takes.
+        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
     pandas.DataFrame
-        ``itemset``, ``actual``, ``estimate`` and ``error``, which is ``abs(actual - estimate)`` over the
-        average of both (the measure re; at most 2), NaN where both are 0; the more frequent items first.
+        ``itemset``, ``actual``, ``estimate`` and ``error``, with the more frequent items first. The error is
+        the measure re: ``abs(actual - estimate)`` over the average of both, at most 2; NaN if both are 0.
 
     Raises
     ------
     ColumnError, ParameterError
-        As `Workload.are`; also if there are less than two items of these ranks.
+        As in `Workload.are`; also if fewer than two items have these ranks.
     """
     with show_activity(progress, "pair errors"):
         position = find_column(original, column)
         itemsets = Itemsets.from_series(original.iloc[:, position])
         supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
-        first, last = _ranks(ranks, itemsets.n_items)
+        first, last = _check_ranks(ranks, itemsets.n_items)
         items = np.argsort(-supports, kind="stable")[first:last].astype(np.int32)
         left, right = np.triu_indices(len(items), 1)
         pairs = np.sort(np.stack((items[left], items[right]), axis=1), axis=1).ravel()
-        table = _estimated(original, itemsets, pairs, 2, (released, mapping, hierarchy, mode), position)
+        table = _estimate_supports(
+            original, itemsets, pairs, 2, (released, mapping, hierarchy, mode), position
+        )
         both = table["actual"] + table["estimate"]
         table["error"] = (table["actual"] - table["estimate"]).abs() / (both / 2).where(both > 0)
         table.insert(0, "itemset", pd.Series(_sets(itemsets, pairs, 2).to_pandas()))
         return table
 
 
-def _estimated(
+def _estimate_supports(
     original: pd.DataFrame,
     itemsets: Itemsets,
     codes: NDArray[np.int32],
     size: int,
-    asked: tuple[Any, Any, Any, Mode],
+    release: tuple[Any, Any, Any, Mode],
     position: int,
 ) -> pd.DataFrame:
-    """Actual and estimated supports of itemsets of one size."""
+    """Return the actual and the estimated supports of itemsets of one size."""
     label = original.columns[position]
     workload = Workload.from_frame(pd.DataFrame({label: _sets(itemsets, codes, size).to_pandas()}), label)
-    released, mapping, hierarchy, mode = asked
+    released, mapping, hierarchy, mode = release
     return workload.are(original, released, mapping, hierarchy=hierarchy, mode=mode).table
 
 
@@ -267,14 +279,14 @@ def _sets(itemsets: Itemsets, codes: NDArray[np.int32], size: int) -> Itemsets:
     return Itemsets(codes, offsets, itemsets.vocabulary, np.zeros(len(offsets) - 1, np.bool_))
 
 
-def _ranks(ranks: Any, n_items: int) -> tuple[int, int]:
+def _check_ranks(ranks: Any, n_items: int) -> tuple[int, int]:
     pair = tuple(ranks) if isinstance(ranks, (tuple, list)) else ()
     if len(pair) != 2:
         raise ParameterError("ranks must be two integers", where="ranks", got=type(ranks).__name__)
     first, last = (check_count(each, "ranks", least=0) for each in pair)
     if min(last, n_items) - first < 2:
         raise ParameterError(
-            "there are less than two items of these ranks",
+            "fewer than two items have these ranks",
             where="ranks",
             got=f"({first}, {last}) of {n_items} items",
         )
@@ -284,7 +296,7 @@ def _ranks(ranks: Any, n_items: int) -> tuple[int, int]:
 def _mine_nodes(
     itemsets: Itemsets, nodes: NDArray[np.int32], least: int, max_size: int | None
 ) -> ItemsetTable:
-    """Frequent itemsets of the nodes that the items are replaced by."""
+    """Return the frequent itemsets after each item is replaced by a node."""
     used, targets = np.unique(nodes, return_inverse=True)
     replaced = itemsets.recode(targets.astype(np.int32), pa.array(np.arange(len(used), dtype=np.int32)))
     found = _mine(replaced, least, max_size)
@@ -294,38 +306,38 @@ def _mine_nodes(
 def _published_nodes(
     mapping: pd.DataFrame, itemsets: Itemsets, tree: Hierarchy
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Item and node of each row of a mapping table; -1 where suppressed, which is below no node."""
+    """Return the item and the node of each row of a mapping table; -1 for suppressed items."""
     items, labels, texts = read_mapping(mapping, itemsets)
     nodes = codes_of(texts, tree.labels)
     if (nodes < 0).any():
         raise ParameterError(
-            "items became something else than nodes of the hierarchy",
+            "the mapping has labels that are not nodes of the hierarchy",
             where="mapping",
             got=f"{int((nodes < 0).sum())} of {len(nodes)} labels",
-            hint="ML2 is for recodings by a hierarchy; give the one that the release was made with",
+            hint="pass the hierarchy of the release; ML2 is defined for recodings by a hierarchy only",
         )
     return items, np.append(nodes, -1)[labels]
 
 
 def _all_of(wanted: NDArray[np.bool_], table: ItemsetTable) -> NDArray[np.bool_]:
-    """Whether all codes of each itemset are wanted."""
+    """Return, for each itemset, whether all of its codes are wanted."""
     if not len(table):
         return np.empty(0, np.bool_)
     return np.logical_and.reduceat(wanted[table.codes], table.offsets[:-1])
 
 
 def _top(itemsets: Itemsets, top: int) -> set[frozenset[str]]:
-    """The most frequent itemsets, as text."""
+    """Return the most frequent itemsets as text."""
     index = SupportIndex.of(itemsets)
-    # The largest support that so many itemsets have, or 1 if there are fewer.
+    # Bisect for the largest support that at least `top` itemsets have; it is 1 if there are fewer itemsets.
     least, beyond = 1, int(index.singles.max(initial=0)) + 1
     while beyond - least > 1:
         middle = (least + beyond) // 2
-        if _count(index, middle, None, top) >= top:
+        if _count_frequent(index, middle, None, top) >= top:
             least = middle
         else:
             beyond = middle
-    found = _mine(itemsets, least, None, where="top", hint="choose a smaller top")
+    found = _mine(itemsets, least, None, where="top", hint="pass a smaller top")
     texts = itemsets.texts()
     named = [tuple(sorted(texts[code] for code in each)) for each in found.sets()]
     order = sorted(range(len(named)), key=lambda i: (-found.supports[i], len(named[i]), named[i]))

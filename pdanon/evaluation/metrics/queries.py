@@ -1,4 +1,4 @@
-"""Query answering: how well counts over the original can be estimated from a release.
+"""Query answering: the error of counts that are estimated from a release.
 
 LeFevre, DeWitt, Ramakrishnan, "Workload-aware Anonymization", KDD 2006, for the relative error;
 Gkoulalas-Divanis, Loukides, TDP 5, 2012, and Poulis et al., ECML PKDD 2013, for the workloads.
@@ -25,7 +25,7 @@ from pdanon.evaluation.metrics.attacker_candidates import (
     check_condition,
     draw_conditions,
 )
-from pdanon.evaluation.metrics.sampling import draw_rows, holding_only, query_frame
+from pdanon.evaluation.metrics.sampling import draw_rows, keep_items, query_frame
 from pdanon.guarantees.parameters import check_share
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import HierarchyLike
@@ -49,12 +49,20 @@ from pdanon.itemsets.validation import (
 )
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Answers", "Mode", "Workload", "answered", "check_asked", "expected_counts", "frequent_itemsets"]
+__all__ = [
+    "Answers",
+    "Mode",
+    "Workload",
+    "answer_queries",
+    "check_queried_columns",
+    "expected_counts",
+    "frequent_itemsets",
+]
 
-MOST_ITEMSETS = 1_000_000  # as many are listed, in about a gigabyte; dense rows can have any number
+MOST_ITEMSETS = 1_000_000  # about a gigabyte; the number is exponential in the length of dense rows
 
 
-_FEWER = "choose a larger min_support, or a smaller max_size where there is one"
+_FEWER = "pass a larger min_support, or a smaller max_size"
 
 
 def frequent_itemsets(
@@ -65,7 +73,7 @@ def frequent_itemsets(
     max_size: int | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """List the itemsets that a share of the rows holds.
+    """List the itemsets that at least a share of the rows contains.
 
     Parameters
     ----------
@@ -74,11 +82,11 @@ def frequent_itemsets(
     column : hashable, optional
         The list column. By default the only one.
     min_support : float
-        Least share of the rows, in (0, 1].
+        Minimum share of the rows, in (0, 1].
     max_size : int, optional
-        Largest size. By default any.
+        Maximum number of items. By default any.
     progress : bool
-        Show that it goes on: the parts that are done, which are as many as it takes.
+        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
@@ -93,32 +101,32 @@ def frequent_itemsets(
 
     Notes
     -----
-    Mined by FP-growth, after it was counted how many there are: up to as many as are listed, so that too many
-    are refused at once. Memory: one byte for each row and frequent item, and about 1,000 an itemset found.
+    The itemsets are counted first, up to the maximum number, so that an excess is reported early. Then
+    FP-growth lists them. Memory: one byte for each row and frequent item, and about 1,000 for each itemset.
     """
     with show_activity(progress, "frequent itemsets"):
         itemsets = Itemsets.from_series(list_column(frame, column))
-        found = _mine(itemsets, _least(min_support, itemsets.n_rows), _size(max_size)).ordered()
+        found = _mine(itemsets, _min_rows(min_support, itemsets.n_rows), _check_max_size(max_size)).ordered()
     sets = Itemsets(found.codes, found.offsets, itemsets.vocabulary, np.zeros(len(found), np.bool_))
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": found.supports})
 
 
-def _least(min_support: Any, n_rows: int) -> int:
-    """Least number of rows of a frequent itemset."""
+def _check_max_size(max_size: Any) -> int | None:
+    return None if max_size is None else check_count(max_size, "max_size", least=1)
+
+
+def _min_rows(min_support: Any, n_rows: int) -> int:
+    """Return the minimum number of rows of a frequent itemset."""
     share = check_share(min_support, "min_support")
     if share == 0:
         raise ParameterError("min_support must be above 0", got=min_support)
-    return max(-(-share.numerator * n_rows // share.denominator), 1)
-
-
-def _size(max_size: Any) -> int | None:
-    return None if max_size is None else check_count(max_size, "max_size", least=1)
+    return max(-(-share.numerator * n_rows // share.denominator), 1)  # rounded up, on exact integers
 
 
 def _mine(
     itemsets: Itemsets, least: int, max_size: int | None, where: str = "min_support", hint: str = _FEWER
 ) -> ItemsetTable:
-    """Itemsets that at least so many rows hold, in no order."""
+    """Return the itemsets that at least a number of rows contain, in no particular order."""
     try:
         from mlxtend.frequent_patterns import fpgrowth
     except ImportError:
@@ -127,11 +135,11 @@ def _mine(
         ) from None
     index = SupportIndex.of(itemsets)
     items = np.flatnonzero(index.singles >= least)
-    if _count(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:
+    if _count_frequent(index, least, max_size, MOST_ITEMSETS) > MOST_ITEMSETS:
         raise ParameterError(
-            "there are too many frequent itemsets to list",
+            "too many frequent itemsets",
             where=where,
-            got=f"more than {MOST_ITEMSETS:,} that {least} of {itemsets.n_rows} rows hold",
+            got=f"more than {MOST_ITEMSETS:,} in at least {least} of {itemsets.n_rows} rows",
             hint=hint,
         )
     held = np.ones(len(itemsets.codes), np.int8)
@@ -142,7 +150,8 @@ def _mine(
     if len(items):
         table = pd.DataFrame.sparse.from_spmatrix(rows[:, items])  # type: ignore[attr-defined]
         table = table.astype(pd.SparseDtype(np.bool_, fill_value=False))
-        share = (least - 0.5) / itemsets.n_rows  # it is compared with shares of the rows, as floats
+        # fpgrowth compares shares as floats: half a row less keeps rounding errors away from the bound.
+        share = (least - 0.5) / itemsets.n_rows
         mined = fpgrowth(table, min_support=share, max_len=longest)
         found, supports = mined["itemsets"].tolist(), mined["support"].to_numpy() * itemsets.n_rows
     offsets = offsets_of(np.array([len(each) for each in found], np.int64))
@@ -151,8 +160,8 @@ def _mine(
     return ItemsetTable(codes, offsets, np.rint(supports).astype(np.int64))
 
 
-def _count(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
-    """How many itemsets so many rows hold; any number above ``most`` if there are more than that."""
+def _count_frequent(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
+    """Count the itemsets that at least a number of rows contain; stop at some count above ``most``."""
     from pdanon._kernels import frequent
 
     items = np.flatnonzero(index.singles >= least)
@@ -165,18 +174,21 @@ def _count(index: SupportIndex, least: int, max_size: int | None, most: int) -> 
     return search(count, [()], inf)[0]
 
 
-# --- Estimates: expected numbers of rows that hold itemsets, from what a release says
+# --- Estimates: the expected supports of itemsets, given a release
 
 
 Mode: TypeAlias = Literal["subset", "uniform", "optimistic", "none"]
 
-_CELLS = 2**22  # of the matrix of queries by values that is held at a time
+_CELLS = 2**22  # upper bound on the cells of the matrix of queries by values
 
 
 def expected_counts(
     queries: ItemsetTable, published: Itemsets, cover: Cover, mode: Mode, factors: Sequence[Factors]
 ) -> NDArray[np.float64]:
-    """Sum over the rows of the likelihood that they held the items of each query and fulfil its conditions.
+    """Estimate, for each query, the number of original rows that match it.
+
+    The estimate is the sum over the released rows of the probability that the original row contained the
+    items and satisfied the conditions.
 
     Parameters
     ----------
@@ -185,16 +197,16 @@ def expected_counts(
     published : Itemsets
         The released column.
     cover : Cover
-        Which of its labels stand for which items.
+        The labels that stand for each item.
     mode : str
-        How a label is read, as in `Workload.are`.
+        The interpretation of labels, as in `Workload.are`.
     factors : sequence of Factors
-        The conditions, column by column.
+        The conditions, one element per column.
     """
     from pdanon._kernels.estimates import estimates
 
     index = SupportIndex.of(published)
-    if not factors:  # then equal rows count alike, and releases have many
+    if not factors:  # without conditions, equal rows have equal probabilities
         index = index.distinct()
     odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
     values, classes = _classes(factors, len(index.weights))
@@ -211,25 +223,25 @@ def expected_counts(
 
     blocks = [
         (first, min(first + step, end))
-        for begin, end in even_parts(_looked_at(queries, index, cover))
+        for begin, end in even_parts(_cumulative_work(queries, index, cover))
         for first in range(begin, end, step)
     ]
     return np.concatenate(share(answer, blocks))
 
 
-def _looked_at(queries: ItemsetTable, index: SupportIndex, cover: Cover) -> Offsets:
-    """Rows that are looked at before each query, once for each of its items: those of the rarest, or all."""
+def _cumulative_work(queries: ItemsetTable, index: SupportIndex, cover: Cover) -> Offsets:
+    """Sum up the work of the queries: rows of the rarest item, or all rows, times the number of items."""
     of_label = np.append(0, np.cumsum(np.diff(index.transpose[0])[cover.labels]))
     of_item = np.diff(of_label[cover.offsets])
-    asked = np.diff(queries.offsets) > 0
-    looked_at = np.full(len(queries), len(index.weights), np.int64)
-    if asked.any():
-        looked_at[asked] = np.minimum.reduceat(of_item[queries.codes], queries.offsets[:-1][asked])
-    return offsets_of(looked_at * np.maximum(np.diff(queries.offsets), 1) + 1)
+    nonempty = np.diff(queries.offsets) > 0
+    visited = np.full(len(queries), len(index.weights), np.int64)
+    if nonempty.any():
+        visited[nonempty] = np.minimum.reduceat(of_item[queries.codes], queries.offsets[:-1][nonempty])
+    return offsets_of(visited * np.maximum(np.diff(queries.offsets), 1) + 1)
 
 
 def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The combinations of values that rows have, column by column, and the one of each row."""
+    """Return the combinations of values that occur, column by column, and the combination of each row."""
     if not factors:
         return np.empty((0, 1), np.int64), np.zeros(n_rows, np.int64)
     rows = np.stack([each.values for each in factors])
@@ -238,31 +250,31 @@ def _classes(factors: Sequence[Factors], n_rows: int) -> tuple[NDArray[np.int64]
 
 
 def _odds(members: NDArray[np.int64], most: int, mode: Mode) -> NDArray[np.float64]:
-    """Odds that a label with so many members means 0, 1, ... up to ``most`` given ones of them."""
+    """Return the probability that a label stands for 0, 1, ..., ``most`` given items, by its size."""
     size, wanted = members[:, None].astype(np.float64), np.arange(most + 1)
     if mode == "subset":
-        return np.exp2(-wanted) / (1 - np.exp2(-size))  # 2**(s - j) / (2**s - 1), without the large powers
+        return np.exp2(-wanted) / (1 - np.exp2(-size))  # 2**(s - j) / (2**s - 1), without overflow
     if mode == "uniform":
         return size**-wanted
     return np.ones((len(members), most + 1)) * ((size == 1) | (mode == "optimistic"))
 
 
-# --- Answers: what a release says of each query, and how far that is off
+# --- Answers
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Answers:
-    """Answers to a workload, and how far they are off. ``are, table = answers`` unpacks the first two.
+    """Answers to a workload, and their errors. ``are, table = answers`` unpacks the first two fields.
 
     Parameters
     ----------
     are : float
-        Average relative error over the queries that have one; NaN if none has.
+        Average relative error over the queries with an error; NaN if there are none.
     table : pandas.DataFrame
-        One row a query, in the order of the workload: ``actual`` (count in the original), ``estimate``
-        (from the release) and ``error``; NaN where that is left out because nothing matches in the original.
+        One row per query, in the order of the workload: ``actual`` (count in the original), ``estimate``
+        (from the release) and ``error``. The error is NaN if no original row matches.
     mode : str
-        How a label was read.
+        The interpretation of labels.
     """
 
     are: float
@@ -278,22 +290,22 @@ class Answers:
 
     def _repr_html_(self) -> str:
         error = f"{self.are:.4g} on average, relative to the actual count"
-        queries = f"{len(self.table):,}, of which {self._left_out():,} have none"
+        queries = f"{len(self.table):,} ({self._left_out():,} without an error)"
         return facts("Answers", [("error", error), ("queries", queries), ("estimate", self.mode)])
 
     def _left_out(self) -> int:
         return int(self.table["error"].isna().sum())
 
 
-def answered(
+def answer_queries(
     queries: pd.DataFrame, column: Hashable, original: pd.DataFrame, release: Release, mode: Mode, least: int
 ) -> Answers:
-    """Answer queries from a release and from the original; `Workload.are` says how.
+    """Answer queries from a release and from the original, as documented by `Workload.are`.
 
-    Errors are related to ``least`` where the actual count is less.
+    If the actual count is below ``least``, the error is relative to ``least``.
     """
-    check_asked(queries, release.frame, "release")
-    wanted = _encoded(queries[column], release.items)
+    check_queried_columns(queries, release.frame, "release")
+    wanted = _encode_itemsets(queries[column], release.items)
     conditions = [
         Condition.of(queries[label], original[label], release.frame[label])
         for label in queries.columns
@@ -314,55 +326,55 @@ def answered(
     return Answers(float(table["error"].mean()), table, mode)
 
 
-def check_asked(queries: pd.DataFrame, frame: pd.DataFrame, name: str) -> None:
-    """Check that a frame has the columns that are asked about, each once."""
+def check_queried_columns(queries: pd.DataFrame, frame: pd.DataFrame, name: str) -> None:
+    """Check that a frame has each column of the queries once."""
     check_frame(frame, name)
     for label in queries.columns:
         found = int((frame.columns == label).sum())
         if found != 1:
             raise ColumnError(
-                f"the workload asks about a column that the {name} {'repeats' if found else 'lacks'}",
+                f"the workload has a column that the {name} {'repeats' if found else 'lacks'}",
                 where=f"column {label!r}",
                 got=f"columns {list(frame.columns)}",
             )
 
 
-def _encoded(wanted: pd.Series[Any], items: Itemsets) -> ItemsetTable:
-    """The itemsets of the queries in codes of the original."""
-    asked = Itemsets.from_series(wanted)
-    code_of = items.lookup(asked.vocabulary)
-    unknown = code_of[asked.codes] < 0
+def _encode_itemsets(wanted: pd.Series[Any], items: Itemsets) -> ItemsetTable:
+    """Encode the itemsets of the queries with the codes of the original."""
+    queried = Itemsets.from_series(wanted)
+    code_of = items.lookup(queried.vocabulary)
+    unknown = code_of[queried.codes] < 0
     if unknown.any():
         raise ParameterError(
-            "a query asks for an item that does not occur in the original",
-            got=f"{len(np.unique(asked.rows[unknown]))} of {asked.n_rows} queries with "
+            "a query has an item that does not occur in the original",
+            got=f"{len(np.unique(queried.rows[unknown]))} of {queried.n_rows} queries with "
             f"{int((code_of < 0).sum())} unknown items",
             hint="check the spelling and type of the items",
         )
-    return ItemsetTable(code_of[asked.codes], asked.offsets, np.zeros(asked.n_rows, np.int64))
+    return ItemsetTable(code_of[queried.codes], queried.offsets, np.zeros(queried.n_rows, np.int64))
 
 
-# --- Query answering: how well counts over the original can be estimated from a release
+# --- Workloads
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Workload:
-    """COUNT queries: how many rows hold these items, and have these values.
+    """COUNT queries: the number of rows that contain an itemset and satisfy conditions on other columns.
 
-    Make one with `itemsets`, `frequent`, `rt` or `from_frame`, which check it.
+    Create a workload with `itemsets`, `frequent`, `rt` or `from_frame`, which check it.
 
     Parameters
     ----------
     queries : pandas.DataFrame
-        One row a query. The list column has the items that a row must hold. Any other column has the
-        condition on the column of that name: an interval closed on both sides, or a value; missing where
-        there is none.
+        One row per query. The list column has the items that a row must contain. Any other column has the
+        condition on the column of the same name: a value, or an interval closed on both sides. A missing
+        value is no condition.
     column : hashable
-        Label of the list column, in the queries as in the data.
+        Label of the list column, in the queries and in the data.
 
     Notes
     -----
-    The queries are about original items and values: a workload is not part of a release.
+    The queries contain original items and values: do not publish a workload with a release.
 
     Examples
     --------
@@ -384,9 +396,9 @@ class Workload:
         Parameters
         ----------
         queries : pandas.DataFrame
-            As the parameter of the class.
+            The queries, as in `Workload`.
         column : hashable, optional
-            Its list column. By default the only one.
+            The list column. By default the only one.
 
         Returns
         -------
@@ -395,22 +407,23 @@ class Workload:
         Raises
         ------
         ParameterError
-            If there is no query, one asks for nothing, or a condition is of another kind.
+            If there is no query, a query has neither an item nor a condition, or a condition is neither a
+            value nor a closed interval.
         ColumnError, ItemsetDtypeError
             If there is no list column, or it does not hold sets of items.
         """
         position = find_column(queries, column)
-        asked = Itemsets.from_series(queries.iloc[:, position]).lengths > 0
+        nonempty = Itemsets.from_series(queries.iloc[:, position]).lengths > 0
         for i, label in enumerate(queries.columns):
             if i == position:
                 continue
             check_condition(queries.iloc[:, i], label)
-            asked |= queries.iloc[:, i].notna().to_numpy(np.bool_)
-        if not len(queries) or not asked.all():
+            nonempty |= queries.iloc[:, i].notna().to_numpy(np.bool_)
+        if not len(queries) or not nonempty.all():
             raise ParameterError(
-                "a query must ask for an item or a value, and there must be one",
+                "every query needs an item or a value, and a workload needs a query",
                 where="queries",
-                got=f"{int((~asked).sum())} empty of {len(queries)} queries",
+                got=f"{int((~nonempty).sum())} empty of {len(queries)} queries",
             )
         return cls(queries.reset_index(drop=True), queries.columns[position])
 
@@ -425,7 +438,7 @@ class Workload:
         items: Iterable[Any] | None = None,
         random_state: int | np.random.Generator | None = None,
     ) -> Workload:
-        """Draw itemsets of one size, as the experiments of [1]_ do.
+        """Draw itemsets of one size, as in the experiments of [1]_.
 
         Parameters
         ----------
@@ -434,11 +447,11 @@ class Workload:
         n : int
             Number of queries.
         size : int
-            Items of each.
+            Number of items per query.
         column : hashable, optional
             The list column. By default the only one.
         items : iterable, optional
-            Draw from these items only, such as those that a release generalized. By default from all.
+            The items to draw from, such as those that a release generalized. By default all.
         random_state : int, Generator or None
             Seed, or source of randomness.
 
@@ -449,13 +462,13 @@ class Workload:
         Raises
         ------
         ParameterError
-            If n or size is below 1, an item does not occur, or no row holds so many of the items.
+            If n or size is below 1, an item does not occur, or no row contains ``size`` of the items.
 
         Notes
         -----
-        A row is drawn among those with at least ``size`` of the items, all alike, and then that many of its
-        items, all subsets alike. So every query has an answer above 0, which the relative error needs;
-        itemsets of many rows are drawn more often. [1]_ does not say how it draws.
+        Each query is drawn in two steps: a row among those with at least ``size`` of the items, then a
+        subset of its items, both uniformly. Therefore every actual count is above 0, as the relative error
+        requires, and itemsets with a high support are drawn more often. [1]_ does not describe its sampling.
 
         References
         ----------
@@ -475,7 +488,7 @@ class Workload:
         position = _list_position(frame, column)
         sets = Itemsets.from_series(frame.iloc[:, position])
         if items is not None:
-            sets = holding_only(sets, read_list(items, "items"))
+            sets = keep_items(sets, read_list(items, "items"))
         rng = random_generator(random_state)
         rows = draw_rows(np.flatnonzero(sets.lengths >= size), n, size, rng, f"rows with {size} items")
         return cls.from_frame(query_frame(frame.columns[position], sets, rows, size, rng))
@@ -491,27 +504,27 @@ class Workload:
         random_state: int | np.random.Generator | None = None,
         progress: bool = False,
     ) -> Workload:
-        """Draw frequent itemsets, as the experiments of [1]_ on medical data do.
+        """Draw frequent itemsets, as in the experiments of [1]_ on medical data.
 
         Parameters
         ----------
         frame : pandas.DataFrame
             The original.
         n : int
-            Number of queries; all frequent itemsets if there are fewer.
+            Number of queries. If there are fewer frequent itemsets, all of them.
         min_support : float
-            Least share of the rows that hold an itemset, in (0, 1].
+            Minimum share of the rows that contain an itemset, in (0, 1].
         column : hashable, optional
             The list column. By default the only one.
         random_state : int, Generator or None
             Seed, or source of randomness.
         progress : bool
-            Show that it goes on: the parts that are done, which are as many as it takes.
+            Show the finished parts; their total number is not known in advance.
 
         Returns
         -------
         Workload
-            Frequent itemsets of any size, none twice; by size, then by items.
+            Distinct frequent itemsets of any size, ordered by size, then by items.
 
         Raises
         ------
@@ -521,16 +534,14 @@ class Workload:
 
         Notes
         -----
-        All frequent itemsets are listed, and n of them drawn, all alike. Where rows are long and alike there
-        are too many; a larger ``min_support``, or `itemsets`, which lists nothing, is for these.
+        All frequent itemsets are listed, and n of them are drawn uniformly. If rows are long and similar,
+        there are too many to list: pass a larger ``min_support``, or use `itemsets`, which lists nothing.
 
         References
         ----------
         .. [1] A. Gkoulalas-Divanis, G. Loukides, "Utility-guided Clustering-based Transaction Data
            Anonymization", Transactions on Data Privacy 5, 2012.
         """
-        from pdanon.evaluation.metrics.queries import frequent_itemsets
-
         n = check_count(n, "n", least=1, most=MOST_DRAWN)
         position = _list_position(frame, column)
         found = frequent_itemsets(frame, column, min_support=min_support, progress=progress)
@@ -555,23 +566,23 @@ class Workload:
         column: Hashable | None = None,
         random_state: int | np.random.Generator | None = None,
     ) -> Workload:
-        """Draw queries about values and items together, as the experiments of [1]_ do.
+        """Draw queries on values and items, as in the experiments of [1]_.
 
         Parameters
         ----------
         frame : pandas.DataFrame
             The original.
         quasi : sequence of hashable
-            Labels of the columns that conditions may be on.
+            Labels of the columns that may have conditions.
         n : int
             Number of queries.
         relational : int
-            Conditions of each query, on as many of the columns.
+            Number of conditions per query, each on another column.
         items : int
-            Items of each query.
+            Number of items per query.
         width : float
-            Width of the ranges asked of numbers and times, as a share of the column's range, in [0, 1].
-            0 asks for one value, as all other columns do.
+            Width of the intervals on numbers and times, as a share of the range of the column, in [0, 1].
+            With 0, the condition is a single value, as on all other columns.
         column : hashable, optional
             The list column. By default the only one.
         random_state : int, Generator or None
@@ -584,15 +595,15 @@ class Workload:
         Raises
         ------
         ParameterError
-            If a number is out of range, or no row has so many items and all values.
+            If a number is out of range, or no row has ``items`` items and no missing value.
         ColumnError
             If a column does not exist.
 
         Notes
         -----
-        A row is drawn among those with at least so many items and no missing value in the columns; then
-        its items and columns. The conditions are its values, or ranges around them. So every query has an
-        answer above 0.
+        Each query is drawn in two steps: a row with at least ``items`` items and no missing value in the
+        columns, then some of its items and columns. The conditions are the values of the row, or intervals
+        around them. Therefore every actual count is above 0.
 
         References
         ----------
@@ -604,7 +615,7 @@ class Workload:
         positions = find_quasi(frame, quasi)
         if relational > len(positions):
             got = f"{relational} conditions on {len(positions)} columns"
-            raise ParameterError("each condition is on a column of its own", where="relational", got=got)
+            raise ParameterError("more conditions than columns", where="relational", got=got)
         position = _list_position(frame, column)
         sets = Itemsets.from_series(frame.iloc[:, position])
         complete = frame.iloc[:, positions].notna().all(axis=1).to_numpy(np.bool_)
@@ -612,21 +623,21 @@ class Workload:
         rng = random_generator(random_state)
         rows = draw_rows(able, n, items, rng, f"rows with {items} items and all of {len(positions)} values")
         queries = query_frame(frame.columns[position], sets, rows, items, rng)
-        asked = rng.random((n, len(positions))).argsort(axis=1).argsort(axis=1) < relational
-        for place, mask in zip(positions, asked.T, strict=True):
+        chosen = rng.random((n, len(positions))).argsort(axis=1).argsort(axis=1) < relational
+        for place, mask in zip(positions, chosen.T, strict=True):
             queries[frame.columns[place]] = draw_conditions(frame.iloc[:, place], rows, mask, share)
         return cls.from_frame(queries, frame.columns[position])
 
     @classmethod
     def read_parquet(cls, path: str | os.PathLike[str], column: Hashable | None = None) -> Workload:
-        """Read what `to_parquet` wrote.
+        """Read a workload that `to_parquet` wrote.
 
         Parameters
         ----------
         path : path
             The file.
         column : hashable, optional
-            Its list column. By default the only one.
+            The list column. By default the only one.
 
         Raises
         ------
@@ -636,13 +647,13 @@ class Workload:
         return cls.from_frame(read_parquet(path), column)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write the queries to a Parquet file, to ask the same of several releases.
+        """Write the queries to a Parquet file, to use them for several releases.
 
         Parameters
         ----------
         path : path
-            The file, which appears whole or not at all. The queries are itemsets of the original: a new
-            file can be read by its owner alone.
+            The file, which appears whole or not at all. The queries contain original itemsets: only the
+            owner of a new file can read it.
         """
         with replace_file(path, confidential=True) as draft:
             to_parquet(self.queries, draft)
@@ -658,7 +669,7 @@ class Workload:
         sanity: int | None = None,
         progress: bool = False,
     ) -> Answers:
-        """Average relative error of the answers that a release gives.
+        """Measure the average relative error (ARE) of the answers that a release gives.
 
         Parameters
         ----------
@@ -667,19 +678,19 @@ class Workload:
         released : Anonymized or DataFrame
             A result, or only its frame.
         mapping : pandas.DataFrame, optional
-            What the items became, if ``released`` is a frame. Without it and a hierarchy, labels are items.
+            The mapping, if ``released`` is a frame. Without a mapping and a hierarchy, labels are items.
         hierarchy : Hierarchy, or what describes one, optional
-            Labels stand for the leaves of its nodes. By default they stand for the items that became them,
-            which are fewer if there are leaves that do not occur.
+            The hierarchy whose nodes are the labels; a label stands for the leaves of its node. By default,
+            a label stands for the items that the mapping generalizes to it, which are the leaves that occur.
         mode : {"subset", "uniform", "optimistic", "none"}
-            How likely a label that stands for s items means certain j of them: ``"subset"``: every
+            The probability that a label for s items stands for j given ones. ``"subset"``: every
             non-empty set of the s items is equally likely; ``"uniform"``: ``(1 / s) ** j``;
             ``"optimistic"``: 1, an upper bound; ``"none"``: 0 unless s is 1, a lower bound.
         sanity : int, optional
-            Relate errors to this number if the actual count is less. By default a query whose actual
-            count is 0 has no error, and is left out of the average.
+            If the actual count is below this number, the error is relative to this number. By default, a
+            query with an actual count of 0 has no error, and is omitted from the average.
         progress : bool
-            Show that it goes on: the parts that are done, which are as many as it takes.
+            Show the finished parts; their total number is not known in advance.
 
         Returns
         -------
@@ -689,11 +700,11 @@ class Workload:
         Raises
         ------
         ParameterError
-            If a query asks for what does not occur in the original, the parts do not belong to each
-            other, the release holds bags, the mode is unknown, or there are conditions and the frames
+            If a query has an item or value that does not occur in the original, the parts do not belong
+            together, the release holds bags, the mode is unknown, or there are conditions and the frames
             differ in their index.
         ColumnError
-            If the original or the release lacks a column that is asked about.
+            If the original or the release lacks a column of the queries.
 
         See Also
         --------
@@ -702,17 +713,19 @@ class Workload:
         Notes
         -----
         The relative error is ``abs(actual - estimate) / actual``. The estimate is the sum over the released
-        rows of the likelihood that the original one matches: the product over the labels it needs and over
-        its conditions. A released interval is taken to be evenly filled, by whole numbers if the original
-        has only those; any other released value stands equally for the values that were released as it.
-        For this, a workload with conditions needs both frames in the same order.
+        rows of the probability that the original row matches. This probability is the product over the
+        labels of the items and over the conditions.
 
-        Local recodings: a label stands for the items that became it in any group, since the groups are not
-        part of the release. A row that holds several labels of an item is read by the most specific one.
-        A suppressed item is in no row. One that `cahd` counts by groups is in each row of a group with the
-        same likelihood, its count over the size of the group, if ``released`` is the result.
+        Values are uniformly distributed in a released interval; if the original has whole numbers only, over
+        its whole numbers. Any other released value stands equally for the values that were generalized to
+        it. To know these, a workload with conditions needs both frames in the same order.
 
-        Cost: for each query the rows that hold its rarest item's labels; the threads share them.
+        In a local recoding, a label stands for the items that became it in any group, because groups are not
+        published. If a row contains several labels of an item, the most specific label counts. A suppressed
+        item is in no row. `cahd` counts sensitive items by groups: if ``released`` is the result, the
+        probability in each row of a group is the count divided by the size of the group.
+
+        Cost: for each query, the rows with a label of its rarest item, split among the threads.
 
         References
         ----------
@@ -720,10 +733,10 @@ class Workload:
         """
         check_known(mode, get_args(Mode), "mode", where="mode")
         least = 0 if sanity is None else check_count(sanity, "sanity", least=1, most=MOST_DRAWN)
-        check_asked(self.queries, original, "original")
+        check_queried_columns(self.queries, original, "original")
         with show_activity(progress, "answers"):
             release = Release.of(original, released, mapping, hierarchy, self.column)
-            return answered(self.queries, self.column, original, release, mode, least)
+            return answer_queries(self.queries, self.column, original, release, mode, least)
 
     def __repr__(self) -> str:
         conditions = [label for label in self.queries.columns if label != self.column]
@@ -734,6 +747,6 @@ class Workload:
 
 
 def _list_position(frame: pd.DataFrame, column: Hashable | None) -> int:
-    """The position of the list column of a table whose rows are records: queries count these."""
+    """Return the position of the list column of a table with one row per record: queries count records."""
     refuse_chunks(check_frame(frame))
     return find_column(frame, column)

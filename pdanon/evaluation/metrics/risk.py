@@ -1,4 +1,4 @@
-"""How exposed are these people: the share of rows that a few known items single out."""
+"""Risk of identification: the share of rows that a few known items single out."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pdanon.recoding.result import Anonymized, recoded_lists
 
 __all__ = ["exposure", "of_few_known", "risk", "risk_of", "sensitive_of"]
 
-_SHOWN = (0, 1, 2, 3, 5)  # numbers of known items, and from 10 on 10, 20, 50, 100, ...
+_SHOWN = (0, 1, 2, 3, 5)  # numbers of known items; from 10 on: 10, 20, 50, 100, ...
 
 
 @called_by_name
@@ -40,7 +40,7 @@ def risk(
     quasi: Sequence[Hashable] | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Measure what an attacker who knows a few items of a row can do.
+    """Measure the share of rows that an attacker with knowledge of a few items can single out.
 
     Parameters
     ----------
@@ -49,46 +49,46 @@ def risk(
     column : hashable, optional
         The list column. By default the only one.
     k : int
-        Rows that match fewer than k are reported as exposed; at least 2.
+        The threshold of ``below_k``: a row is at risk if fewer than k rows match; at least 2.
     m : int
-        Most items that the attacker knows; at least 1. More than the longest row has are not counted.
+        Maximum number of known items; at least 1. The table ends at the length of the longest row.
     quasi : sequence of hashable, optional
-        Labels of columns that he knows as well, all of them.
+        Labels of columns whose values the attacker knows as well.
     progress : bool
-        Show that it goes on: the parts of the count that are done, which are as many as it takes.
+        Show the finished parts of the count; their total number is not known in advance.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each number of known items, first for the whole table, then by the number of items in
-        the row. Columns:
+        One row per number of known items, first for the whole table, then by the number of items in the
+        row. Columns:
 
         ``known``
-            The attacker knows up to so many items, whichever serve him best. It begins with 1; with
-            ``quasi`` with 0, for who knows these columns and no item.
+            Maximum number of known items. It starts with 1; with ``quasi`` it starts with 0, for an
+            attacker who knows these columns only.
         ``items``
             Number of items in the row (labels, if the frame is a release); NA for all rows.
         ``rows``
             Number of rows.
         ``singled_out``
-            Share of them that some such knowledge matches with no other row.
+            Share of these rows that are the only match for some background knowledge.
         ``below_k``
-            Share of them that some such knowledge matches with fewer than k rows in all.
+            Share of these rows for which fewer than k rows match some background knowledge.
 
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be, or the rows are parts of records, as those of
+        If a column or a parameter is invalid, or the rows are parts of records, as in a release by
         `disassociate`.
 
     Notes
     -----
-    Exact: the worst case over what the attacker may know, not an average.
+    The result is exact: the worst case over all background knowledge, not an average.
 
-    With ``quasi`` rows match that have the same published values: numbers, intervals, nodes or sets, alike as
-    in :class:`pdanon.KAnonymity`. All is counted as by the audit of :class:`pdanon.KKm`, which finds as many
-    rows at risk: a label that a row repeats is one more label, and missing rows do not match a row that is
-    not missing.
+    With ``quasi``, rows match if their published values are equal: numbers, intervals, nodes or sets, as in
+    :class:`pdanon.KAnonymity`. The counts agree with the audit of :class:`pdanon.KKm`, which finds the same
+    number of rows at risk: a repeated label counts as another label, and a missing row matches missing rows
+    only.
 
     Examples
     --------
@@ -109,23 +109,23 @@ def risk(
     with show_activity(progress, "risk"):
         if quasi is None:
             return risk_of(Itemsets.from_series(list_column(frame, column)), k=k, m=m)
-        return _with_quasi(frame, column, check_k(k), _most(m), quasi)
+        return _risk_with_quasi(frame, column, check_k(k), _check_m(m), quasi)
 
 
 def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
-    """The part of `risk` that is about the whole table, for a few numbers of known items and the last."""
+    """Select the rows of `risk` for the whole table, for few numbers of known items and the largest."""
     whole = of_all_rows(table)
     known = whole.index.to_series()
     round_ = known.isin([base * 10**power for base in (1, 2, 5) for power in range(1, 10)])
     return whole[(known.isin(_SHOWN) | round_ | (known == known.max())).to_numpy()]
 
 
-def _with_quasi(
+def _risk_with_quasi(
     frame: pd.DataFrame, column: Hashable | None, k: int, m: int, quasi: Sequence[Hashable]
 ) -> pd.DataFrame:
-    """The risk from who knows these columns as well."""
+    """Measure the risk from an attacker who knows some columns as well."""
     crowds = QuasiClasses.of(frame, [column], quasi).crowds
-    known = _numbers_known(0, m, crowds.index)
+    known = _known_range(0, m, crowds.index)
     smallest = [
         np.where(crowds.small(least)[crowds.members], 0, sizes)[crowds.own]
         for least, sizes in zip((2, k), _smallest(crowds.index, k, known), strict=True)
@@ -134,29 +134,29 @@ def _with_quasi(
 
 
 def risk_of(itemsets: Itemsets, *, k: int, m: int) -> pd.DataFrame:
-    """As `risk`, of an encoded column, wherever its rows are."""
-    k, m = check_k(k), _most(m)
+    """Measure the risk of an encoded column, as in `risk`."""
+    k, m = check_k(k), _check_m(m)
     index = SupportIndex.of(itemsets)
-    known = _numbers_known(1, m, index)
+    known = _known_range(1, m, index)
     return _table(itemsets.lengths, index.weights, known, *_smallest(index, k, known))
 
 
-def _most(m: int) -> int:
+def _check_m(m: int) -> int:
     most = check_m(m, unbounded=False)
     if most is None:
         raise ParameterError("m must be an integer of at least 1")
     return most
 
 
-def _numbers_known(least: int, m: int, index: SupportIndex) -> range:
-    """The numbers of known items: from the least on, to what the longest row has."""
+def _known_range(least: int, m: int, index: SupportIndex) -> range:
+    """Return the numbers of known items, up to m or the length of the longest row."""
     return range(least, max(min(m, index.longest), 1) + 1)
 
 
 def _smallest(index: SupportIndex, k: int, known: range) -> list[NDArray[np.int64]]:
-    """How many items of each row no other row matches, and how many fewer than k match.
+    """Return, for each row, the sizes of the smallest itemsets with support 1, and with support below k.
 
-    More than are known if there are none.
+    If a row has no such itemset, its size is ``known.stop``.
     """
     below_k = index.exposure(k, known[-1])
     singled_out = below_k if k == 2 else index.exposure(2, known[-1], below_k)
@@ -170,7 +170,7 @@ def _table(
     unique: NDArray[np.int64],
     exposed: NDArray[np.int64],
 ) -> pd.DataFrame:
-    """The shares of all rows, and then of the rows of each length."""
+    """Tabulate the shares of all rows, then of the rows of each length."""
     overall = _shares(np.zeros(len(weights), np.int64), weights, unique, exposed, known)
     by_length = _shares(lengths, weights, unique, exposed, known)
     table = pd.concat([overall, by_length], ignore_index=True).astype({"items": "Int64"})
@@ -185,7 +185,7 @@ def _shares(
     exposed: NDArray[np.int64],
     known: range,
 ) -> pd.DataFrame:
-    """Share of rows of each group that are exposed by so many items or fewer."""
+    """Compute, for each group and number of known items, the share of rows at risk."""
     lengths, group = np.unique(groups, return_inverse=True)
     rows = np.bincount(group, weights, minlength=len(lengths)).astype(np.int64)
 
@@ -213,37 +213,37 @@ def exposure(
     k: int | None = None,
     m: int | None = None,
 ) -> dict[str, pd.DataFrame]:
-    """Measure the risk of all rows before and after.
+    """Measure the risk of all rows before and after anonymization.
 
     Parameters
     ----------
     result : Anonymized
         The release.
     original : pandas.DataFrame, optional
-        What it was made from. Without it there is no ``before``.
+        Its original. Without it there is no ``before``.
     column : hashable, optional
-        The list column. By default the only one that was recoded.
+        The list column. By default the only recoded one.
     k, m : int, optional
-        As for `risk`. By default those of the guarantee; m is 2 if it has none.
+        As in `risk`. By default those of the guarantee; m is 2 if the guarantee has none.
 
     Returns
     -------
     dict of DataFrame
-        ``before`` and ``after``: the rows of `risk` for the whole table, as many of both: who knows more
-        than the longest row has knows no more than that. If the guarantee has quasi-identifiers, the
-        attacker knows them: their original values before, the published ones after. If it has sensitive
-        items, he knows none of these.
+        ``before`` and ``after``: the rows of `risk` for the whole table. Both have the same numbers of known
+        items; beyond the longest row the risk stays constant. If the guarantee has quasi-identifiers, the
+        attacker knows them: their original values before, the published values after. If it has sensitive
+        items, the attacker knows none of them.
 
     Raises
     ------
     ParameterError
-        If there is no k, or the original does not have the rows of the release.
+        If there is no k, or the rows of the original are not those of the release.
     """
     k = k if k is not None else getattr(result.guarantee, "k", None)
     m = m if m is not None else getattr(result.guarantee, "m", None) or 2
     refuse_chunks(result.frame)
     if k is None:
-        hint = "say how many rows are enough: k=5"
+        hint = "pass the number of rows that counts as safe, such as k=5"
         raise ParameterError("the guarantee has no k", got=repr(result.guarantee), hint=hint)
     if column is None:
         lists = recoded_lists(result)
@@ -253,8 +253,8 @@ def exposure(
         check_frame(original, "original")
         if not original.index.equals(result.frame.index):
             got = f"{len(original)} rows, and {len(result.frame)} in the release, or another index"
-            hint = "give the frame that the release was made from"
-            raise ParameterError("these are not the same rows", where="original", got=got, hint=hint)
+            hint = "pass the original of the release"
+            raise ParameterError("not the rows of the release", where="original", got=got, hint=hint)
         frames = {"before": original, **frames}
     quasi = getattr(result.guarantee, "quasi", None)
     if hidden := sensitive_of(result):
@@ -265,13 +265,13 @@ def exposure(
 
 
 def sensitive_of(result: Anonymized) -> NamedItems | None:
-    """Return the items that an attacker knows none of, by the guarantee of a release."""
+    """Return the sensitive items of a guarantee, which the attacker does not know, or None."""
     guarantee = result.guarantee
     return guarantee.sensitive if isinstance(guarantee, KLm | LmDiversity | SensitiveGroups) else None
 
 
 def _without(frame: pd.DataFrame, column: Hashable | None, items: NamedItems) -> pd.DataFrame:
-    """The frame without these items in a list column; who has no other has an empty list."""
+    """Remove items from the lists of a frame; a row without other items gets an empty list."""
     place = find_column(frame, column)
     itemsets = read_visible(frame.iloc[:, place])
     known = np.where(items.find(itemsets.vocabulary) >= 0, -1, np.arange(itemsets.n_items))
