@@ -1,7 +1,3 @@
-# What other kernels call. See chunks.py.
-from pdanon._kernels.arrays cimport Code, Number
-
-
 cdef class Terms:
     cdef Py_ssize_t n_terms, n_words
     cdef long long k, m, n_chunks
@@ -26,7 +22,3 @@ cdef class Terms:
     cdef bint _spread(self, Py_ssize_t depth, Py_ssize_t begin, long long left, long long support) noexcept nogil
     cdef void _meet(self, Py_ssize_t depth, Py_ssize_t term, Py_ssize_t to) noexcept nogil
     cdef long long _count(self, Py_ssize_t depth) noexcept nogil
-
-
-cdef void sort_terms(long long[::1] found, Py_ssize_t n_found, Number[::1] count) noexcept nogil
-cdef long long bits(unsigned long long word) noexcept nogil

@@ -1,5 +1,4 @@
-from pdanon._kernels.arrays cimport Code, Number
-from pdanon._kernels.counting cimport Rows
+from pdanon._kernels.counting cimport Code, Number, Rows
 
 
 cdef class State:
@@ -29,18 +28,19 @@ cdef class State:
     cdef void strike(self, int a) noexcept nogil
 
 
-cpdef int _compare_loss(long long size_1, long long rows_1, long long size_2, long long rows_2) noexcept nogil
-cpdef int together(int a, int b, State state) noexcept nogil
-cpdef void drop(int a, State state) noexcept nogil
-cdef (int, int) _cheapest_merge(int begin, int end, State state) noexcept nogil
-cdef void _count_rows(Py_ssize_t begin, Py_ssize_t end, State state, Rows rows) noexcept nogil
-cdef int counted(int a, int[::1] counts, State state, Rows rows) noexcept nogil
-cdef int line_of(int a, int kept, State state) noexcept nogil
-cdef void _merge(int a, int b, State state) noexcept nogil
-cdef void _take_over(int a, int b, State state) noexcept nogil
-cdef void _unite_lines(int a, int b, State state) noexcept nogil
-cdef void _mark_rows(int a, unsigned char mark, State state, Rows rows) noexcept nogil
-cdef void _discount(int a, int b, State state, Rows rows) noexcept nogil
-cdef int _least_supported(int n, State state) noexcept nogil
-cdef (int, int) coarsen(int n, bint least_first, State state) noexcept nogil
-cdef int image_of(Code[::1] items, long long start, long long stop, State state) noexcept nogil
+cdef class RarePartners:
+    cdef long long k
+    cdef int[::1] partner  # of each cluster; -1 if it has none, -2 if it has to be looked for
+    cdef int[::1] support  # rows that hold both
+
+    cdef void look_up(self, int a, State state) noexcept nogil
+    cdef void consider(self, int a, int r, int both) noexcept nogil
+    cdef void refresh(self, int a, int b, State state) noexcept nogil
+
+
+cdef class Bitmaps:
+    cdef unsigned long long[:, ::1] bits
+    cdef Number[::1] weights
+
+    cdef void unite(self, int a, int b) noexcept nogil
+    cdef long long support(self, int n, long long enough, State state) noexcept nogil

@@ -1,27 +1,351 @@
-"""Kernels that count rows: those of items, of pairs, and of given itemsets.
+"""Rows of codes: sort them, find equal ones, count items, pairs and itemsets, estimate supports.
 
-Rows are in CSR form (``codes``, ``offsets``; ascending and distinct within a row) with a weight each;
-``tids``/``positions``/``starts`` are its transpose: for each item the rows that hold it and where in
-``codes`` it stands there.
+Rows are in CSR form: row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``, ascending and distinct where rows are
+counted, with a weight each. The transpose is ``starts``, ``tids``, ``positions``: for each item, the rows
+that contain it and its places in ``codes``.
 """
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.arrays import Code, Number
-from cython.cimports.pdanon._kernels.rows import total
 from numpy.typing import NDArray
 
 __all__ = [
     "Rows",
+    "canonical_rows",
+    "collect_rows",
+    "copy_places",
     "count_pairs",
+    "estimates",
+    "first_alike",
     "followers",
+    "gather",
+    "hashes",
     "item_supports",
     "itemset_supports",
+    "look_up",
     "mark_itemsets",
+    "numbered",
     "occurrences",
     "pair_supports",
+    "sort_rows",
     "transpose",
 ]
+
+
+# --- Arrays that grow
+
+
+@cython.cfunc
+@cython.with_gil
+def grown(array: Growing[::1], size: cython.Py_ssize_t, capacity: cython.Py_ssize_t) -> Growing[::1]:
+    """An array of this capacity that begins with the first entries of another, as many as its size."""
+    larger: Growing[::1] = np.empty(capacity, np.int32 if Growing is cython.int else np.int64)
+    larger[:size] = array[:size]
+    return larger
+
+
+# --- Rows: sort them and find equal ones
+
+
+NUMBER = cython.declare(cython.int, 31)
+MOST = cython.declare(cython.longlong, 2**31 - 1)
+
+
+def canonical_rows(
+    codes: Code[::1],
+    offsets: Number[::1],
+    targets: Code[::1],
+    is_used: cython.uchar[::1],
+    repeats: cython.bint,
+    found: cython.int[::1],
+    ends: cython.longlong[::1],
+) -> int:
+    """Replace each code by its target, sort each row, and drop duplicates unless it may have repeats.
+
+    The rows are written to ``found``, which has room for all codes, and where each of them ends there to
+    ``ends``; how many codes they have is returned. Codes or targets below 0 are left out. Targets that are
+    there in the end are marked in ``is_used``.
+    """
+    with cython.nogil:
+        size = _canonical_rows(codes, offsets, targets, is_used, repeats, found, ends)
+    return size
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _canonical_rows(
+    codes: Code[::1],
+    offsets: Number[::1],
+    targets: Code[::1],
+    is_used: cython.uchar[::1],
+    repeats: cython.bint,
+    found: cython.int[::1],
+    ends: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    for row in range(offsets.shape[0] - 1):
+        start = size
+        for position in range(offsets[row], offsets[row + 1]):
+            if codes[position] >= 0:
+                found[size] = targets[codes[position]]
+                size += found[size] >= 0
+        _sort(found, start, size)
+        stop = size
+        size = start
+        for position in range(start, stop):
+            if repeats or size == start or found[position] != found[size - 1]:
+                found[size] = found[position]
+                is_used[found[size]] = True
+                size += 1
+        ends[row] = size
+    return size
+
+
+def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int64]:
+    """Sort some rows in place: the positions of the codes that equal the one before them in their row."""
+    again = np.empty(total(lengths), np.int64)
+    found: cython.longlong[::1] = again
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for row in range(starts.shape[0]):
+            _sort(codes, starts[row], starts[row] + lengths[row])
+            for position in range(starts[row] + 1, starts[row] + lengths[row]):
+                if codes[position] == codes[position - 1]:
+                    found[count] = position
+                    count += 1
+    return again[:count]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _sort(codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
+    """Sort ``codes[start:stop]`` in place: Shell's sort, which inserts one by one in short rows."""
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    gap: cython.Py_ssize_t = 1
+    while 9 * gap < stop - start:
+        gap = 3 * gap + 1
+    while gap:
+        for i in range(start + gap, stop):
+            code = codes[i]
+            place = i
+            while place >= start + gap and codes[place - gap] > code:
+                codes[place] = codes[place - gap]
+                place -= gap
+            codes[place] = code
+        gap //= 3
+
+
+def total(numbers: Number[::1]) -> cython.longlong:
+    """Their sum."""
+    i: cython.Py_ssize_t
+    found: cython.longlong = 0
+    for i in range(numbers.shape[0]):
+        found += numbers[i]
+    return found
+
+
+def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArray[np.int32]:
+    """Codes from each start on, as many as its length, one after the other."""
+    gathered = np.empty(total(lengths), np.int32)
+    found: cython.int[::1] = gathered
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    size: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for row in range(starts.shape[0]):
+            for position in range(starts[row], starts[row] + lengths[row]):
+                found[size] = codes[position]
+                size += 1
+    return gathered
+
+
+def collect_rows(
+    codes: Code[::1],
+    offsets: Number[::1],
+    weights: Number[::1],
+    kept_codes: cython.int[::1],
+    kept_offsets: cython.longlong[::1],
+    kept_weights: cython.longlong[::1],
+    table: cython.longlong[::1],
+    count: cython.Py_ssize_t,
+) -> tuple[int, NDArray[np.int32]]:
+    """Add rows to ``count`` distinct rows: how many of these there are then, and the number of each row.
+
+    ``table`` is a hash table, its size a power of 2, of the hash of a row and, in the last `NUMBER` bits, its
+    number; or of -1.
+    """
+    result = np.empty(len(weights), np.int32)
+    numbers: cython.int[::1] = result
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    key: cython.longlong
+    size: cython.Py_ssize_t = kept_offsets[count]
+    with cython.nogil:
+        for row in range(weights.shape[0]):
+            start, stop = offsets[row], offsets[row + 1]
+            key = _hash(codes, start, stop)
+            place = _place(key, codes, start, stop, kept_codes, kept_offsets, table)
+            if table[place] < 0:
+                table[place] = key << NUMBER | count
+                for position in range(start, stop):
+                    kept_codes[size] = codes[position]
+                    size += 1
+                kept_weights[count] = 0
+                count += 1
+                kept_offsets[count] = size
+            numbers[row] = table[place] & MOST
+            kept_weights[numbers[row]] += weights[row]
+    return count, result
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _place(
+    key: cython.longlong,
+    codes: Code[::1],
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    kept_codes: cython.int[::1],
+    kept_offsets: cython.longlong[::1],
+    table: cython.longlong[::1],
+) -> cython.Py_ssize_t:
+    """Where in the table the row is, or has to go."""
+    last: cython.Py_ssize_t = table.shape[0] - 1
+    place: cython.Py_ssize_t = key & last
+    other: cython.Py_ssize_t
+    while table[place] >= 0:
+        if table[place] >> NUMBER == key:  # other rows, which are somewhere in memory, are not looked at
+            other = table[place] & MOST
+            if _are_equal(codes, start, stop, kept_codes, kept_offsets[other], kept_offsets[other + 1]):
+                break
+        place = (place + 1) & last
+    return place
+
+
+def hashes(codes: Code[::1], offsets: Number[::1], found: cython.longlong[::1]) -> None:
+    """Write a number of 32 bits for each row, which equal rows share."""
+    row: cython.Py_ssize_t
+    with cython.nogil:
+        for row in range(found.shape[0]):
+            found[row] = _hash(codes, offsets[row], offsets[row + 1])
+
+
+def first_alike(
+    codes: Code[::1],
+    offsets: Number[::1],
+    keys: Number[::1],
+    least: cython.longlong,
+    above: cython.longlong,
+    first: cython.longlong[::1],
+) -> None:
+    """Write the first row that each row equals, of rows whose hash is one of ``least..above - 1``."""
+    row: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    other: cython.Py_ssize_t
+    n_rows: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for row in range(keys.shape[0]):
+            n_rows += least <= keys[row] < above
+    table: cython.longlong[::1] = np.full(1 << (3 * n_rows // 2).bit_length(), -1, np.int64)
+    last: cython.Py_ssize_t = table.shape[0] - 1
+    with cython.nogil:
+        for row in range(keys.shape[0]):
+            if not least <= keys[row] < above:
+                continue
+            place = keys[row] & last
+            while table[place] >= 0:
+                other = table[place] & MOST
+                if table[place] >> NUMBER == keys[row] and _are_equal(
+                    codes, offsets[row], offsets[row + 1], codes, offsets[other], offsets[other + 1]
+                ):
+                    break
+                place = (place + 1) & last
+            if table[place] < 0:
+                table[place] = keys[row] << NUMBER | row
+            first[row] = table[place] & MOST
+
+
+def numbered(
+    first: Number[::1], weights: Number[::1]
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Number distinct rows as they come: the number of each row; the first and the weight of each number."""
+    given, chosen = np.empty(len(first), np.int32), np.empty(len(first), np.int64)
+    sums = np.zeros(len(first), np.int64)
+    numbers: cython.int[::1] = given
+    firsts: cython.longlong[::1] = chosen
+    joint: cython.longlong[::1] = sums
+    row: cython.Py_ssize_t
+    count: cython.Py_ssize_t = 0
+    with cython.nogil:
+        for row in range(first.shape[0]):
+            if first[row] == row:
+                firsts[count] = row
+                numbers[row] = count
+                count += 1
+            else:
+                numbers[row] = numbers[first[row]]
+            joint[numbers[row]] += weights[row]
+    return given, chosen[:count], sums[:count]
+
+
+def copy_places(table: Number[::1], larger: cython.longlong[::1]) -> None:
+    """Write what is in a hash table into a larger one, empty so far."""
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    last: cython.Py_ssize_t = larger.shape[0] - 1
+    with cython.nogil:
+        for i in range(table.shape[0]):
+            if table[i] >= 0:
+                place = (table[i] >> NUMBER) & last
+                while larger[place] >= 0:
+                    place = (place + 1) & last
+                larger[place] = table[i]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+@cython.overflowcheck(False)
+def _hash(codes: Code[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.longlong:
+    """A number of 32 bits."""
+    position: cython.Py_ssize_t
+    key: cython.ulonglong = 1469598103934665603
+    prime: cython.ulonglong = 1099511628211
+    low: cython.ulonglong = 2**32 - 1
+    for position in range(start, stop):
+        key = (key ^ cython.cast(cython.ulonglong, codes[position])) * prime
+    return (key ^ (key >> 29)) & low
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _are_equal(
+    codes: Code[::1],
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    others: Code[::1],
+    other: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> cython.bint:
+    i: cython.Py_ssize_t
+    if stop - start != end - other:
+        return False
+    for i in range(stop - start):
+        if codes[start + i] != others[other + i]:
+            return False
+    return True
+
+
+# --- Supports of items, pairs and itemsets
 
 
 @cython.final
@@ -180,9 +504,6 @@ def itemset_supports(sets: Code[::1], set_offsets: Number[::1], rows: Rows) -> N
     return result
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def support(
     sets: Code[::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t, rows: Rows
 ) -> cython.longlong:
@@ -231,9 +552,6 @@ def count_pairs(
     return result
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
 def count_local_pairs(
     count: cython.int[::1],
     d: cython.Py_ssize_t,
@@ -260,3 +578,172 @@ def count_local_pairs(
             line = cython.cast(cython.size_t, items[p]) * d
             for q in range(p + 1, bounds[i + 1]):
                 count[line + items[q]] += weight
+
+
+# --- Estimates: how many original rows contain an itemset
+
+
+def estimates(
+    sets: Code[::1],
+    set_offsets: Number[::1],
+    labels: Code[::1],
+    label_starts: Number[::1],
+    odds: Real[:, ::1],
+    rows: Rows,
+    classes: Number[::1],
+    factors: Real[:, ::1],
+) -> NDArray[np.float64]:
+    """Estimate for each itemset: sum over the rows of the odds that it is there, times a factor.
+
+    ``labels[label_starts[item]:label_starts[item + 1]]`` stand for an item, the most specific first.
+    ``odds[label, j]`` belongs to a label that stands for j of the items; the factor of query ``i`` and a row
+    is ``rows.weights[row] * factors[i, classes[row]]``.
+    """
+    totals = np.empty(len(set_offsets) - 1, np.float64)
+    found: cython.double[::1] = totals
+    queries = _Queries(sets, labels, label_starts, odds, rows)
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(found.shape[0]):
+            queries.first, queries.last = set_offsets[i], set_offsets[i + 1]
+            found[i] = queries.answer(classes, factors[i])
+    return totals
+
+
+@cython.final
+@cython.cclass
+class _Queries:
+    """Queries, of which ``sets[first:last]`` is asked, and the released rows that answer them."""
+
+    sets: Code[::1]
+    first: cython.Py_ssize_t
+    last: cython.Py_ssize_t
+    labels: Code[::1]
+    label_starts: Number[::1]
+    odds: Real[:, ::1]
+    rows: Rows
+    chosen: cython.int[::1]  # for each item of the query the label that stands for it in a row
+
+    def __init__(
+        self, sets: Code[::1], labels: Code[::1], label_starts: Number[::1], odds: Real[:, ::1], rows: Rows
+    ) -> None:
+        self.sets, self.labels, self.label_starts = sets, labels, label_starts
+        self.odds, self.rows = odds, rows
+        self.chosen = np.empty(odds.shape[1], np.int32)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def answer(self, classes: Number[::1], factors: Real[::1]) -> cython.double:
+        """The estimate for the query."""
+        row: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        place: cython.Py_ssize_t
+        label: cython.Py_ssize_t
+        item: cython.Py_ssize_t
+        factor: cython.double
+        total: cython.double = 0.0
+        if self.first == self.last:
+            for row in range(classes.shape[0]):
+                total += self.rows.weights[row] * factors[classes[row]]
+            return total
+        item = self._rarest()
+        for slot in range(self.label_starts[item], self.label_starts[item + 1]):
+            label = self.labels[slot]
+            for place in range(self.rows.starts[label], self.rows.starts[label + 1]):
+                row = self.rows.tids[place]
+                factor = self.rows.weights[row] * factors[classes[row]]
+                # A row that holds several labels of the item is met once, by the first of them.
+                if factor > 0 and self._label_in(item, row) == label:
+                    total += factor * self._odds_in(row)
+        return total
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _rarest(self) -> cython.Py_ssize_t:
+        """The item whose labels are in the fewest rows, a row counted for each."""
+        i: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        label: cython.Py_ssize_t
+        item: cython.Py_ssize_t
+        rarest: cython.Py_ssize_t = self.sets[self.first]
+        fewest: cython.longlong = -1
+        held: cython.longlong
+        for i in range(self.first, self.last):
+            item = self.sets[i]
+            held = 0
+            for slot in range(self.label_starts[item], self.label_starts[item + 1]):
+                label = self.labels[slot]
+                held += self.rows.starts[label + 1] - self.rows.starts[label]
+            if fewest < 0 or held < fewest:
+                rarest, fewest = item, held
+        return rarest
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _label_in(self, item: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
+        """The first label of an item that a row holds; -1 if there is none."""
+        slot: cython.Py_ssize_t
+        low: cython.Py_ssize_t
+        high: cython.Py_ssize_t
+        middle: cython.Py_ssize_t
+        for slot in range(self.label_starts[item], self.label_starts[item + 1]):
+            label = self.labels[slot]
+            low, high = self.rows.offsets[row], self.rows.offsets[row + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if self.rows.codes[middle] < label:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < self.rows.offsets[row + 1] and self.rows.codes[low] == label:
+                return label
+        return -1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _odds_in(self, row: cython.Py_ssize_t) -> cython.double:
+        """Odds that a released row held all items of the query."""
+        i: cython.Py_ssize_t
+        j: cython.Py_ssize_t
+        size: cython.Py_ssize_t = self.last - self.first
+        times: cython.Py_ssize_t
+        seen: cython.bint
+        product: cython.double = 1.0
+        for i in range(size):
+            self.chosen[i] = self._label_in(self.sets[self.first + i], row)
+            if self.chosen[i] < 0:
+                return 0.0
+        for i in range(size):
+            seen, times = False, 0
+            for j in range(size):
+                if self.chosen[j] == self.chosen[i]:
+                    seen = seen or j < i
+                    times += 1
+            if not seen:
+                product *= self.odds[self.chosen[i], times]
+        return product
+
+
+# --- Losses of quasi-identifiers
+
+
+def look_up(
+    tables: Number[::1], starts: Number[::1], codes: Code[:, ::1], rows: Number[::1]
+) -> NDArray[np.int64]:
+    """Sum, for each of some rows, what the tables of all columns have for its values."""
+    losses = np.empty(len(rows), np.int64)
+    found: cython.longlong[::1] = losses
+    place: cython.Py_ssize_t
+    column: cython.Py_ssize_t
+    loss: cython.longlong
+    with cython.nogil:
+        for place in range(rows.shape[0]):
+            loss = 0
+            for column in range(starts.shape[0]):
+                loss += tables[starts[column] + codes[rows[place], column]]
+            found[place] = loss
+    return losses

@@ -1,5 +1,4 @@
-from pdanon._kernels.arrays cimport Code, Number
-from pdanon._kernels.counting cimport Rows
+from pdanon._kernels.counting cimport Code, Number, Rows
 
 
 cdef class Supports:

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels import breaches as kernels
+from pdanon._kernels.itemset_search import minimal
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, no_itemsets, refuse_long_list
@@ -80,8 +82,6 @@ def _search(
     held: NDArray[np.bool_] | None,
 ) -> ItemsetTable:
     """Mark the rows of itemsets that breach; or list these, if there is nothing to be marked."""
-    from pdanon._kernels import breaches as kernel
-
     if share * known.n_rows < 1:  # then one row is too much, and products of large numbers do not overflow
         share = Fraction(0)
     above, below = share.numerator, share.denominator
@@ -94,12 +94,12 @@ def _search(
     marked = np.zeros(len(known.weights), np.bool_) if held is None else held
     room = np.array([MOST_ITEMSETS])
     asked = k, m, above, below, rows[0], rows[1], known.weights, held is None, marked, room
-    singles = kernel.Search(*asked, halt_flag())
+    singles = kernels.Breaches(*asked, halt_flag())
     found = [ItemsetTable(*singles.single_items())]
 
     def part(begin: int, end: int) -> ItemsetTable:
         # Threads may write to one place of `marked`, but then the same.
-        return ItemsetTable(*kernel.Search(*asked, halt_flag()).larger(singles, begin, end))
+        return ItemsetTable(*kernels.Breaches(*asked, halt_flag()).larger(singles, begin, end))
 
     found += search(part, many_parts(singles.first_items(), 4 * count_threads()), known.search_bound(m))
     every = concatenate(found)
@@ -109,7 +109,5 @@ def _search(
 
 def minimal_sets(itemsets: ItemsetTable) -> ItemsetTable:
     """Of different itemsets those with no proper subset among them, by size, then by codes."""
-    from pdanon._kernels.minimal import minimal
-
     listed = itemsets.ordered()
     return listed.take(minimal(listed.codes, listed.offsets))

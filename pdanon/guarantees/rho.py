@@ -16,6 +16,8 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon._kernels import inferences, itemset_search
+from pdanon._kernels.counting import sort_rows
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_m, check_open_share, shown_share
@@ -82,8 +84,6 @@ class Inferences:
 
     def recode(self, codes: Codes) -> Inferences:
         """The same with other codes for the items, in order."""
-        from pdanon._kernels.rows import sort_rows
-
         items, offsets = codes[self.antecedents.codes], self.antecedents.offsets
         sort_rows(items, offsets[:-1], np.diff(offsets))
         table = ItemsetTable(items, offsets, self.antecedents.supports)
@@ -91,14 +91,12 @@ class Inferences:
 
     def minimal(self, n_items: int) -> Inferences:
         """Those without a part of their antecedent that has the same item; by item, size, and codes."""
-        from pdanon._kernels.minimal import minimal
-
         rules = self.rules(n_items)
         numbers = np.arange(len(self))
         once = first_equal_rows(rules.codes, rules.offsets) == numbers
         order = ItemsetTable(rules.codes, rules.offsets, numbers).take(once).ordered().supports
         rules = rules.take(order)
-        order = order[minimal(rules.codes, rules.offsets)]
+        order = order[itemset_search.minimal(rules.codes, rules.offsets)]
         items = self.sensitive[order]
         return self.take(order[np.argsort(items, kind="stable")])
 
@@ -349,19 +347,18 @@ class Owners:
             What is found, codes in no order, if no rows are to be marked; and of each item its steps, -1: too
             many, and whether there may be more of larger sizes.
         """
-        from pdanon._kernels import inferences as kernel
-        from pdanon._kernels.inferences_search import Search
-
         table, room = self.index.rows, np.array([MOST_ITEMSETS])
         before = marked.copy() if marked is not None and limited else None
         share, size = self.rho, m or self.index.longest
 
         def part(begin: int, end: int) -> tuple[Inferences, NDArray[np.int64]]:
-            found = kernel.Found(room)
-            marks = None if marked is None else kernel.Marks(marked, before)
+            found = inferences.Found(room)
+            marks = None if marked is None else inferences.Marks(marked, before)
             weighed = self.index.singles, self.rows, self.apart, share.numerator, share.denominator
             what: Any = *weighed, m, marks, found, halt_flag()
-            outcome = Search(table, *what).run(self.items, self.starts, chosen[begin:end], limit)
+            outcome = inferences.Inferences(table, *what).run(
+                self.items, self.starts, chosen[begin:end], limit
+            )
             codes, offsets, items, together, apart = found.arrays()
             antecedents = ItemsetTable(codes, offsets, together + apart)
             return Inferences(antecedents, items.astype(np.int32), together), outcome
@@ -376,15 +373,15 @@ class Owners:
 
 def _beyond(index: SupportIndex, rows: Codes, items: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """In how many rows all else of some rows is, with an item of each and without it."""
-    from pdanon._kernels.inferences import rows_beyond
-
     if not len(rows):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     first = index.codes[index.offsets[rows]]
     rarest = np.where(first == items, index.codes[index.offsets[rows] + 1], first)
     looked_at = offsets_of(np.diff(index.transpose[0])[rarest])
     table = index.rows
-    parts = share(lambda begin, end: rows_beyond(table, rows, items, begin, end), even_parts(looked_at))
+    parts = share(
+        lambda begin, end: inferences.rows_beyond(table, rows, items, begin, end), even_parts(looked_at)
+    )
     together, apart = (np.concatenate(each) for each in zip(*parts, strict=True))
     return together, apart
 

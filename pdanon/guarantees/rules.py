@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon._kernels.itemset_search import minimal
 from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, ParameterError, cause_of
 from pdanon.guarantees.named import NamedItems, named_items
 from pdanon.guarantees.parameters import check_m, check_size
@@ -368,8 +369,6 @@ def _pairs(rules: Any) -> list[list[Any]]:
 
 def _needed(known: Itemsets, sensitive: Itemsets) -> NDArray[np.int64]:
     """Which rules no other implies: a rule is an itemset of its sensitive items and a number of the known."""
-    from pdanon._kernels.minimal import minimal
-
     antecedent = parallel.first_equal_rows(known.codes, known.offsets)
     ends = sensitive.offsets[1:]
     codes = np.insert(sensitive.codes, ends, (sensitive.n_items + antecedent).astype(np.int32)).astype(

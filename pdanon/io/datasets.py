@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon._kernels.counting import gather, sort_rows
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
 from pdanon.itemsets.compatibility import text_column
@@ -119,8 +120,6 @@ def _vocabulary(items: int | Sequence[str]) -> pa.Array:
 
 def _patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.int64]]:
     """Items of each pattern, pattern after pattern, and their number; an item may be there twice."""
-    from pdanon._kernels.rows import gather
-
     popularity = rng.permutation(np.arange(1.0, n_items + 1) ** -0.8)
     sizes = 1 + rng.poisson(_MEAN_PATTERN - 1, count)
     # Patterns are windows on one sequence of items; what two windows share, the patterns have in common.
@@ -134,8 +133,6 @@ def _incomplete(
     codes: Codes, sizes: NDArray[np.int64], n_items: int, rng: np.random.Generator
 ) -> tuple[Codes, NDArray[np.int64]]:
     """Copies of the patterns in proportion to their weights, each with some of its items lost."""
-    from pdanon._kernels.rows import gather
-
     weights = rng.exponential(size=len(sizes))
     loss = np.clip(rng.normal(0.5, 0.1**0.5, len(sizes)), 0, 0.9)
     slots = (np.arange(_SLOTS) + 0.5) / _SLOTS
@@ -151,8 +148,6 @@ def _incomplete(
 
 def _stream(codes: Codes, lengths: NDArray[np.int64], total: int, rng: np.random.Generator) -> Codes:
     """Copies drawn one after the other, as many items as asked for."""
-    from pdanon._kernels.rows import gather
-
     starts = np.cumsum(lengths) - lengths
     parts: list[Codes] = []
     while total > 0:
@@ -164,8 +159,6 @@ def _stream(codes: Codes, lengths: NDArray[np.int64], total: int, rng: np.random
 
 def _distinct(codes: Codes, offsets: Offsets, n_items: int, rng: np.random.Generator) -> Codes:
     """Sort each row, in place, after drawing other items in place of those that it has already."""
-    from pdanon._kernels.rows import sort_rows
-
     starts, lengths = offsets[:-1], np.diff(offsets)
     while len(starts):
         again = sort_rows(codes, starts, lengths)

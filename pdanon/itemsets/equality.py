@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon._kernels import counting
 from pdanon.errors import PdanonError
 from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.columns import is_list_column
@@ -66,18 +67,16 @@ class DistinctRows:
         ndarray of int32, shape (rows,)
             The number of the distinct row that each of them equals.
         """
-        from pdanon._kernels import rows
-
         most = self._count + len(weights)
         self._codes = _with_room(self._codes, len(self.codes) + len(codes))
         self._offsets = _with_room(self._offsets, most + 1)
         self._weights = _with_room(self._weights, most)
         if 2 * len(self._table) < 3 * most:  # at most two thirds full, so that few places are tried
             table = np.full(1 << (3 * most // 2).bit_length(), -1, np.int64)
-            rows.copy_places(self._table, table)
+            counting.copy_places(self._table, table)
             self._table = table
         kept = self._codes, self._offsets, self._weights
-        self._count, numbers = rows.collect_rows(codes, offsets, weights, *kept, self._table, self._count)
+        self._count, numbers = counting.collect_rows(codes, offsets, weights, *kept, self._table, self._count)
         return numbers
 
 

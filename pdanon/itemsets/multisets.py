@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon._kernels.counting import gather
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, canonical_rows, compact, relabel_rows
 from pdanon.itemsets.lists import arrow_lists, encode, offsets_of, to_numpy
 
@@ -75,8 +76,6 @@ class Multisets:
 
     def take(self, rows: NDArray[np.int64]) -> Multisets:
         """Some of the rows."""
-        from pdanon._kernels.rows import gather
-
         lengths = np.diff(self.offsets)[rows]
         codes = gather(self.codes, self.offsets[rows], lengths)
         return Multisets(codes, offsets_of(lengths), self.vocabulary, self.nulls[rows])

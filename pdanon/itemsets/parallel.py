@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels import counting
 from pdanon.errors import ParameterError
 from pdanon.itemsets.lists import Codes, Offsets, offsets_of
 from pdanon.itemsets.threads import even_parts, share
-
-if TYPE_CHECKING:
-    from pdanon._kernels.counting import Rows
 
 __all__ = [
     "MOST_PAIRS",
@@ -56,15 +54,15 @@ def recode_rows(
     is_used : ndarray of bool, shape (n_targets,)
         Which targets they hold.
     """
-    from pdanon._kernels import rows
-
     codes, targets = codes.astype(np.int32, copy=False), targets.astype(np.int32, copy=False)
     found, ends = np.empty(offsets[-1] - offsets[0], np.int32), np.zeros(len(offsets), np.int64)
 
     def part(begin: int, end: int) -> tuple[int, NDArray[np.bool_]]:
         is_used = np.zeros(n_targets, np.bool_)
         own = found[offsets[begin] - offsets[0] :], ends[begin + 1 : end + 1]
-        return rows.canonical_rows(codes, offsets[begin : end + 1], targets, is_used, repeats, *own), is_used
+        return counting.canonical_rows(
+            codes, offsets[begin : end + 1], targets, is_used, repeats, *own
+        ), is_used
 
     parts = even_parts(offsets)
     done = share(part, parts)
@@ -80,17 +78,15 @@ def recode_rows(
 
 def first_equal_rows(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
     """The first row that each row equals, itself included, shape (rows,)."""
-    from pdanon._kernels import rows
-
     n_rows = len(offsets) - 1
     keys, first = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
     parts = even_parts(offsets)
 
     def number(begin: int, end: int) -> None:
-        rows.hashes(codes, offsets[begin : end + 1], keys[begin:end])
+        counting.hashes(codes, offsets[begin : end + 1], keys[begin:end])
 
     def find(least: int, above: int) -> None:
-        rows.first_alike(codes, offsets, keys, least, above, first)
+        counting.first_alike(codes, offsets, keys, least, above, first)
 
     share(number, parts)
     bounds = [2**32 * part // len(parts) for part in range(len(parts) + 1)]  # equal rows are in one part
@@ -102,7 +98,6 @@ def item_supports(
     codes: Codes, offsets: Offsets, weights: NDArray[np.int64], n_items: int
 ) -> NDArray[np.int64]:
     """Support of each item, shape (items,)."""
-    from pdanon._kernels import counting
 
     def part(begin: int, end: int) -> NDArray[np.int64]:
         return counting.item_supports(codes, offsets[begin : end + 1], weights[begin:end], n_items)
@@ -112,8 +107,6 @@ def item_supports(
 
 def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Codes, NDArray[np.int64]]:
     """``starts, tids, positions``: where each item's rows begin; the rows; the places in ``codes``."""
-    from pdanon._kernels import counting
-
     tids, positions = np.empty(len(codes), np.int32), np.empty(len(codes), np.int64)
     parts = _parts_with_items(offsets, n_items)
 
@@ -136,10 +129,8 @@ def _parts_with_items(offsets: Offsets, n_items: int) -> list[tuple[int, int]]:
     return parts if 4 * len(parts) * n_items <= offsets[-1] else [(0, len(offsets) - 1)]
 
 
-def pair_supports(rows: Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
+def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
     """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
-    from pdanon._kernels import counting
-
     codes, starts, offsets = (np.asarray(each) for each in (rows.codes, rows.starts, rows.offsets))
     n_items = len(starts) - 1
 
@@ -168,10 +159,8 @@ def pair_supports(rows: Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
     return offsets_of(counts), partners, np.concatenate([supports for _, _, supports in parts])
 
 
-def _refuse_too_many(rows: Rows, at_most: NDArray[np.int64]) -> None:
+def _refuse_too_many(rows: counting.Rows, at_most: NDArray[np.int64]) -> None:
     """Refuse pairs for which there is no room: those that begin with some of the items tell how many."""
-    from pdanon._kernels import counting
-
     looked_at = np.linspace(0, len(at_most) - 1, _LOOKED_AT).astype(np.int64)
     found = 0
     for item in looked_at.tolist():
@@ -188,9 +177,8 @@ def _refuse_too_many(rows: Rows, at_most: NDArray[np.int64]) -> None:
         )
 
 
-def supports(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
+def supports(rows: counting.Rows, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
     """Support of each given itemset, which is ascending; the empty one is in every row."""
-    from pdanon._kernels import counting
 
     def part(begin: int, end: int) -> NDArray[np.int64]:
         return counting.itemset_supports(codes, offsets[begin : end + 1], rows)
@@ -198,9 +186,8 @@ def supports(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
     return np.concatenate(share(part, even_parts(_looked_at(rows, codes, offsets))))
 
 
-def mark_rows(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.bool_]:
+def mark_rows(rows: counting.Rows, codes: Codes, offsets: Offsets) -> NDArray[np.bool_]:
     """Which rows contain one of the given non-empty itemsets or more."""
-    from pdanon._kernels import counting
 
     def part(begin: int, end: int) -> NDArray[np.bool_]:
         held = np.zeros(len(rows.weights), np.bool_)
@@ -210,7 +197,7 @@ def mark_rows(rows: Rows, codes: Codes, offsets: Offsets) -> NDArray[np.bool_]:
     return np.logical_or.reduce(share(part, even_parts(_looked_at(rows, codes, offsets))))
 
 
-def _looked_at(rows: Rows, codes: Codes, offsets: Offsets) -> Offsets:
+def _looked_at(rows: counting.Rows, codes: Codes, offsets: Offsets) -> Offsets:
     """Rows that are looked at before each itemset: those of its rarest item."""
     filled = np.diff(offsets) > 0
     of_item = np.diff(np.asarray(rows.starts))

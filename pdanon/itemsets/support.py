@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import counting, itemset_search
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.itemsets import parallel
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets
@@ -21,9 +22,6 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable, concatenate, refuse_long_list
 from pdanon.itemsets.threads import even_parts, many_parts, search, share
 from pdanon.itemsets.timing import check_time, halt_flag
-
-if TYPE_CHECKING:
-    from pdanon._kernels.counting import Rows
 
 __all__ = [
     "MOST_ROWS",
@@ -94,10 +92,8 @@ class SupportIndex:
         return parallel.transpose(self.codes, self.offsets, self.n_items)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> counting.Rows:
         """The rows and their transpose, as kernels take them."""
-        from pdanon._kernels import counting
-
         return counting.Rows(self.codes, self.offsets, self.weights, *self.transpose)
 
     @cached_property
@@ -114,8 +110,6 @@ class SupportIndex:
 
     def _pairs_of_few_items(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
         """As `pairs`, by way of a matrix of all pairs."""
-        from pdanon._kernels import counting
-
         n = self.n_items
         counts = counting.count_pairs(self.codes, self.offsets, self.weights, n)
         cells = np.flatnonzero(counts)
@@ -142,10 +136,8 @@ class SupportIndex:
 
     def _number_rows(self) -> tuple[Codes, SupportIndex]:
         """For each row the number of the distinct row that it equals, and these."""
-        from pdanon._kernels import rows
-
         first = parallel.first_equal_rows(self.codes, self.offsets)
-        numbers, chosen, weights = rows.numbered(first, self.weights)
+        numbers, chosen, weights = counting.numbered(first, self.weights)
         distinct = self.within(chosen)
         return numbers, SupportIndex(distinct.codes, distinct.offsets, self.n_items, weights)
 
@@ -221,19 +213,17 @@ class SupportIndex:
         With ``m=None`` the length of the row, if it holds a rare itemset of any size. If the same is known
         of a larger k, fewer rows are searched: what is rare by k is so by that, too.
         """
-        from pdanon._kernels import rare
-
         if m is None:
             numbers, rows = self._number_rows()
             lengths = np.diff(rows.offsets).astype(np.int32)
             return np.where(rows.supports(rows.codes, rows.offsets) < k, lengths, 0)[numbers]
         exposed = np.zeros(len(self.weights), np.int32)
-        self._expose(exposed, rare.mark_items, self.singles < k)
+        self._expose(exposed, itemset_search.mark_items, self.singles < k)
         m = min(m, self.longest)
         rest = self._holding_common(k) if m >= 2 else self
         if m >= 2:
             ranked = rest.ranked[1]
-            ranked._expose(exposed, rare.mark_pairs, *ranked.pairs_where(lambda s: s < k)[:2])
+            ranked._expose(exposed, itemset_search.mark_pairs, *ranked.pairs_where(lambda s: s < k)[:2])
         if m >= 3:
             rest._expose_larger(k, m, exposed, of_larger_k)
         return exposed
@@ -325,8 +315,6 @@ class SupportIndex:
         self, k: int, m: int, minimal: bool, listing: bool, exposed: NDArray[np.int32]
     ) -> list[ItemsetTable]:
         """Rare itemsets of size 3 and more, in parts: a search that takes long can be stopped between two."""
-        from pdanon._kernels import rare
-
         order, ranked = self.ranked
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
         nothing, room = np.empty(0, np.int64), np.array([MOST_ITEMSETS])
@@ -337,7 +325,7 @@ class SupportIndex:
             asked = k, m, minimal, listing, begin, end
             # Threads may write to one place of `exposed`, but then the same number.
             listed = order, exposed, 1, k - 1, nothing, room, halt_flag()
-            return ItemsetTable(*rare.rare_itemsets(*asked, ranked.rows, *cliques, *listed))
+            return ItemsetTable(*itemset_search.rare_itemsets(*asked, ranked.rows, *cliques, *listed))
 
         return search(part, many_parts(ranked.transpose[0], 51), self.search_bound(m), limited=listing)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels import counting
 from pdanon.errors import ParameterError
 from pdanon.itemsets.lists import Codes, Offsets, offsets_of
 from pdanon.itemsets.parallel import first_equal_rows
@@ -74,10 +75,8 @@ class ItemsetTable:
 
     def take(self, which: NDArray[Any]) -> ItemsetTable:
         """Some of the itemsets, by number or mask, in the given order."""
-        from pdanon._kernels import rows
-
         sizes = np.diff(self.offsets)[which]
-        codes = rows.gather(self.codes, self.offsets[:-1][which], sizes)
+        codes = counting.gather(self.codes, self.offsets[:-1][which], sizes)
         return ItemsetTable(codes, offsets_of(sizes), self.supports[which])
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon._kernels.counting import estimates
 from pdanon.itemsets.codes import Codes, Itemsets, item_texts
 from pdanon.itemsets.lists import distinct, offsets_of, to_numpy
 from pdanon.itemsets.support import SupportIndex
@@ -125,8 +126,6 @@ class Remaining:
 
     def _by_any_label(self, pairs: Codes) -> NDArray[np.float64]:
         """The same, if an item may have several: in a row the one that stands for the fewest."""
-        from pdanon._kernels.estimates import estimates
-
         items = np.unique(pairs)
         pairs = np.searchsorted(items, pairs).astype(np.int32)
         labels, covered = self.covers

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import row_partitions
 from pdanon.algorithms.items._clustering import protect
 from pdanon.algorithms.items.apriori import covering
 from pdanon.algorithms.registry import Algorithm, Way
@@ -271,8 +272,6 @@ def groups_of(
     public: SupportIndex, secret: SupportIndex, p: int, order: Order, alpha: int, report: Report
 ) -> Codes:
     """The group of each row, in the order of their first rows."""
-    from pdanon._kernels import cahd as kernels
-
     n_rows = public.n_rows
     rows = _band_order(public) if order == "rcm" else np.argsort(gray_ranks(public), kind="stable")
     placed, hidden = public.within(rows), secret.within(rows)
@@ -280,12 +279,12 @@ def groups_of(
     if order == "nn":
         starts, holders, _ = placed.transpose
     width = min(alpha * p, n_rows)
-    state = kernels.Groups(
+    state = row_partitions.SensitiveGroups(
         *(p, width, placed.offsets, placed.codes, hidden.offsets, hidden.codes),
         *(starts, holders, secret.singles, public.n_items),
     )
     batch = max(1, min(_BATCH, _WORK // max(1, len(placed.codes))))
-    while done := kernels.form(batch, state):
+    while done := row_partitions.form(batch, state):
         report(done)
     of_place = np.asarray(state.group_of)
     of_row = np.empty(n_rows, np.int64)

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import row_groups
 from pdanon.algorithms.items._generalization import decide_groups
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import LeafRows, by_first_row, node_counts, silent_rows
@@ -152,8 +153,6 @@ def nodes_of(
     lookahead: int,
 ) -> tuple[Codes, Codes]:
     """The node of each occurrence, -1 where it is suppressed, and the group of each row."""
-    from pdanon._kernels import clump as kernels
-
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     members = np.flatnonzero(~silent_rows(rows.lengths, k))
     members = members[_order(rows.take(members))]
@@ -161,12 +160,12 @@ def nodes_of(
     seeds, group_of = _seeds(placed, k)
     counted = node_counts(placed, tree)
     scale = max(tree.n_leaves - 1, 1)
-    clumps = kernels.Clumps(scale, _weights(tree, scale), *counted, placed.lengths, group_of, seeds)
-    while done := kernels.clump(k, r, lookahead, score == "increase", _BATCH, clumps):
+    clumps = row_groups.Clumps(scale, _weights(tree, scale), *counted, placed.lengths, group_of, seeds)
+    while done := row_groups.clump(k, r, lookahead, score == "increase", _BATCH, clumps):
         report(done)
     ends = np.asarray(clumps.ends)
     became = np.full(len(rows.leaves), -1, np.int32)
-    became[placed.order] = kernels.assign(
+    became[placed.order] = row_groups.assign(
         group_of, placed.offsets, placed.leaves, tree.parent, *counted, seeds, ends
     )
     of_row = np.full(len(rows.lengths), -1, np.int64)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import breaches
 from pdanon.algorithms.items._suppression import check_coherent_without_public, decide_suppressed
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.weights import item_losses
@@ -88,8 +89,6 @@ class Moles:
         ParameterError
             If losses times moles exceed 63 bits.
         """
-        from pdanon._kernels import moles
-
         items, bounds = self.larger.codes, self.larger.offsets
         most = int(np.bincount(items).max(initial=0))
         if most * int(losses.max(initial=0)) >= 2**63:
@@ -98,7 +97,7 @@ class Moles:
             raise ParameterError("the losses cannot be compared exactly", where="loss", got=got, hint=hint)
         starts, holding, _ = transpose(items, bounds, len(self.single))
         by_moles, by_loss = criterion != "1/il", criterion != "mm"
-        chosen = moles.eliminate(items, bounds, starts, holding, losses, by_moles, by_loss)
+        chosen = breaches.eliminate(items, bounds, starts, holding, losses, by_moles, by_loss)
         suppressed = self.single.copy()
         suppressed[chosen] = True
         return suppressed
@@ -118,18 +117,14 @@ class _Numbered:
 
     def peaks(self) -> NDArray[np.int64]:
         """Rows of each public item that its most frequent private item shares."""
-        from pdanon._kernels import moles
-
         hidden = np.arange(self._index.n_items) >= len(self._public)
         index = self._index.within(np.diff(self._index.keep_items(hidden).offsets) > 0)
         starts, tids, _ = index.transpose
-        rows = moles.Rows(index.codes, index.offsets, self._ends(index), index.weights)
-        return moles.private_peaks(rows, starts[: len(self._public) + 1], tids, index.n_items)
+        rows = breaches.MoleRows(index.codes, index.offsets, self._ends(index), index.weights)
+        return breaches.private_peaks(rows, starts[: len(self._public) + 1], tids, index.n_items)
 
     def minimal_moles(self, k: int, p: int, above: int, below: int, peaks: NDArray[np.int64]) -> ItemsetTable:
         """Minimal moles of 2 to p items; no item is one by itself."""
-        from pdanon._kernels import moles
-
         index = self._index = self._index.distinct()  # the other rows are let go
         ends = self._ends(index)
         longest = int((ends - index.offsets[:-1]).max(initial=0))
@@ -138,12 +133,12 @@ class _Numbered:
             supports = index.singles[: len(self._public)].copy()
             starts, tids, places = index.transpose
             given = (starts[: len(self._public) + 1], tids, places, supports, peaks, index.n_items)
-            rows = moles.Rows(index.codes, index.offsets, ends, index.weights)
+            rows = breaches.MoleRows(index.codes, index.offsets, ends, index.weights)
             asked = k, min(p, longest), above, below, rows, *given, MOST_ITEMSETS
 
             def listed() -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
                 found: tuple[NDArray[np.int32], NDArray[np.int64], bool]
-                found = moles.minimal_moles(*(*asked, halt_flag()))
+                found = breaches.minimal_moles(*(*asked, halt_flag()))
                 return found
 
             ((codes, offsets, is_done),) = search(listed, [()], index.search_bound(p), limited=True)
@@ -155,9 +150,7 @@ class _Numbered:
 
     def _ends(self, index: SupportIndex) -> NDArray[np.int64]:
         """Where the public items of each row end."""
-        from pdanon._kernels import moles
-
-        return moles.private_begins(index.codes, index.offsets, len(self._public))
+        return breaches.private_begins(index.codes, index.offsets, len(self._public))
 
 
 def _refuse(p: int, longest: int) -> NoReturn:

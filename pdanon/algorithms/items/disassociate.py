@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import chunks as chunks_kernels
+from pdanon._kernels import row_partitions
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import DisassociatedKm
 from pdanon.guarantees.parameters import DEFAULT_M
@@ -84,15 +86,12 @@ def chunks_of(
     groups : ndarray of int32
         The cluster of each row, as the table numbers them; -1 for rows without items.
     """
-    from pdanon._kernels import chunks as vertical
-    from pdanon._kernels import horizontal
-
     k, m = guarantee.k, min(guarantee.m or 2**31, 2**31)
     held = np.flatnonzero(itemsets.lengths)
     offsets = np.append(itemsets.offsets[held], len(itemsets.codes))
-    rows, starts = horizontal.split_rows(k, most, itemsets.codes, offsets, blocks)
+    rows, starts = row_partitions.split_rows(k, most, itemsets.codes, offsets, blocks)
     lists = itemsets.codes, offsets, blocks
-    chunk, n_parts, n_chunks = vertical.split_terms(k, m, guarantee.safe, rows, starts, *lists)
+    chunk, n_parts, n_chunks = chunks_kernels.split_terms(k, m, guarantee.safe, rows, starts, *lists)
     sizes = np.diff(starts)
     cluster_of = np.empty(len(rows), np.int64)
     cluster_of[rows] = np.repeat(np.arange(len(sizes)), sizes)
@@ -115,14 +114,12 @@ def _joined(
     found: _Parts, asked: tuple[Any, ...], n_items: int, needs_term: NDArray[np.bool_], report: Report
 ) -> _Parts:
     """Join clusters whose term chunks have items in common, which they share from then on."""
-    from pdanon._kernels.joining import Groups
-
     codes, n_clusters = asked[5], len(found.sizes)
     keys, first, supports = np.unique(found.owners * n_items + codes, return_index=True, return_counts=True)
     cluster, item = np.divmod(keys, max(n_items, 1))
     begins = offsets_of(np.bincount(cluster, minlength=n_clusters))
     lists = begins, item, supports, (found.chunks[first] == 0).astype(np.int64)
-    groups = Groups(*asked, found.chunks, lists, needs_term)  # type: ignore[call-arg]
+    groups = chunks_kernels.JointClusters(*asked, found.chunks, lists, needs_term)  # type: ignore[call-arg]
     while True:
         order = _by_open_terms(groups, n_items)
         joined = groups.join_neighbours(order)

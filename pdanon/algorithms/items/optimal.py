@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import cut_search
 from pdanon.algorithms.items._generalization import covered
 from pdanon.algorithms.items.mhghs import rounds
 from pdanon.algorithms.registry import Algorithm, Way
@@ -159,8 +160,6 @@ class Packing:
     def __init__(
         self, cut: Cut, hierarchy: Hierarchy, worth: NDArray[np.int64], *, k: int, pairs: bool
     ) -> None:
-        from pdanon._kernels import packing
-
         self.most = int(worth.sum())  # no choice is worth more
         self._worth = worth
         self._k = k
@@ -176,7 +175,7 @@ class Packing:
         self._enforced = np.zeros(0, np.bool_)
         self._add(*self._whole_paths())
         if pairs:
-            ends = packing.pair_clauses(k, worth > 0, self._up, self._size, cut.supports)
+            ends = cut_search.pair_clauses(k, worth > 0, self._up, self._size, cut.supports)
             self._add(ends.reshape(-1, 2), np.arange(0, len(ends) // 2 + 1, 2))
 
     def relax(self, seconds: float) -> NDArray[np.float64] | None:
@@ -239,11 +238,9 @@ class Packing:
 
     def learn(self, threats: ItemsetTable) -> None:
         """Add the clauses of rare sets of nodes that can be published, none above another of its set."""
-        from pdanon._kernels import packing
-
         fit = self._worth > 0
         sets = threats.codes, threats.offsets
-        ends, bounds = packing.set_clauses(self._k, *sets, fit, self._up, self._size, self._cut.supports)
+        ends, bounds = cut_search.set_clauses(self._k, *sets, fit, self._up, self._size, self._cut.supports)
         distinct = SupportIndex(ends, bounds, len(fit)).distinct()
         self._add(distinct.codes.reshape(-1, 2), distinct.offsets // 2)
 

@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
+from pdanon._kernels import local_recoding
 from pdanon.algorithms.items._generalization import decide_groups
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import LeafRows, ancestors, by_first_row, silent_rows
@@ -105,13 +106,11 @@ def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, report: Report
 ) -> tuple[Codes, Codes]:
     """The node of each occurrence, -1 where it is suppressed, and the group of each row."""
-    from pdanon._kernels import partition as kernels
-
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     silent = silent_rows(rows.lengths, k)
     weight = np.where(tree.leaves == 1, 0, tree.leaves).astype(np.int64)
     nodes = np.zeros(len(rows.leaves), np.int32)
-    parts = kernels.partition(
+    parts = local_recoding.partition(
         k,
         np.flatnonzero(~silent),
         *(rows.offsets, rows.leaves, nodes),

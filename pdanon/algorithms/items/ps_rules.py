@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels.rules import bisect
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of, too_many
@@ -162,8 +163,6 @@ class Bisection:
         return parts if self._accept(whole, parts) else (whole,)
 
     def _bisected(self, whole: ItemSet) -> tuple[ItemSet, ItemSet]:
-        from pdanon._kernels.bisection import bisect
-
         rows, held = self._index.rows, self._held
         second = bisect(whole.items, self._index.singles, self._weights, rows, held)
         marks = held[whole.rows]

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import local_recoding
 from pdanon.algorithms.items._suppression import decide_suppressed
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import PublicK
@@ -111,11 +112,9 @@ def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Deci
 
 def _suppressed(parts: PublicAndPrivate, k: int, report: Report) -> NDArray[np.bool_]:
     """Which items are suppressed, by item number."""
-    from pdanon._kernels import suppress_to_k
-
     public = np.flatnonzero(~parts.is_private)
     order = public[np.argsort(-parts.supports[public], kind="stable")]
-    released = suppress_to_k.release_items(order, parts.index.rows, k)
+    released = local_recoding.release_items(order, parts.index.rows, k)
     report(len(public))
     return ~parts.is_private & ~released
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import row_groups
 from pdanon.algorithms.refinement.cuts import (
     base_of,
     check_mapping,
@@ -89,8 +90,6 @@ class GroupRefinement:
         base: int,
         started: float,
     ) -> None:
-        from pdanon._kernels import groups_search as kernels
-
         self._tree, self._bags, self._k, self._started = tree, bags, k, started
         self._published = published = groups >= 0
         self._rows = rows.take(np.flatnonzero(published))
@@ -114,7 +113,7 @@ class GroupRefinement:
         self._counted = node_counts(self._rows, tree)
         starts, nodes, counts = self._counted
         self._price = price
-        self._groups = kernels.Groups(
+        self._groups = row_groups.Groups(
             bags=bags,
             starts=starts,
             nodes=nodes,
@@ -129,7 +128,7 @@ class GroupRefinement:
             tried=_TRIED,
             looked_at=_LOOKED_AT,
         )
-        kernels.costs(self._groups)
+        row_groups.costs(self._groups)
         self._n_occurrences = len(rows.leaves)
         self._silent = (len(rows.leaves) - len(self._rows.leaves)) * self._most
         self._curve = [(time.perf_counter() - started, self.cost)]
@@ -149,16 +148,14 @@ class GroupRefinement:
     @property
     def nodes(self) -> Codes:
         """The node of each occurrence of the column; -1 where it is suppressed."""
-        from pdanon._kernels import clump, groups_search
-
         starts, counted, _ = self._counted
         if self._bags:
-            least, firsts = groups_search.least_counts(self._groups), np.asarray(self._groups.first)
+            least, firsts = row_groups.least_counts(self._groups), np.asarray(self._groups.first)
             places = self._rows.offsets, self._rows.leaves, self._tree.parent
             bags = starts, counted, least, firsts, starts[firsts + 1]
-            found = clump.assign(self._groups.group_of, *places, *bags)
+            found = row_groups.assign(self._groups.group_of, *places, *bags)
         else:
-            found = groups_search.cut_nodes(self._rows.offsets, self._rows.leaves, self._groups)
+            found = row_groups.cut_nodes(self._rows.offsets, self._rows.leaves, self._groups)
         became = np.full(self._n_occurrences, -1, np.int32)
         became[self._rows.order] = found
         return became
@@ -173,8 +170,6 @@ class GroupRefinement:
 
     def descend(self, limit: float | None) -> None:
         """Give rows their turns, round after round, until a round gains little or the time is over."""
-        from pdanon._kernels import groups_search
-
         most = max(_LARGE, 2 * self._k)
         members = np.arange(len(self._rows.lengths))
         gained = self.cost
@@ -184,15 +179,13 @@ class GroupRefinement:
                 if is_over(self._started, limit):
                     return
                 turns = members[start : start + _TURNS]
-                gained += groups_search.move_rows(self._k, turns, _PARTNERS, most, *holders, self._groups)
+                gained += row_groups.move_rows(self._k, turns, _PARTNERS, most, *holders, self._groups)
             self._curve.append((time.perf_counter() - self._started, self.cost))
 
     def _groups_by_node(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The groups all of whose rows hold a node, for each node, as CSR."""
-        from pdanon._kernels import groups_search
-
         starts, counted, _ = self._counted
-        least, firsts = groups_search.least_counts(self._groups), np.asarray(self._groups.first)
+        least, firsts = row_groups.least_counts(self._groups), np.asarray(self._groups.first)
         lengths = starts[firsts + 1] - starts[firsts]
         ends = np.cumsum(lengths)
         places = np.arange(lengths.sum()) + np.repeat(starts[firsts] - ends + lengths, lengths)

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pdanon._kernels import counting
 from pdanon.algorithms.relational.attributes import Attribute, Grades, Intervals, Numbers, Ranges, Sets, Tree
 from pdanon.algorithms.relational.cells import Cells, common_unit, shares
 from pdanon.errors import HierarchyError, InfeasibleError, ItemsetDtypeError, ParameterError
@@ -394,11 +395,9 @@ class QuasiTable:
 
     def widened(self, members: Numbers, rows: Numbers) -> Numbers:
         """What is lost by what covers some rows and one more, for each of other rows."""
-        from pdanon._kernels import quasi
-
         tables = [each.widened(each.codes[members]) for each in self.attributes]
         starts = np.cumsum([0, *map(len, tables[:-1])])
-        return quasi.look_up(np.concatenate(tables), starts, self.codes, rows)
+        return counting.look_up(np.concatenate(tables), starts, self.codes, rows)
 
     def distinct(self) -> tuple[list[Codes], Numbers]:
         """The combinations of values that occur, attribute by attribute, and the rows that have each."""

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels import clusters
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.quasi import Digests, QuasiTable, numbered
 from pdanon.algorithms.rt.transaction_side import TransactionSide
@@ -88,22 +89,18 @@ class Merging:
 
     def distances_with(self, seed: int) -> NDArray[np.float64]:
         """Distance (BTD) within the union of a cluster with each cluster."""
-        from pdanon._kernels import merging
-
         result = self._own_distances().copy()
         bounds = offsets_of(self.sizes)
         members = np.concatenate(self.rows)
-        merging.joined(self.rows[seed], members, bounds, result[seed], *self._transactions, result)
+        clusters.joined(self.rows[seed], members, bounds, result[seed], *self._transactions, result)
         return result
 
     def merge(self, seed: int, other: int, loss: int) -> None:
         """Merge two clusters; ``loss`` is what a row of the union loses."""
-        from pdanon._kernels import merging
-
         first, last = sorted((seed, other))
         if self._distances is not None:
             own = float(self._distances[[seed, other]].max())
-            joined = merging.farthest(self.rows[seed], self.rows[other], *self._transactions, own)
+            joined = clusters.farthest(self.rows[seed], self.rows[other], *self._transactions, own)
             self._distances = np.delete(self._distances, last)
             self._distances[first] = joined
         lengths = np.diff(self._transactions[1])
@@ -116,11 +113,9 @@ class Merging:
         self.losses[first] = loss
 
     def _own_distances(self) -> NDArray[np.float64]:
-        from pdanon._kernels import merging
-
         if self._distances is None:
             self._distances = np.array(
-                [merging.farthest(rows, rows, *self._transactions, -1.0) for rows in self.rows]
+                [clusters.farthest(rows, rows, *self._transactions, -1.0) for rows in self.rows]
             )
         return self._distances
 

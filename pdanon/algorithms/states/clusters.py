@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels import clusters, itemset_search
 from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.support import SupportIndex, sizes_beyond_pairs
@@ -92,13 +92,11 @@ class _Search:
     def _part(
         self, begin: int, end: int, least: int, largest: int, counts: NDArray[np.int64]
     ) -> ItemsetTable:
-        from pdanon._kernels import rare
-
         check_time()
         asked = self._k, self._size, True, True, begin, end
         unexposed, room = np.empty(0, np.int32), np.array([MOST_ITEMSETS])
         rows = self._index.rows
-        found = rare.rare_itemsets(
+        found = itemset_search.rare_itemsets(
             *asked, rows, *self._cliques, self._order, unexposed, least, largest, counts, room, halt_flag()
         )
         listed = ItemsetTable(*found)
@@ -125,10 +123,6 @@ def _portions(counts: NDArray[np.int64], runs: _Runs, most: int) -> Iterator[tup
 
 
 # --- Clusters: a partition of the items that is made coarser, or poorer, until nothing rare is left
-
-
-if TYPE_CHECKING:
-    from pdanon._kernels.clusters_steps import Bitmaps
 
 
 ROOM = 2**29  # bytes for supports of pairs: all of them up to 11,585 items
@@ -185,11 +179,9 @@ class Clusters:
         room: int = ROOM,
         listed: int = MOST_LISTED,
     ) -> None:
-        from pdanon._kernels.clusters import State
-
         n = index.n_items
         self._index = index
-        self._state = State(
+        self._state = clusters.State(
             rows=index.rows,
             size=np.ones(n, np.int64) if sizes is None else sizes,
             support=index.singles,
@@ -214,22 +206,16 @@ class Clusters:
 
     def support(self, cluster: int, other: int | None = None) -> int:
         """Support of a cluster, or of two together."""
-        from pdanon._kernels import clusters
-
         if other is None:
             return self._state.support[cluster]
         return clusters.together(cluster, other, self._state)
 
     def merge(self, cluster: int, other: int) -> None:
         """Merge two clusters; the result has the smaller label."""
-        from pdanon._kernels import clusters
-
         clusters.merge(cluster, other, self._state)
 
     def drop(self, cluster: int) -> None:
         """Suppress a cluster with all its members."""
-        from pdanon._kernels import clusters
-
         clusters.drop(cluster, self._state)
 
     def satisfy_km(self, k: int, m: int | None, *, report: Report) -> None:
@@ -289,11 +275,9 @@ class Clusters:
         InfeasibleError
             If more items would have to be suppressed than may be.
         """
-        from pdanon._kernels import clusters_steps as kernels
-
         if pairs:
             self._count_lines(report)
-        rare = kernels.RarePartners(k, self._index.n_items)
+        rare = clusters.RarePartners(k, self._index.n_items)
         looked_up = 0 if pairs else self._index.n_items
         while looked_up < self._index.n_items:
             with self._pace as some:
@@ -302,7 +286,7 @@ class Clusters:
             report(0)
 
         def go_on(some: int) -> int:
-            return kernels.satisfy_pairs(pairs, self._least_first, some, rare, self._state, halt_flag())
+            return clusters.satisfy_pairs(pairs, self._least_first, some, rare, self._state, halt_flag())
 
         steps = 1
         while steps:
@@ -313,8 +297,6 @@ class Clusters:
 
     def _count_lines(self, report: Report) -> None:
         """Count the supports of all pairs row by row, if there are so many rows that all are needed."""
-        from pdanon._kernels import clusters
-
         n_items, n_rows = self._index.n_items, len(self._index.weights)
         if n_items**2 > len(self._index.codes) or not clusters.begin_lines(self._state):
             return
@@ -346,14 +328,12 @@ class Clusters:
         InfeasibleError
             If more items would have to be suppressed than may be.
         """
-        from pdanon._kernels import clusters_steps as kernels
-
         bitmaps = self._bitmaps(self.index())
         while True:
             supports = np.empty(len(itemsets), np.int64)
             for begin, end in _parts(len(itemsets)):
                 asked = itemsets.codes, itemsets.offsets[begin : end + 1], k
-                supports[begin:end] = kernels.itemset_supports(*asked, bitmaps, self._state)
+                supports[begin:end] = clusters.itemset_supports(*asked, bitmaps, self._state)
                 report(0)
             rare = np.flatnonzero((supports > 0) & (supports < k))
             if not len(rare):
@@ -374,25 +354,19 @@ class Clusters:
         int
             The number of merges; at least 1, if there are two clusters and an itemset.
         """
-        from pdanon._kernels import clusters_steps as kernels
+        return clusters.coarsen_each(itemsets.codes, itemsets.offsets, self._state)
 
-        return kernels.coarsen_each(itemsets.codes, itemsets.offsets, self._state)
+    def _bitmaps(self, rows: SupportIndex) -> clusters.Bitmaps:
+        return clusters.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
 
-    def _bitmaps(self, rows: SupportIndex) -> Bitmaps:
-        from pdanon._kernels import clusters_steps as kernels
-
-        return kernels.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
-
-    def _work_off(self, itemsets: ItemsetTable, k: int, bitmaps: Bitmaps, report: Report) -> None:
+    def _work_off(self, itemsets: ItemsetTable, k: int, bitmaps: clusters.Bitmaps, report: Report) -> None:
         """Merge and suppress until no given itemset is rare, one after the other; bitmaps stay current."""
-        from pdanon._kernels import clusters_steps as kernels
-
         cursor = 0
         for _, end in _parts(len(itemsets)):
             while cursor < end:
                 with self._pace as some:
                     work = self._least_first, some, itemsets.codes, itemsets.offsets[: end + 1], cursor
-                    steps, cursor = kernels.satisfy_itemsets(k, *work, bitmaps, self._state)
+                    steps, cursor = clusters.satisfy_itemsets(k, *work, bitmaps, self._state)
                 report(steps)
                 self._refuse_overspending()
 

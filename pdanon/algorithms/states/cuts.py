@@ -6,11 +6,12 @@ from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels import cuts
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import breaches
 from pdanon.hierarchy import Hierarchy
@@ -136,10 +137,6 @@ def node_counts(rows: LeafRows, tree: Hierarchy) -> tuple[Offsets, Codes, Codes]
 # --- Cut: a level through a hierarchy that is raised until nothing rare is left
 
 
-if TYPE_CHECKING:
-    from pdanon._kernels.cuts import Supports
-
-
 class Cut:
     """A cut of a hierarchy, from the leaves upwards, with its loss kept current.
 
@@ -177,8 +174,6 @@ class Cut:
         secrets: SupportIndex | None = None,
         diversity: int = 0,
     ) -> None:
-        from pdanon._kernels import cuts
-
         self._index = index.distinct() if secrets is None else index
         self._hierarchy = hierarchy
         self._leaves = leaves
@@ -209,8 +204,6 @@ class Cut:
     @property
     def nodes(self) -> Codes:
         """The cut's node above each item."""
-        from pdanon._kernels import cuts
-
         return cuts.node_of(self._leaves, self._state)
 
     @property
@@ -220,8 +213,6 @@ class Cut:
 
     def lift(self, nodes: Codes) -> None:
         """Raise the cut to some nodes, none of which is below it; where one is above another, to that."""
-        from pdanon._kernels import cuts
-
         cuts.lift_all(np.unique(nodes).astype(np.int32), self._state)
 
     def protect(self, k: int, m: int | None, report: Report) -> None:
@@ -256,8 +247,6 @@ class Cut:
         pairs : bool
             Whether pairs count, or single nodes only.
         """
-        from pdanon._kernels import cuts
-
         return cuts.satisfy_pairs(k, pairs, self._state, self._supports)
 
     def satisfy(self, nodes: ItemsetTable, k: int) -> int:
@@ -270,8 +259,6 @@ class Cut:
         k : int
             A support in (0, k) is rare.
         """
-        from pdanon._kernels import cuts
-
         return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, self._supports)
 
     def index(self) -> SupportIndex:
@@ -282,7 +269,7 @@ class Cut:
         return self._index.recode(self.nodes, self._hierarchy.n_nodes)
 
     @property
-    def supports(self) -> Supports:
+    def supports(self) -> cuts.Supports:
         """Supports of the nodes and pairs not below the start, and the rows to count more, for kernels."""
         return self._supports
 
@@ -311,14 +298,12 @@ class Cut:
         ItemsetTable
             Distinct demands. Those that others imply are left out, except some of pairs.
         """
-        from pdanon._kernels import demands
-
         tree = self._hierarchy
-        forced = demands.forced_nodes(k, pairs, tree.parent, tree.size, self._supports)
+        forced = cuts.forced_nodes(k, pairs, tree.parent, tree.size, self._supports)
         uppermost = np.flatnonzero(forced & ~np.where(tree.parent < 0, False, forced[tree.parent]))
         found = np.empty(0, np.int32)
         if pairs:
-            found = demands.pair_demands(k, forced, tree.parent, tree.size, self._supports)
+            found = cuts.pair_demands(k, forced, tree.parent, tree.size, self._supports)
         sizes = np.concatenate((np.ones(len(uppermost), np.int64), np.full(len(found) // 2, 2)))
         codes = np.concatenate((uppermost.astype(np.int32), found))
         rows = SupportIndex(codes, offsets_of(sizes), tree.n_nodes).distinct()
@@ -339,11 +324,9 @@ class Cut:
         ItemsetTable
             A cut that meets these demands publishes none of the given sets.
         """
-        from pdanon._kernels import demands
-
         tree = self._hierarchy
         sets = threats.codes, threats.offsets
-        codes, starts = demands.set_demands(k, *sets, tree.parent, tree.size, self._supports)
+        codes, starts = cuts.set_demands(k, *sets, tree.parent, tree.size, self._supports)
         return ItemsetTable(codes, starts, np.zeros(len(starts) - 1, np.int64))
 
 
@@ -354,10 +337,8 @@ def check_parts(parts: Any) -> None:
         raise ParameterError("parts must be an integer of at least 1", got=got)
 
 
-def _supports(rows: SupportIndex, n_rows: int, secrets: SupportIndex, diversity: int) -> Supports:
+def _supports(rows: SupportIndex, n_rows: int, secrets: SupportIndex, diversity: int) -> cuts.Supports:
     """Supports of nodes and pairs of nodes, and the rows to count more; all rows hold the root."""
-    from pdanon._kernels import cuts
-
     singles = rows.singles.copy()
     singles[0] = n_rows  # the root is left out of the extended rows
     starts, partners, together = rows.sorted_pairs()

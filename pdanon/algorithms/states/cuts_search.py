@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import local_recoding
 from pdanon.algorithms.states.sets_search import trace_of
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KmAnonymity
@@ -17,9 +18,6 @@ from pdanon.itemsets.codes import Codes, canonical_rows
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import is_over
-
-if TYPE_CHECKING:
-    from pdanon._kernels.cuts_search import State
 
 __all__ = ["CutRefinement"]
 
@@ -100,12 +98,10 @@ class CutRefinement:
         self._least = self._cost = self._current_cost()
         self._curve = [(time.perf_counter() - self._started, self._least)]
 
-    def _state_of(self, guarantee: KmAnonymity, rows: SupportIndex) -> State:
+    def _state_of(self, guarantee: KmAnonymity, rows: SupportIndex) -> local_recoding.BlockCut:
         """What kernels change and read; with how large the sets of labels are that count."""
-        from pdanon._kernels import cuts_search as kernels
-
         whole = guarantee.m is None or guarantee.m > max(rows.longest - 1, 2)
-        return kernels.State(
+        return local_recoding.BlockCut(
             became=self._became,
             first=self._first,
             last=self._last,
@@ -204,19 +200,17 @@ class CutRefinement:
         return int((self._occurrences * self._price[self._became]).sum())
 
     def _replace(self, move: Move, least: int) -> int:
-        from pdanon._kernels import cuts_search as kernels
-
         blocks, top, nodes = move
-        return kernels.replace(blocks, top, nodes.astype(np.int32), least, self._state)
+        return local_recoding.replace(blocks, top, nodes.astype(np.int32), least, self._state)
 
     def _exchange(self, limit: float | None) -> int:
         """Make the first move that gains with what has to give way to it, and with what follows."""
-        from pdanon._kernels import cuts_search as kernels
-
         became = self._became
         for _, top, nodes in self._moves() if len(became) == 1 else ():
             old = became.copy()
-            if not is_over(self._started, limit) and kernels.force(top, nodes.astype(np.int32), self._state):
+            if not is_over(self._started, limit) and local_recoding.force(
+                top, nodes.astype(np.int32), self._state
+            ):
                 self._replace_all(limit)
                 gained = self._cost - self._current_cost()
                 if gained > 0:

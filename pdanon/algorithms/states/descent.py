@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels import cut_search
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Offsets
 from pdanon.itemsets.lists import offsets_of
@@ -90,8 +91,6 @@ class Descent:
         m: int | None,
         floor: Mask | None = None,
     ) -> None:
-        from pdanon._kernels import descent
-
         self._hierarchy = hierarchy
         self._k = k
         self._floor = hierarchy.is_leaf if floor is None else floor
@@ -105,7 +104,7 @@ class Descent:
         self._m = rows.longest if m is None else min(m, rows.longest)
         self._rows = rows.rows
         self._steps = rows.search_bound(self._m)
-        supports = descent.node_supports(*self._ranges, self._rows)
+        supports = cut_search.node_supports(*self._ranges, self._rows)
         self._rare = (supports > 0) & (supports < k)
         # LM times the leaves less one: an integer. What is rare is suppressed at any cut.
         below = offsets_of(np.bincount(leaves, index.singles, hierarchy.n_nodes).astype(np.int64))
@@ -120,7 +119,7 @@ class Descent:
         self._lower = np.minimum.accumulate(np.where(lone, len(nodes), nodes)[::-1])[::-1]
         self._gain = self._loss.copy()
         np.subtract.at(self._gain, hierarchy.parent[1:], self._loss[self._lower[1:]])
-        self._threats = descent.Threats(
+        self._threats = cut_search.Threats(
             codes=np.empty(0, np.int32),
             offsets=np.zeros(1, np.int64),
             newest=np.full(len(nodes), -1),
@@ -188,12 +187,10 @@ class Descent:
 
     def _suppress(self, cut: Mask, safe: Mask, bound: int) -> tuple[Mask, int]:
         """Choose what is kept of a cut, until the cost reaches the bound; no threat is within ``safe``."""
-        from pdanon._kernels import descent
-
         loss = int(self._loss[cut].sum())
         proven = [safe] * (self._m + 1)
         while True:
-            kept, cost = descent.keep(
+            kept, cost = cut_search.keep(
                 self._order, cut, self._rare, safe, self._penalty, loss, bound, self._threats
             )
             if self._proves(kept, proven):
@@ -225,13 +222,11 @@ class Descent:
 
     def _learn(self, nodes: NDArray[np.int64], offsets: Offsets) -> None:
         """Add threats, no two with the same last node in the order of keeping."""
-        from pdanon._kernels.descent import Threats
-
         known, newest = self._threats, np.array(self._threats.newest)
         last = self._order[np.maximum.reduceat(self._rank[nodes], offsets[:-1])]
         before = np.concatenate((known.before, newest[last]))
         newest[last] = np.arange(len(known.before), len(before))
-        self._threats = Threats(
+        self._threats = cut_search.Threats(
             codes=np.concatenate((known.codes, nodes.astype(np.int32))),
             offsets=np.concatenate((known.offsets, known.offsets[-1] + offsets[1:])),
             newest=newest,
@@ -240,7 +235,5 @@ class Descent:
 
 
 def _find_threats(*asked: Any) -> tuple[Codes, Offsets, Mask, int]:
-    from pdanon._kernels import descent
-
-    found: tuple[Codes, Offsets, Mask, int] = descent.find_threats(*(*asked, halt_flag()))
+    found: tuple[Codes, Offsets, Mask, int] = cut_search.find_threats(*(*asked, halt_flag()))
     return found

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels.rules import Beside, rows_with_some
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
@@ -161,8 +162,6 @@ class EveryRule:
 
     def _hold_of_pairs(self, labels: Codes, one: ItemSet) -> bool:
         """Whether the rules hold that know a set, or with it one other."""
-        from pdanon._kernels.rules import Beside
-
         beside = Beside(one.rows, labels, one.label, self.known, self.is_sensitive, self.index.rows)
         asked = self.k, self.share.numerator, self.share.denominator
         return beside.is_protected(*asked) and (self.m == 1 or beside.is_protected_with_others(*asked))
@@ -327,8 +326,6 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
 
 def rows_of(index: SupportIndex, items: NDArray[Any]) -> Rows:
     """The rows that hold one of some items, ascending."""
-    from pdanon._kernels.rules import rows_with_some
-
     return rows_with_some(items.astype(np.int32), index.rows)
 
 

@@ -13,6 +13,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pdanon._kernels import breaches
+from pdanon._kernels import rules as rules_kernels
 from pdanon.errors import ParameterError
 from pdanon.guarantees import RhoUncertainty
 from pdanon.guarantees.rho import proven
@@ -155,14 +157,12 @@ class Suppression:
 
     def _take_back(self) -> Mask:
         """Keep labels again without which something of each rule that is known is suppressed, too."""
-        from pdanon._kernels import sensitive_rules
-
         rules = self._known
         gone = np.flatnonzero(~self.kept)
         gone = gone[np.argsort(-self._losses[gone], kind="stable")]
         starts, sets_of, _ = transpose(rules.codes, rules.offsets, len(self.kept))
         returned = np.zeros(len(self.kept), np.bool_)
-        returned[sensitive_rules.restorable(starts, sets_of, gone, self._n_gone(rules))] = True
+        returned[rules_kernels.restorable(starts, sets_of, gone, self._n_gone(rules))] = True
         self.kept |= returned
         return returned
 
@@ -233,11 +233,9 @@ def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None =
     room = np.array([MOST_ITEMSETS])
 
     def part(begin: int, end: int) -> Codes:
-        from pdanon._kernels import sensitive_rules
-
         check_time()
         asked = share.numerator, share.denominator, size, room, halt_flag()
-        found: Codes = sensitive_rules.Search(rows.rows, about.codes, about.offsets, *asked).beginning(
+        found: Codes = rules_kernels.SensitiveRules(rows.rows, about.codes, about.offsets, *asked).beginning(
             begin, end
         )
         return found
@@ -254,8 +252,6 @@ def chosen(rules: ItemsetTable, among: Mask, hidden: Mask, losses: NDArray[np.in
 
     Then: more rules; labels that are not sensitive; their order.
     """
-    from pdanon._kernels import moles
-
     order = np.argsort(hidden, kind="stable")
     number = np.empty_like(order)
     number[order] = np.arange(len(order))
@@ -268,7 +264,7 @@ def chosen(rules: ItemsetTable, among: Mask, hidden: Mask, losses: NDArray[np.in
     if most * largest >= 2**63:
         got, hint = f"{most:,} rules of a label, in up to {largest:,} rows", "choose a smaller m"
         raise ParameterError("there are too many rules to compare exactly", where="m", got=got, hint=hint)
-    found: NDArray[np.int64] = moles.eliminate(codes, offsets, starts, rules_of, losses, True, True)
+    found: NDArray[np.int64] = breaches.eliminate(codes, offsets, starts, rules_of, losses, True, True)
     return order[found]
 
 

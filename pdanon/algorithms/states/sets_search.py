@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import set_moves, sets
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
@@ -178,14 +179,11 @@ class Refinement:
         loss: Any = "ncp",
         started: float | None = None,
     ) -> None:
-        from pdanon._kernels import sets_state as kernels
-        from pdanon._kernels.sets_tallies import Tallies
-
         self._guarantee = check_refinable(guarantee)
         self._started = time.perf_counter() if started is None else started
         self._index = index = SupportIndex.of(itemsets).distinct()
         starts, tids, _ = index.transpose
-        self._rows = kernels.Rows(
+        self._rows = sets.Rows(
             codes=index.codes, offsets=index.offsets, weights=index.weights, starts=starts, tids=tids
         )
         n, kept = index.n_items, np.flatnonzero(labels >= 0)
@@ -201,7 +199,7 @@ class Refinement:
         home = np.zeros(slots, np.int64)
         home[cluster[kept]] = blocks[kept]
         words = (len(index.weights) + 63) // 64 if largest == 0 else 0
-        self._state = kernels.State(
+        self._state = sets.State(
             k=self._guarantee.k,
             largest=largest,
             loss=self._price.loss,
@@ -217,8 +215,8 @@ class Refinement:
             bounds=table.offsets,
             words=words,
         )
-        self._space = kernels.Space(n=n, slots=slots, largest=largest, words=words)
-        self._tallies = Tallies(n, slots if largest >= 2 else 0)
+        self._space = sets.Space(n=n, slots=slots, largest=largest, words=words)
+        self._tallies = sets.Tallies(n, slots if largest >= 2 else 0)
         m = None if largest == 0 else self._guarantee.m  # type: ignore[union-attr]
         self._is_exact = largest == 0 or m == largest
         self._order = np.argsort(worth, kind="stable")[::-1].copy()
@@ -234,8 +232,6 @@ class Refinement:
         ParameterError
             If the clusters do not have the guarantee.
         """
-        from pdanon._kernels import sets_state as kernels
-
         if self._curve:
             return True
         lengths = np.diff(self._index.offsets)
@@ -244,8 +240,8 @@ class Refinement:
         for begin, end in pairwise([0, *ends.tolist()]):
             if begin and is_over(self._started, limit):
                 return False
-            kernels.count(begin, end, self._state, self._rows, self._space)
-        kernels.count_constraints(self._state, self._rows)
+            sets.count(begin, end, self._state, self._rows, self._space)
+        sets.count_constraints(self._state, self._rows)
         if self._state.lack:
             raise ParameterError(
                 "the clusters of the result are not safe in this frame",
@@ -263,8 +259,6 @@ class Refinement:
 
     def descend(self, limit: float | None = None) -> None:
         """Move items, part clusters and swap items until little is gained, or the limit is reached."""
-        from pdanon._kernels import sets_state as kernels
-
         if not self._begin(limit):
             return
         n = self._index.n_items
@@ -281,7 +275,7 @@ class Refinement:
                     is_done = not self._split(limit, any_rows=True)
                 all_awake = settled
                 if all_awake:
-                    kernels.wake(self._state)
+                    sets.wake(self._state)
                 stage = min(stage + (stage + 1) // 2, n)
             self._keep()
         if not self._is_exact:
@@ -289,8 +283,6 @@ class Refinement:
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
         """Merge clusters of the best at random and descend again, until the limit in seconds is reached."""
-        from pdanon._kernels import sets_state as kernels
-
         while self._begin(limit) and not is_over(self._started, limit):
             labels = self.best.copy()
             n_clusters = len(np.unique(labels[labels >= 0]))
@@ -300,19 +292,17 @@ class Refinement:
                 one, other = rng.choice(np.flatnonzero(labels >= 0), 2)
                 if self._blocks[one] == self._blocks[other]:
                     labels[labels == labels[other]] = labels[one]
-            kernels.relocate(labels, self._state, self._rows, self._space)
+            sets.relocate(labels, self._state, self._rows, self._space)
             if not self._state.lack:  # a merge can bring the items of a constraint together
                 self.descend(limit)
 
     def _move(self, order: NDArray[np.int64], limit: float | None) -> None:
         """Give each item its best move."""
-        from pdanon._kernels import sets_moves as kernels
-
         for first in range(0, len(order), _BATCH):
             if is_over(self._started, limit):
                 break
             batch = order[first : first + _BATCH]
-            kernels.descend(batch, self._state, self._rows, self._space)
+            set_moves.descend(batch, self._state, self._rows, self._space)
 
     def _split(self, limit: float | None, *, any_rows: bool = False) -> int:
         """Part clusters, the dearest first, where that is safe and gains; return how many were.
@@ -321,8 +311,6 @@ class Refinement:
 
         With triples an attempt takes long: there it ends with the first batch in vain.
         """
-        from pdanon._kernels import sets_splits as kernels
-
         size, held = np.asarray(self._state.size), np.asarray(self._state.held)
         done, clusters = 0, np.argsort(-size * held, kind="stable")
         clusters = clusters[(size[clusters] > 1) & (np.asarray(self._state.tried)[clusters] == 0)]
@@ -333,7 +321,7 @@ class Refinement:
             for each in range(first, min(first + _BATCH_OF_SPLITS, len(clusters))):
                 if not is_over(self._started, limit):
                     one = clusters[each : each + 1]
-                    parted += kernels.split_each(
+                    parted += set_moves.split_each(
                         one, self._order, any_rows, self._state, self._rows, self._space
                     )
             done += parted
@@ -343,14 +331,12 @@ class Refinement:
 
     def _swap(self, limit: float | None) -> bool:
         """Exchange items of different clusters, the dearest first; return whether that gained much."""
-        from pdanon._kernels import sets_swaps as kernels
-
         before = self._cost()
         for first in range(0, len(self._order), _BATCH_OF_SWAPS):
             if is_over(self._started, limit):
                 break
             batch = self._order[first : first + _BATCH_OF_SWAPS]
-            kernels.swap_each(batch, self._order, self._tallies, self._state, self._rows, self._space)
+            set_moves.swap_each(batch, self._order, self._tallies, self._state, self._rows, self._space)
         return self._gained_since(before, 1000)
 
     def _gained_since(self, before: int, enough: int = _ENOUGH) -> bool:
@@ -373,8 +359,6 @@ class Refinement:
 
     def _repair(self) -> None:
         """Merge what makes larger itemsets safe, and keep that, if it is possible and loses less."""
-        from pdanon._kernels import sets_state as kernels
-
         index, labels, n = self._index, np.asarray(self._state.label), self._index.n_items
         kept = np.flatnonzero(labels >= 0)
         _, first, number = np.unique(labels[kept], return_index=True, return_inverse=True)
@@ -389,7 +373,7 @@ class Refinement:
             return
         merged = np.full(n, -1)
         merged[kept] = labels[clusters.labels[stands_in[kept]]]
-        kernels.relocate(merged, self._state, self._rows, self._space)
+        sets.relocate(merged, self._state, self._rows, self._space)
         self._keep(repaired=True)
 
 

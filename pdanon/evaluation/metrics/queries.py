@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon._kernels import itemset_search
+from pdanon._kernels.counting import estimates
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.evaluation.metrics.attacker_candidates import (
     Condition,
@@ -162,14 +164,12 @@ def _mine(
 
 def _count_frequent(index: SupportIndex, least: int, max_size: int | None, most: int) -> int:
     """Count the itemsets that at least a number of rows contain; stop at some count above ``most``."""
-    from pdanon._kernels import frequent
-
     items = np.flatnonzero(index.singles >= least)
     rarest_first = items[np.argsort(index.singles[items], kind="stable")]
     largest = index.longest if max_size is None else min(max_size, index.longest)
 
     def count() -> int:
-        return frequent.count_frequent(index.rows, rarest_first, least, largest, most, halt_flag())
+        return itemset_search.count_frequent(index.rows, rarest_first, least, largest, most, halt_flag())
 
     return search(count, [()], inf)[0]
 
@@ -203,8 +203,6 @@ def expected_counts(
     factors : sequence of Factors
         The conditions, one element per column.
     """
-    from pdanon._kernels.estimates import estimates
-
     index = SupportIndex.of(published)
     if not factors:  # without conditions, equal rows have equal probabilities
         index = index.distinct()

@@ -18,7 +18,7 @@ from pdanon.constraints import AllRules
 
 import pdanon
 from pdanon import InfeasibleError
-from pdanon._kernels.bisection import compare_growth
+from pdanon._kernels.rules import compare_growth
 from pdanon.algorithms.items.ps_rules import repaired
 from pdanon.algorithms.states.rules import rules_of
 from pdanon.algorithms.weights import item_weights

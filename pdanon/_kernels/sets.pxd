@@ -1,5 +1,5 @@
-# What the kernels of a refinement share. See sets_state.py.
-from pdanon._kernels.arrays cimport Code, Number
+from pdanon._kernels.counting cimport Code, Number
+
 
 cdef class Rows:
     cdef Code[::1] codes  # items, row after row
@@ -63,8 +63,29 @@ cdef class Space:
 cdef long long spot(long long a, long long b, long long c) noexcept nogil
 cdef long long clusters_beside(long long x, long long row, State state, Rows rows, Space space) noexcept nogil
 cdef long long first_empty(State state) noexcept nogil
-cdef long long weigh(
-    unsigned long long word, long long row, long long enough, Rows rows
-) noexcept nogil
 cdef void move_to(long long x, long long b, State state, Rows rows, Space space) noexcept nogil
 cdef void changed(long long cluster, State state) noexcept nogil
+
+
+cdef void mark_rows(long long x, long long side, State state, Rows rows, Space space) noexcept nogil
+cdef void refuse(long long x, State state, Rows rows, Space space) noexcept nogil
+cdef bint constraints_stay(long long x, long long y, State state, Rows rows, Space space) noexcept nogil
+
+
+cdef class Tallies:
+    cdef long long[::1] when  # when each item was counted, by the clock of the state
+    cdef long long[::1] filled  # so many entries each item has
+    cdef unsigned char[::1] is_whole  # whether these are all
+    cdef int[:, :, ::1] entries  # for each item clusters, and `beside` and `alone` of each
+
+cdef void note(long long x, long long n_touched, Tallies tallies, State state, Space space) noexcept nogil
+
+
+cdef double price_of_two(long long a, long long b, long long scale, State state) noexcept nogil
+cdef (long long, long long) tally(long long x, State state, Rows rows, Space space) noexcept nogil
+cdef long long tally_pairs(long long x, State state, Rows rows, Space space) noexcept nogil
+cdef void clear(long long n_touched, long long n_pairs, Space space) noexcept nogil
+cdef (long long, long long) list_pairs(long long a, long long n_pairs, State state, Space space) noexcept nogil
+cdef long long list_few(long long a, long long n_touched, State state, Space space) noexcept nogil
+cdef long long list_broken(long long a, long long n_touched, State state, Space space) noexcept nogil
+cdef void fill_gains(long long x, long long lost, State state, Space space) noexcept nogil

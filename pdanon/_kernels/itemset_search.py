@@ -1,16 +1,127 @@
-"""Kernels that find rare itemsets: lists of them, and the rows that hold one.
+"""Depth-first searches through itemsets: rare, frequent and minimal ones.
 
-Rows are as in `counting`: CSR with a weight each, and its transpose.
+Rows are as in ``counting``: CSR with a weight each, and the transpose.
 """
 
 import cython
 import numpy as np
-from cython.cimports.pdanon._kernels.arrays import Code, Flag, Number, grown
-from cython.cimports.pdanon._kernels.counting import Rows, support
-from cython.cimports.pdanon._kernels.nodes import Nodes
+from cython.cimports.pdanon._kernels.counting import (
+    Code,
+    Flag,
+    Number,
+    Rows,
+    count_local_pairs,
+    grown,
+    support,
+)
 from numpy.typing import NDArray
 
-__all__ = ["mark_items", "mark_pairs", "rare_itemsets"]
+__all__ = ["count_frequent", "mark_items", "mark_pairs", "minimal", "rare_itemsets"]
+
+
+# --- Nodes of a search, each with the rows that contain its prefix
+
+
+@cython.final
+@cython.cclass
+class Nodes:
+    """Room for one node of each depth.
+
+    The rows of a node are cut down to the items that its prefix may be extended by, which have local numbers:
+    row i is ``items[depth, bounds[depth, i]:bounds[depth, i + 1]]`` and is row ``sources[depth, i]`` of all.
+    It has ``n_rows[depth]`` rows and ``n_names[depth]`` items; local number j is item ``names[depth, j]``.
+    ``counts[depth]`` is the matrix of the supports of pairs of local items.
+
+    Parameters
+    ----------
+    depths : int
+        How many nodes there are.
+    occurrences, rows, names : int
+        The most that a node has of each.
+    """
+
+    def __init__(
+        self,
+        depths: cython.Py_ssize_t,
+        occurrences: cython.Py_ssize_t,
+        rows: cython.Py_ssize_t,
+        names: cython.Py_ssize_t,
+    ) -> None:
+        self.items = np.empty((depths, occurrences + 1), np.uint32)  # what is left out is written, too
+        self.bounds = np.zeros((depths, rows + 1), np.int64)
+        self.sources = np.empty((depths, rows), np.int32)
+        self.n_rows = np.zeros(depths, np.int64)
+        self.names = np.empty((depths, names), np.int32)
+        self.n_names = np.zeros(depths, np.int64)
+        self.counts = np.empty((depths, names * names), np.int32)
+
+    def count_pairs(self, depth: cython.Py_ssize_t, weights: Number[::1]) -> cython.void:
+        """Count the pairs of local items of a node."""
+        count_local_pairs(
+            self.counts[depth],
+            self.n_names[depth],
+            self.items[depth],
+            self.bounds[depth],
+            self.n_rows[depth],
+            self.sources[depth],
+            weights,
+        )
+
+    def fill_child(
+        self, depth: cython.Py_ssize_t, b: cython.Py_ssize_t, floor: cython.longlong, keep: cython.int[::1]
+    ) -> cython.bint:
+        """Write the child whose prefix is extended by local item b; tell whether it has rows worth a look.
+
+        It is not extended by items whose pair with b has a support below the floor. ``keep`` is all -1.
+        """
+        c: cython.Py_ssize_t
+        d: cython.Py_ssize_t = self.n_names[depth]
+        n: cython.int = 0
+        for c in range(b + 1, d):
+            if self.counts[depth, b * d + c] >= floor:
+                keep[c] = n
+                self.names[depth + 1, n] = self.names[depth, c]
+                n += 1
+        self.n_names[depth + 1] = n
+        self._fill_rows(depth, b, keep)
+        for c in range(b + 1, d):
+            keep[c] = -1
+        return self.n_rows[depth + 1] > 0
+
+    def _fill_rows(
+        self, depth: cython.Py_ssize_t, b: cython.Py_ssize_t, keep: cython.int[::1]
+    ) -> cython.void:
+        """Write the rows of a child: those with local item b and two or more of the items that are kept."""
+        items: cython.uint[::1] = self.items[depth]
+        found: cython.uint[::1] = self.items[depth + 1]
+        i: cython.Py_ssize_t
+        p: cython.Py_ssize_t
+        item: cython.Py_ssize_t
+        begin: cython.Py_ssize_t
+        at: cython.Py_ssize_t = 0
+        n: cython.Py_ssize_t = 0
+        for i in range(self.n_rows[depth]):
+            begin = at
+            inside = False
+            for p in range(self.bounds[depth, i], self.bounds[depth, i + 1]):
+                item = items[p]
+                if item == b:
+                    inside = True
+                elif item > b:
+                    if not inside:
+                        break
+                    found[at] = keep[item]
+                    at += keep[item] >= 0
+            if at - begin < 2:
+                at = begin
+                continue
+            self.sources[depth + 1, n] = self.sources[depth, i]
+            n += 1
+            self.bounds[depth + 1, n] = at
+        self.n_rows[depth + 1] = n
+
+
+# --- Rare itemsets
 
 
 def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: cython.int[::1]) -> None:
@@ -102,7 +213,7 @@ def rare_itemsets(
     exposed already. It ends early when more than ``room[0]`` are listed, or when ``halt[0]`` is set.
     """
     nodes = _room_for_nodes(m - 2, rows, pair_starts, begin, end)
-    search = _Search(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed, nodes)
+    search = _RareSearch(k, m, minimal, listing, rows, pair_starts, pair_items, original, exposed, nodes)
     search.least, search.largest, search.counts = least, largest, counts
     search.room, search.halt = room, halt
     with cython.nogil:
@@ -114,7 +225,7 @@ def rare_itemsets(
 
 @cython.final
 @cython.cclass
-class _Search:
+class _RareSearch:
     """A search for rare itemsets: what is asked, the prefix where it is, and what was found."""
 
     k: cython.longlong
@@ -448,3 +559,223 @@ def _insert(
         array[stop] = array[stop - 1]
         stop -= 1
     array[stop] = value
+
+
+# --- Frequent itemsets: count them, to tell whether they can be listed
+
+
+# More items than an itemset has that may still be counted: it has 2**64 subsets.
+_DEEPEST = cython.declare(cython.Py_ssize_t, 64)
+
+
+def count_frequent(
+    rows: Rows,
+    items: Number[::1],
+    least: cython.longlong,
+    max_size: cython.Py_ssize_t,
+    most: cython.longlong,
+    halt: Flag[::1],
+) -> int:
+    """Count the sets of up to max_size of some items that ``least`` rows hold; beyond ``most`` just any more.
+
+    Each of the items is frequent. It ends early when ``halt[0]`` is set.
+    """
+    search = _FrequentSearch(rows, items)
+    with cython.nogil:
+        search.fill_words(rows, items)
+        total = search.run(least, max_size, most, halt)
+    return total
+
+
+@cython.final
+@cython.cclass
+class _FrequentSearch:
+    """A depth-first search: a node is an itemset with its rows, and the items that it can be extended by.
+
+    Rows are bits, 64 a word.
+    """
+
+    words: cython.ulonglong[:, ::1]  # the rows of each item
+    held: cython.ulonglong[:, ::1]  # the rows of each node
+    extensions: cython.int[:, ::1]
+    n_extensions: cython.Py_ssize_t[64]
+    cursor: cython.Py_ssize_t[64]
+
+    def __init__(self, rows: Rows, items: Number[::1]) -> None:
+        n: cython.Py_ssize_t = len(items)
+        width: cython.Py_ssize_t = (len(rows.weights) + 63) // 64
+        self.words = np.zeros((n, width), np.uint64)
+        held, extensions = np.empty((_DEEPEST, width), np.uint64), np.empty((_DEEPEST, n), np.int32)
+        held[0], extensions[0] = ~np.uint64(0), np.arange(n)  # the empty itemset
+        self.held, self.extensions = held, extensions
+        self.n_extensions[0], self.cursor[0] = n, 0
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def fill_words(self, rows: Rows, items: Number[::1]) -> cython.void:
+        """Note the rows of each item."""
+        number: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        one: cython.ulonglong = 1
+        for number in range(items.shape[0]):
+            for slot in range(rows.starts[items[number]], rows.starts[items[number] + 1]):
+                row = rows.tids[slot]
+                self.words[number, row >> 6] |= one << (row & 63)
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def run(
+        self,
+        least: cython.longlong,
+        max_size: cython.Py_ssize_t,
+        most: cython.longlong,
+        halt: Flag[::1],
+    ) -> cython.longlong:
+        """Count the itemsets."""
+        total: cython.longlong = self.words.shape[0]
+        depth: cython.Py_ssize_t = 0
+        here: cython.Py_ssize_t
+        found: cython.Py_ssize_t
+        while depth >= 0 and total <= most and not halt[0]:
+            here = self.cursor[depth]
+            if here >= self.n_extensions[depth] or depth + 1 >= max_size:
+                depth -= 1
+                continue
+            self.cursor[depth] += 1
+            if depth + 1 == _DEEPEST:
+                return most + 1
+            found = self._extend(depth, here, least)
+            total += found
+            if found >= 2:
+                depth += 1
+                self.n_extensions[depth], self.cursor[depth] = found, 0
+        return total
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _extend(
+        self, depth: cython.Py_ssize_t, here: cython.Py_ssize_t, least: cython.longlong
+    ) -> cython.Py_ssize_t:
+        """Write the node with one more item: by how many items it can be extended."""
+        word: cython.Py_ssize_t
+        slot: cython.Py_ssize_t
+        added: cython.Py_ssize_t = self.extensions[depth, here]
+        found: cython.Py_ssize_t = 0
+        for word in range(self.words.shape[1]):
+            self.held[depth + 1, word] = self.held[depth, word] & self.words[added, word]
+        for slot in range(here + 1, self.n_extensions[depth]):
+            if _count_common(self.held[depth + 1], self.words[self.extensions[depth, slot]]) >= least:
+                self.extensions[depth + 1, found] = self.extensions[depth, slot]
+                found += 1
+        return found
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+@cython.overflowcheck(False)
+def _count_common(one: cython.ulonglong[::1], other: cython.ulonglong[::1]) -> cython.longlong:
+    """How many bits are set in both."""
+    word: cython.Py_ssize_t
+    x: cython.ulonglong
+    twos: cython.ulonglong = 0x5555555555555555
+    fours: cython.ulonglong = 0x3333333333333333
+    eights: cython.ulonglong = 0x0F0F0F0F0F0F0F0F
+    bytes_: cython.ulonglong = 0x0101010101010101
+    total: cython.longlong = 0
+    for word in range(one.shape[0]):
+        x = one[word] & other[word]
+        x -= (x >> 1) & twos
+        x = (x & fours) + ((x >> 2) & fours)
+        x = (x + (x >> 4)) & eights
+        total += (x * bytes_) >> 56
+    return total
+
+
+# --- Minimal itemsets: no proper subset is among the given ones
+
+
+def minimal(codes: Code[::1], offsets: Number[::1]) -> NDArray[np.bool_]:
+    """Which of some itemsets have no proper subset among them. They are ordered by size, then by codes."""
+    n: cython.Py_ssize_t = offsets.shape[0] - 1
+    longest: cython.Py_ssize_t = offsets[n] - offsets[n - 1] if n else 0
+    ends: cython.longlong[::1] = np.zeros(longest + 1, np.int64)  # of the itemsets of each size
+    path: cython.longlong[:, ::1] = np.zeros((3, longest), np.int64)
+    result = np.ones(n, np.bool_)
+    kept: cython.uchar[::1] = result
+    i: cython.Py_ssize_t
+    size: cython.Py_ssize_t
+    length: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(n):
+            length = offsets[i + 1] - offsets[i]
+            for size in range(1, length):
+                if kept[i]:
+                    kept[i] = not _has_subset(i, ends[size - 1], ends[size], size, codes, offsets, path)
+            for size in range(length, longest + 1):
+                ends[size] = i + 1
+    return result
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _has_subset(
+    itemset: cython.Py_ssize_t,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+    codes: Code[::1],
+    offsets: Number[::1],
+    path: cython.longlong[:, ::1],
+) -> cython.bint:
+    """Whether one of the itemsets of a size, which begin and end there, is a subset.
+
+    ``path`` has for each depth which item it is now, and the itemsets that begin with those so far.
+    """
+    length: cython.longlong = offsets[itemset + 1] - offsets[itemset]
+    first: cython.Py_ssize_t
+    after: cython.Py_ssize_t
+    depth: cython.Py_ssize_t = 0
+    path[0, 0], path[1, 0], path[2, 0] = -1, start, stop
+    while depth >= 0:
+        path[0, depth] += 1
+        if path[0, depth] + size - depth > length:
+            depth -= 1
+            continue
+        item: cython.longlong = codes[offsets[itemset] + path[0, depth]]
+        first = _first(item, depth, path[1, depth], path[2, depth], codes, offsets)
+        after = _first(item + 1, depth, first, path[2, depth], codes, offsets)
+        if first < after and depth + 1 == size:
+            return True
+        if first < after:
+            depth += 1
+            path[0, depth], path[1, depth], path[2, depth] = path[0, depth - 1], first, after
+    return False
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _first(
+    item: cython.longlong,
+    depth: cython.Py_ssize_t,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    codes: Code[::1],
+    offsets: Number[::1],
+) -> cython.Py_ssize_t:
+    """The first itemset whose item at a depth is not below; those before have the same items."""
+    middle: cython.Py_ssize_t
+    while start < stop:
+        middle = (start + stop) // 2
+        if codes[offsets[middle] + depth] < item:
+            start = middle + 1
+        else:
+            stop = middle
+    return start

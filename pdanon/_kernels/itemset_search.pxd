@@ -1,4 +1,4 @@
-from pdanon._kernels.arrays cimport Number
+from pdanon._kernels.counting cimport Number
 
 
 cdef class Nodes:

@@ -1,0 +1,804 @@
+"""Recode parts of the rows on their own: cuts of blocks, partitions from the root down, classes of k rows."""
+
+from typing import Any
+
+import cython
+import numpy as np
+from cython.cimports.pdanon._kernels.counting import Code, Number, Rows, contains, total
+from numpy.typing import NDArray
+
+__all__ = ["BlockCut", "force", "partition", "release_items", "replace"]
+
+Array = NDArray[Any]
+
+
+# --- Cuts of blocks of rows: exchange nodes where that loses less and nothing gets rare
+#
+# Items are in the order of the hierarchy: those below a node are a range. Each row ends with the number of
+# its block, counted from the number of items on. Labels are counted over all blocks.
+
+
+@cython.final
+@cython.cclass
+class BlockCut:
+    """The cuts of blocks of rows, and work space.
+
+    Parameters
+    ----------
+    became : ndarray of int32, shape (blocks, items)
+        Node of each item in each block, -1 where it is suppressed. It is changed.
+    first, last : ndarray of int64, shape (nodes,)
+        Range of the items below each node.
+    parent, size : ndarray of int32, shape (nodes,)
+        Of the hierarchy: the node above each, and how many its subtree has.
+    occurrences : ndarray of int64, shape (blocks, items)
+        Of each item in each block.
+    price : ndarray of int64, shape (nodes + 1,)
+        Loss of an occurrence published as each node; the last entry: of a suppressed one.
+    rows : Rows
+        Of items and blocks.
+    k : int
+        A support in (0, k) is rare.
+    whole : bool
+        Whether all labels of a row are looked at together.
+    depth : int
+        Up to how many labels are looked at beside one, unless whole rows are.
+    drop : bool
+        Whether nodes that would be rare, or part of something rare, are suppressed.
+    """
+
+    became: cython.int[:, ::1]
+    first: Number[::1]
+    last: Number[::1]
+    parent: Code[::1]
+    size: Code[::1]
+    occurrences: Number[:, ::1]
+    price: Number[::1]
+    rows: Rows
+    n_items: cython.int
+    k: cython.longlong
+    whole: cython.bint
+    drop: cython.bint
+    depths: cython.Py_ssize_t
+    turn: cython.longlong  # number of searches so far
+    stamp: cython.longlong[::1]  # the last search that met a row
+    held: cython.int[:, ::1]  # the rows that hold the labels looked at, depth by depth
+    n_held: cython.longlong[::1]
+    count: cython.longlong[:, ::1]  # rows of each label, depth by depth; 0 between searches
+    touched: cython.int[:, ::1]  # the labels for which that is not 0
+    n_touched: cython.longlong[::1]
+    place: cython.longlong[::1]  # of the touched label that is looked at
+    labels: cython.int[::1]  # those of the held rows, where whole rows are looked at, as CSR
+    starts: cython.longlong[::1]
+
+    def __init__(
+        self,
+        *,
+        became: cython.int[:, ::1],
+        first: Number[::1],
+        last: Number[::1],
+        parent: Code[::1],
+        size: Code[::1],
+        occurrences: Number[:, ::1],
+        price: Number[::1],
+        rows: Rows,
+        k: cython.longlong,
+        whole: cython.bint,
+        depth: cython.Py_ssize_t,
+        drop: cython.bint,
+    ) -> None:
+        n_rows, n_nodes = len(rows.weights), len(first)
+        self.became, self.occurrences, self.price = became, occurrences, price
+        self.first, self.last, self.parent, self.size = first, last, parent, size
+        self.rows, self.n_items = rows, became.shape[1]
+        self.k, self.whole, self.depths, self.drop = k, whole, depth, drop
+        self.turn, self.stamp = 0, np.zeros(n_rows, np.int64)
+        self.held = np.empty((max(depth, 1), n_rows), np.int32)
+        self.count = np.zeros((depth, n_nodes), np.int64)
+        self.touched = np.empty((depth, n_nodes), np.int32)
+        self.n_touched, self.place, self.n_held = np.zeros((3, depth + 1), np.int64)
+        self.labels = np.empty(len(rows.codes) if whole else 0, np.int32)
+        self.starts = np.zeros(n_rows + 1 if whole else 0, np.int64)
+
+
+def replace(
+    blocks: Number[::1], top: cython.int, nodes: Code[::1], least: cython.longlong, state: BlockCut
+) -> int:
+    """Publish all that some blocks have below a node as nodes below it, if that is safe; the loss saved.
+
+    Nothing is done, and 0 returned, if no more than ``least`` would be saved.
+    """
+    i: cython.Py_ssize_t
+    for i in range(blocks.shape[0]):
+        if 0 <= state.became[blocks[i], state.first[top]] < top:  # published above by now
+            return 0
+    saved: cython.longlong = _saved(blocks, top, nodes, state)
+    if saved <= least:
+        return 0
+    old: cython.int[:, ::1] = np.empty((len(blocks), state.last[top] - state.first[top]), np.int32)
+    with cython.nogil:
+        for i in range(blocks.shape[0]):
+            old[i, :] = state.became[blocks[i], state.first[top] : state.last[top]]
+        _publish_node(blocks, top, -1, state)
+        if blocks.shape[0] == state.became.shape[0] or _rest_is_safe(old, state):
+            saved = _publish_safe(blocks, nodes, saved, least, state)
+        else:
+            saved = least
+        if saved <= least:
+            for i in range(blocks.shape[0]):
+                state.became[blocks[i], state.first[top] : state.last[top]] = old[i, :]
+    return saved if saved > least else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _saved(blocks: Number[::1], top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.longlong:
+    """Loss that is saved by publishing some nodes for all that blocks have below another."""
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    item: cython.Py_ssize_t
+    saved: cython.longlong = 0
+    for i in range(blocks.shape[0]):
+        for item in range(state.first[top], state.last[top]):
+            saved += state.occurrences[blocks[i], item] * _price(state.became[blocks[i], item], state)
+        for place in range(nodes.shape[0]):
+            for item in range(state.first[nodes[place]], state.last[nodes[place]]):
+                saved -= state.occurrences[blocks[i], item] * state.price[nodes[place]]
+    return saved
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _price(node: cython.int, state: BlockCut) -> cython.longlong:
+    """Loss of an occurrence published as a node, or suppressed: -1."""
+    return state.price[node] if node >= 0 else state.price[state.price.shape[0] - 1]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _publish_node(blocks: Number[::1], top: cython.int, node: cython.int, state: BlockCut) -> cython.void:
+    i: cython.Py_ssize_t
+    for i in range(blocks.shape[0]):
+        state.became[blocks[i], state.first[top] : state.last[top]] = node
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _publish_safe(
+    blocks: Number[::1], nodes: Code[::1], saved: cython.longlong, least: cython.longlong, state: BlockCut
+) -> cython.longlong:
+    """Publish nodes in some blocks as long as more than ``least`` is saved, and return what is.
+
+    A node that is not safe is suppressed with ``drop``, else nothing is saved.
+    """
+    i: cython.Py_ssize_t
+    place: cython.Py_ssize_t
+    item: cython.Py_ssize_t
+    for place in range(nodes.shape[0]):
+        if saved <= least:
+            break
+        node = nodes[place]
+        _publish_node(blocks, node, node, state)
+        if _rare_beside(node, state) < 0:
+            continue
+        _publish_node(blocks, node, -1, state)
+        if not state.drop:
+            return least
+        for i in range(blocks.shape[0]):
+            for item in range(state.first[node], state.last[node]):
+                saved -= state.occurrences[blocks[i], item] * (_price(-1, state) - state.price[node])
+    return saved
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rest_is_safe(old: cython.int[:, ::1], state: BlockCut) -> cython.bint:
+    """Whether labels that some blocks have no more are safe where other blocks have them."""
+    i: cython.Py_ssize_t
+    item: cython.Py_ssize_t
+    for i in range(old.shape[0]):
+        for item in range(old.shape[1]):
+            label = old[i, item]
+            if (
+                label >= 0
+                and (item == 0 or label != old[i, item - 1])
+                and (i == 0 or label != old[i - 1, item])
+            ):
+                if _rare_beside(label, state) >= 0:
+                    return False
+    return True
+
+
+def force(top: cython.int, nodes: Code[::1], state: BlockCut) -> bool:
+    """Replace a node of the only block by nodes below it, and get what is rare with them out of the way.
+
+    That is suppressed with ``drop``, else raised to its parent. Tells whether that is possible; what is left
+    of an attempt that is not has to be undone.
+    """
+    if 0 <= state.became[0, state.first[top]] < top:  # published above by now
+        return False
+    done: cython.bint
+    with cython.nogil:
+        done = _force(top, nodes, state)
+    return done
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _force(top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.bint:
+    i: cython.Py_ssize_t
+    safe: cython.Py_ssize_t = 0  # how many nodes were looked at since something changed
+    other: cython.int
+    above: cython.int
+    for i in range(nodes.shape[0]):
+        state.became[0, state.first[nodes[i]] : state.last[nodes[i]]] = nodes[i]
+    i = 0
+    while safe < nodes.shape[0]:
+        other = _rare_beside(nodes[i], state)
+        if other < 0:
+            i, safe = (i + 1) % nodes.shape[0], safe + 1
+            continue
+        safe = 0
+        if state.drop:
+            state.became[0, state.first[other] : state.last[other]] = -1
+            continue
+        above = state.parent[other]
+        if top <= other < top + state.size[top] or above <= top < above + state.size[above]:
+            return False
+        state.became[0, state.first[above] : state.last[above]] = above
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rare_beside(node: cython.int, state: BlockCut) -> cython.int:
+    """A label of a rare set of the given one and up to ``depth`` others; -1 if all of these are safe."""
+    support: cython.longlong = _hold_rows_with(node, state, state.rows)
+    if support < state.k:
+        return node if support else -1
+    if state.whole:
+        return _rare_in_row(node, state, state.rows)
+    return _rare_in_set(node, state) if state.depths else -1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _block_of(row: cython.Py_ssize_t, state: BlockCut) -> cython.Py_ssize_t:
+    return state.rows.codes[state.rows.offsets[row + 1] - 1] - state.n_items
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _hold_rows_with(node: cython.int, state: BlockCut, rows: Rows) -> cython.longlong:
+    """List the rows that hold a label; return how many transactions they are."""
+    item: cython.Py_ssize_t
+    slot: cython.Py_ssize_t
+    n: cython.Py_ssize_t = 0
+    support: cython.longlong = 0
+    state.turn += 1
+    for item in range(state.first[node], state.last[node]):
+        for slot in range(rows.starts[item], rows.starts[item + 1]):
+            row = rows.tids[slot]
+            if state.became[_block_of(row, state), item] == node and state.stamp[row] != state.turn:
+                state.stamp[row] = state.turn
+                state.held[0, n] = row
+                n += 1
+                support += rows.weights[row]
+    state.n_held[0] = n
+    return support
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rare_in_set(pivot: cython.int, state: BlockCut) -> cython.int:
+    """The last label of a rare set of labels with the pivot, -1 if there is none; depth first, ascending."""
+    i: cython.Py_ssize_t
+    depth: cython.Py_ssize_t = 0
+    rare: cython.int = _tally(pivot, -1, 0, state, state.rows)
+    state.place[0] = -1
+    while depth >= 0:
+        state.place[depth] += 1
+        if rare >= 0 or depth + 1 == state.depths or state.place[depth] == state.n_touched[depth]:
+            for i in range(state.n_touched[depth]):
+                state.count[depth, state.touched[depth, i]] = 0
+            depth -= 1
+            continue
+        label = state.touched[depth, state.place[depth]]
+        _hold_rows_also_with(label, depth, state, state.rows)
+        depth += 1
+        rare = _tally(pivot, label, depth, state, state.rows)
+        state.place[depth] = -1
+    return rare
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _tally(
+    pivot: cython.int, above: cython.int, depth: cython.Py_ssize_t, state: BlockCut, rows: Rows
+) -> cython.int:
+    """Count the labels above a number, except the pivot, in some rows; one that is rare there, else -1."""
+    i: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    previous: cython.int
+    n: cython.Py_ssize_t = 0
+    for i in range(state.n_held[depth]):
+        row = state.held[depth, i]
+        block, previous = _block_of(row, state), -1
+        for position in range(rows.offsets[row], rows.offsets[row + 1] - 1):
+            label = state.became[block, rows.codes[position]]
+            if label > above and label != pivot and label != previous:
+                if state.count[depth, label] == 0:
+                    state.touched[depth, n] = label
+                    n += 1
+                state.count[depth, label] += rows.weights[row]
+                previous = label
+    state.n_touched[depth] = n
+    for i in range(n):
+        if state.count[depth, state.touched[depth, i]] < state.k:
+            return state.touched[depth, i]
+    return -1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _hold_rows_also_with(
+    label: cython.int, depth: cython.Py_ssize_t, state: BlockCut, rows: Rows
+) -> cython.void:
+    """List, for the next depth, the rows of a depth that hold one more label."""
+    i: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    n: cython.Py_ssize_t = 0
+    for i in range(state.n_held[depth]):
+        row = state.held[depth, i]
+        block = _block_of(row, state)
+        for position in range(rows.offsets[row], rows.offsets[row + 1] - 1):
+            if state.became[block, rows.codes[position]] == label:
+                state.held[depth + 1, n] = row
+                n += 1
+                break
+    state.n_held[depth + 1] = n
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _rare_in_row(pivot: cython.int, state: BlockCut, rows: Rows) -> cython.int:
+    """A label of a row that is rare as a whole; -1 if none is. All rows that hold the pivot are listed."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    n: cython.Py_ssize_t = state.n_held[0]
+    start: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    support: cython.longlong
+    _list_labels(state, rows)
+    for i in range(n):
+        support = rows.weights[state.held[0, i]]
+        start, stop = state.starts[i], state.starts[i + 1]
+        for j in range(n):
+            if support >= state.k:
+                break
+            if j != i and contains(
+                state.labels, state.starts[j], state.starts[j + 1], state.labels, start, stop
+            ):
+                support += rows.weights[state.held[0, j]]
+        if support < state.k:
+            return state.labels[start] if state.labels[start] != pivot else state.labels[stop - 1]
+    return -1
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _list_labels(state: BlockCut, rows: Rows) -> cython.void:
+    """Write the labels of the listed rows, ascending, as CSR."""
+    i: cython.Py_ssize_t
+    row: cython.Py_ssize_t
+    position: cython.Py_ssize_t
+    block: cython.Py_ssize_t
+    previous: cython.int
+    end: cython.Py_ssize_t = 0
+    for i in range(state.n_held[0]):
+        row = state.held[0, i]
+        block, previous = _block_of(row, state), -1
+        for position in range(rows.offsets[row], rows.offsets[row + 1] - 1):
+            label = state.became[block, rows.codes[position]]
+            if label >= 0 and label != previous:
+                state.labels[end] = label
+                end += 1
+                previous = label
+        state.starts[i + 1] = end
+
+
+# --- Partition: split rows from the root of a hierarchy downwards into parts of at least k
+#
+# A part is a set of rows that are published alike. Each occurrence has the node that it is published as:
+# ``node`` while that may still be expanded, ``~node`` when it may not (a leaf, or blocked in its part).
+# Leaves are ascending within a row, and therefore nodes are too.
+
+
+@cython.final
+@cython.cclass
+class _Parts:
+    """Rows, their parts so far, the tree, and work space."""
+
+    offsets: Number[::1]
+    leaves: Code[::1]
+    nodes: cython.int[::1]
+    weight: Number[::1]  # by node
+    depth: Code[::1]  # by node
+    path: Code[:, ::1]  # the ancestor of a node at each depth
+    size: Code[::1]  # of the subtree
+    part_of: cython.int[::1]  # part of each row, -1 where that is open
+    order: cython.longlong[::1]  # the members, part after part, ascending within each
+    bounds: cython.longlong[:, ::1]  # of the parts that are not done, in ``order``
+    gains: cython.longlong[::1]  # by node, 0 between parts
+    row_gain: cython.longlong[::1]  # what a row gains by the expansion
+    bucket: cython.longlong[::1]  # rows that have the same children share one
+    children: cython.int[::1]  # of the node that is expanded, in the place of the row
+    n_children: cython.longlong[::1]
+    table: cython.longlong[::1]  # the first row of each bucket, by hash
+    sizes: cython.longlong[::1]  # rows of each bucket
+    totals: cython.longlong[::1]  # what these gain
+    part: cython.longlong[::1]  # the rows in hand, while ``order`` is written
+
+    def __init__(
+        self,
+        k: int,
+        members: Array,
+        offsets: Array,
+        leaves: Array,
+        nodes: Array,
+        weight: Array,
+        depth: Array,
+        path: Array,
+        size: Array,
+    ) -> None:
+        n_rows, n = len(offsets) - 1, len(members)
+        self.offsets, self.leaves, self.nodes = offsets, leaves, nodes
+        self.weight, self.depth, self.path, self.size = weight, depth, path, size
+        self.part_of = np.full(n_rows, -1, np.int32)
+        self.order, self.part = members.copy(), np.empty(n, np.int64)
+        self.bounds = np.empty((n // k + 2, 2), np.int64)
+        self.gains = np.zeros(len(weight), np.int64)
+        self.row_gain, self.bucket, self.n_children = np.zeros((3, n_rows), np.int64)
+        self.children = np.empty(len(leaves), np.int32)
+        self.table = np.empty(2 << max(n - 1, 1).bit_length(), np.int64)
+        self.sizes, self.totals = np.empty((2, n + 1), np.int64)
+
+
+def partition(
+    k: int,
+    members: Array,
+    offsets: Array,
+    leaves: Array,
+    nodes: Array,
+    weight: Array,
+    depth: Array,
+    path: Array,
+    size: Array,
+) -> NDArray[np.int32]:
+    """Part of each row, -1 for rows that are no members; sets the nodes of the members' occurrences."""
+    parts = _Parts(k, members, offsets, leaves, nodes, weight, depth, path, size)
+    least: cython.longlong = k
+    with cython.nogil:
+        _split_all(least, parts)
+    return np.asarray(parts.part_of)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _split_all(k: cython.longlong, parts: _Parts) -> cython.void:
+    start: cython.Py_ssize_t
+    stop: cython.Py_ssize_t
+    n_parts: cython.int = 0
+    todo: cython.Py_ssize_t = min(parts.order.shape[0], 1)
+    parts.bounds[0, 0], parts.bounds[0, 1] = 0, parts.order.shape[0]
+    while todo:
+        todo -= 1
+        start, stop = parts.bounds[todo, 0], parts.bounds[todo, 1]
+        node = _most_gain(start, stop, parts)
+        if node < 0:
+            for i in range(start, stop):
+                parts.part_of[parts.order[i]] = n_parts
+            n_parts += 1
+            continue
+        for i in range(start, stop):
+            _expand(parts.order[i], node, parts)
+        n_buckets = _fill(start, stop, parts)
+        _balance(k, start, stop, n_buckets, parts)
+        _publish(start, stop, node, n_buckets, parts)
+        todo = _divide(start, stop, n_buckets, todo, parts)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _divide(
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    n_buckets: cython.Py_ssize_t,
+    todo: cython.Py_ssize_t,
+    parts: _Parts,
+) -> cython.Py_ssize_t:
+    """Make each bucket with rows a part to be done; how many parts are to be done."""
+    first: cython.longlong = start
+    i: cython.Py_ssize_t
+    for number in range(n_buckets + 1):
+        size: cython.longlong = parts.sizes[number]
+        if size:
+            parts.bounds[todo, 0], parts.bounds[todo, 1] = first, first + size
+            todo += 1
+        parts.sizes[number] = first  # from now on where its next row goes
+        first += size
+    for i in range(start, stop):
+        parts.part[i - start] = parts.order[i]
+    for i in range(stop - start):
+        row = parts.part[i]
+        number = parts.bucket[row]
+        parts.order[parts.sizes[number]] = row
+        parts.sizes[number] += 1
+    return todo
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _most_gain(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> cython.Py_ssize_t:
+    """The node whose expansion gains most (then: the first), -1 if none can be expanded."""
+    first: cython.Py_ssize_t = parts.order[start]
+    best: cython.Py_ssize_t = -1
+    most: cython.longlong = -1
+    for i in range(start, stop):
+        row: cython.Py_ssize_t = parts.order[i]
+        for place in range(parts.offsets[row], parts.offsets[row + 1]):
+            node = parts.nodes[place]
+            if node >= 0:
+                child = parts.path[parts.depth[node] + 1, parts.leaves[place]]
+                parts.gains[node] += parts.weight[node] - parts.weight[child]
+    for place in range(parts.offsets[first], parts.offsets[first + 1]):  # all rows have the same nodes
+        node = parts.nodes[place]
+        if node >= 0 and parts.gains[node] > most:
+            best, most = node, parts.gains[node]
+    for place in range(parts.offsets[first], parts.offsets[first + 1]):
+        node = parts.nodes[place]
+        if node >= 0:
+            parts.gains[node] = 0
+    return best
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _expand(row: cython.Py_ssize_t, node: cython.Py_ssize_t, parts: _Parts) -> cython.void:
+    """Write the children of a node that a row has into its place, their number, and the gain."""
+    end: cython.Py_ssize_t = parts.offsets[row]
+    gain: cython.longlong = 0
+    for place in range(parts.offsets[row], parts.offsets[row + 1]):
+        if parts.nodes[place] == node:
+            child = parts.path[parts.depth[node] + 1, parts.leaves[place]]
+            gain += parts.weight[node] - parts.weight[child]
+            if end == parts.offsets[row] or parts.children[end - 1] != child:
+                parts.children[end] = child
+                end += 1
+    parts.n_children[row], parts.row_gain[row] = end - parts.offsets[row], gain
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _fill(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> cython.Py_ssize_t:
+    """Number the sets of children in the order in which they first come; return how many there are."""
+    size: cython.longlong = 2
+    n_buckets: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
+    key: cython.longlong
+    slot: cython.longlong
+    while size < 2 * (stop - start):
+        size *= 2
+    for i in range(size):
+        parts.table[i] = -1
+    for i in range(start, stop):
+        row = parts.order[i]
+        key = 0
+        for place in range(parts.offsets[row], parts.offsets[row] + parts.n_children[row]):
+            key = (key * 1000003 + parts.children[place]) & 0x7FFFFFFF
+        slot = (key ^ (key >> 15)) & (size - 1)
+        while parts.table[slot] >= 0 and not _alike(row, parts.table[slot], parts):
+            slot = (slot + 1) & (size - 1)
+        if parts.table[slot] < 0:
+            parts.table[slot] = row
+            parts.bucket[row] = n_buckets
+            n_buckets += 1
+        parts.bucket[row] = parts.bucket[parts.table[slot]]
+    return n_buckets
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _alike(a: cython.Py_ssize_t, b: cython.Py_ssize_t, parts: _Parts) -> cython.bint:
+    i: cython.Py_ssize_t
+    if parts.n_children[a] != parts.n_children[b]:
+        return False
+    for i in range(parts.n_children[a]):
+        if parts.children[parts.offsets[a] + i] != parts.children[parts.offsets[b] + i]:
+            return False
+    return True
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _balance(
+    k: cython.longlong,
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    n_buckets: cython.Py_ssize_t,
+    parts: _Parts,
+) -> cython.void:
+    """Gather the rows of small buckets in one more bucket, of k rows at least; count the rows of all."""
+    rest: cython.longlong = 0
+    least: cython.Py_ssize_t
+    for number in range(n_buckets + 1):
+        parts.sizes[number] = parts.totals[number] = 0
+    for i in range(start, stop):
+        row = parts.order[i]
+        parts.sizes[parts.bucket[row]] += 1
+        parts.totals[parts.bucket[row]] += parts.row_gain[row]
+    for number in range(n_buckets):
+        if parts.sizes[number] < k:
+            rest += parts.sizes[number]
+            parts.sizes[number] = 0
+    while 0 < rest < k:
+        least = -1
+        for i in range(start, stop):
+            row = parts.order[i]
+            if parts.sizes[parts.bucket[row]] > k:
+                if least < 0 or parts.row_gain[row] < parts.row_gain[least]:
+                    least = row
+        if least < 0:
+            break
+        parts.sizes[parts.bucket[least]] -= 1
+        parts.totals[parts.bucket[least]] -= parts.row_gain[least]
+        parts.bucket[least] = n_buckets
+        rest += 1
+    while 0 < rest < k:
+        least = -1
+        for number in range(n_buckets):
+            if parts.sizes[number] and (least < 0 or parts.totals[number] < parts.totals[least]):
+                least = number
+        rest += parts.sizes[least]
+        parts.sizes[least] = 0
+    for i in range(start, stop):
+        row = parts.order[i]
+        if parts.sizes[parts.bucket[row]] == 0:
+            parts.bucket[row] = n_buckets
+    parts.sizes[n_buckets] = rest
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _publish(
+    start: cython.Py_ssize_t,
+    stop: cython.Py_ssize_t,
+    node: cython.Py_ssize_t,
+    n_buckets: cython.Py_ssize_t,
+    parts: _Parts,
+) -> cython.void:
+    """Replace a node by its children; block it where the last bucket has its occurrences."""
+    blocked: cython.int = ~cython.cast(cython.int, node)
+    for i in range(start, stop):
+        row: cython.Py_ssize_t = parts.order[i]
+        for place in range(parts.offsets[row], parts.offsets[row + 1]):
+            if parts.nodes[place] == node:
+                child: cython.int = parts.path[parts.depth[node] + 1, parts.leaves[place]]
+                if parts.bucket[row] == n_buckets:
+                    parts.nodes[place] = blocked
+                else:
+                    parts.nodes[place] = ~child if parts.size[child] == 1 else child
+
+
+# --- Classes of equal rows: refine them item by item, as long as each keeps k rows
+
+
+def release_items(order: Number[::1], rows: Rows, k: cython.longlong) -> NDArray[np.bool_]:
+    """Which items can be told of all rows, taken in order, if each class of rows that differ keeps k rows."""
+    result = np.zeros(len(rows.starts) - 1, np.bool_)
+    released: cython.uchar[::1] = result
+    classes = _Classes(rows)
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for i in range(order.shape[0]):
+            released[order[i]] = classes.refine(order[i], k)
+    return result
+
+
+@cython.final
+@cython.cclass
+class _Classes:
+    """Classes of rows, which have the same of the items that were told."""
+
+    rows: Rows
+    class_of: cython.int[::1]
+    sizes: cython.longlong[::1]
+    holding: cython.longlong[::1]  # rows of each class with the item; 0 between two items
+    split: cython.int[::1]  # the class that the rows with the last item became
+    n_classes: cython.int
+
+    def __init__(self, rows: Rows) -> None:
+        n_rows = len(rows.weights)
+        self.rows = rows
+        self.class_of = np.zeros(n_rows, np.int32)
+        self.sizes = np.zeros(
+            n_rows + 1, np.int64
+        )  # no class is empty, but there is one if there are no rows
+        self.sizes[0] = total(rows.weights)
+        self.holding = np.zeros(n_rows + 1, np.int64)
+        self.split = np.full(n_rows + 1, -1, np.int32)
+        self.n_classes = 1
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def refine(self, item: cython.Py_ssize_t, k: cython.longlong) -> cython.bint:
+        """Tell an item if each class keeps k rows; whether it was told."""
+        first: cython.int = self.n_classes
+        start: cython.Py_ssize_t = self.rows.starts[item]
+        stop: cython.Py_ssize_t = self.rows.starts[item + 1]
+        slot: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        fits: cython.bint = self._fits(start, stop, k)
+        for slot in range(start, stop):
+            old = self.class_of[self.rows.tids[slot]]
+            # Once for each class, and not where all of its rows hold the item.
+            if fits and self.split[old] < first and self.holding[old] < self.sizes[old]:
+                self.split[old] = self.n_classes
+                self.n_classes += 1
+        for slot in range(start, stop):
+            self.holding[self.class_of[self.rows.tids[slot]]] = 0
+        if not fits:
+            return False
+        for slot in range(start, stop):
+            row = self.rows.tids[slot]
+            old = self.class_of[row]
+            if self.split[old] >= first:
+                self.class_of[row] = self.split[old]
+                self.sizes[old] -= self.rows.weights[row]
+                self.sizes[self.split[old]] += self.rows.weights[row]
+        return True
+
+    @cython.cfunc
+    @cython.nogil
+    @cython.exceptval(check=False)
+    def _fits(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, k: cython.longlong) -> cython.bint:
+        """Count the rows with an item in ``holding``: whether each class has 0 or k of either kind."""
+        slot: cython.Py_ssize_t
+        row: cython.Py_ssize_t
+        rest: cython.longlong
+        fits: cython.bint = True
+        for slot in range(start, stop):
+            row = self.rows.tids[slot]
+            self.holding[self.class_of[row]] += self.rows.weights[row]
+        for slot in range(start, stop):
+            old = self.class_of[self.rows.tids[slot]]
+            rest = self.sizes[old] - self.holding[old]
+            fits = fits and self.holding[old] >= k and (rest == 0 or rest >= k)
+        return fits

@@ -1,3 +1,0 @@
-from pdanon._kernels.arrays cimport Number
-
-cdef long long total(Number[::1] numbers) noexcept nogil

@@ -1,0 +1,684 @@
+"""The state of a refinement: clusters, counts of rows, how one item moves, and what a move costs.
+
+Clusters have numbers below the number of slots; some are empty. A state is safe if nothing that it counts is
+rare, that is, has a support in (0, k). ``lack`` is what is lacking at any time, so several moves can follow
+one another of which only the last has to lead to a safe state.
+
+``sets.pxd`` documents the attributes. Numbers of rows are below 2**31.
+"""
+
+from math import comb
+from typing import Any
+
+import cython
+import numpy as np
+from cython.cimports.libc.math import ldexp, log2
+from cython.cimports.pdanon._kernels.counting import Number
+from numpy.typing import NDArray
+
+__all__ = ["Rows", "Space", "State", "Tallies", "count", "relocate", "wake"]
+
+Array = NDArray[Any]
+
+
+# --- The state
+
+
+@cython.final
+@cython.cclass
+class Rows:
+    """Distinct transactions."""
+
+    def __init__(self, *, codes: Array, offsets: Array, weights: Array, starts: Array, tids: Array) -> None:
+        self.codes, self.offsets, self.weights = codes, offsets, weights
+        self.starts, self.tids = starts, tids
+
+
+@cython.final
+@cython.cclass
+class State:
+    """Clusters and supports, of which nothing is counted yet; what is not to be counted has no entries."""
+
+    def __init__(
+        self,
+        *,
+        k: int,
+        largest: int,
+        loss: int,
+        top: int,
+        label: Array,
+        size: Array,
+        held: Array,
+        home: Array,
+        singles: Array,
+        worth: Array,
+        block: Array,
+        itemsets: Array,
+        bounds: Array,
+        words: int,
+    ) -> None:
+        n, slots = len(label), len(size)
+        self.k, self.largest, self.loss = k, largest, loss
+        self.top, self.lack = top, 0
+        self.label, self.size, self.held, self.home = label, size, held, home
+        self.singles, self.worth, self.block = singles, worth, block
+        self.itemsets, self.bounds = itemsets, bounds
+        self.support = np.zeros(slots, np.int64)
+        self.co = np.zeros((slots if largest >= 2 else 0, slots), np.int32)
+        self.cube = np.zeros(comb(slots, 3) if largest == 3 else 0, np.int32)
+        self.asleep, self.tried = np.zeros(n, np.uint8), np.zeros(slots, np.uint8)
+        self.clock, self.since, self.stuck = 1, np.zeros(slots, np.int64), np.zeros(n, np.int64)
+        self.stuck_by = np.zeros((n, 2), np.int64)
+        self.met = np.zeros(len(bounds) - 1, np.int64)
+        self.bits = np.zeros((slots if words else 0, words), np.uint64)
+
+
+@cython.final
+@cython.cclass
+class Space:
+    """Work space.
+
+    ``beside``, ``alone``, ``place``, ``joint``, ``lone`` and ``shares`` are 0 between two steps.
+    """
+
+    def __init__(self, *, n: int, slots: int, largest: int, words: int) -> None:
+        side = slots if largest == 3 else 0
+        self.beside, self.alone, self.touched, self.place = np.zeros((4, slots), np.int64)
+        self.stamp, self.near, self.few, self.broken = np.zeros((4, slots), np.int64)
+        self.gains = np.zeros(slots)
+        self.token = 0
+        self.joint, self.lone = np.zeros((2, side, side), np.int32)
+        self.pairs, self.few_pairs, self.broken_pairs = np.zeros((3, comb(side, 2), 2), np.int32)
+        self.members = np.zeros(n, np.int64)
+        self.shares = np.zeros((9, slots), np.int64)
+        self.refused = np.zeros(slots, np.uint8)
+        self.brought, self.left = np.zeros((2, 2, words), np.uint64)
+
+
+def spot(a: cython.longlong, b: cython.longlong, c: cython.longlong) -> cython.longlong:
+    """Where in ``cube`` three different clusters are."""
+    low: cython.longlong = min(a, b, c)
+    high: cython.longlong = max(a, b, c)
+    middle: cython.longlong = a + b + c - low - high
+    return high * (high - 1) * (high - 2) // 6 + middle * (middle - 1) // 2 + low
+
+
+def clusters_beside(
+    x: cython.longlong, row: cython.longlong, state: State, rows: Rows, space: Space
+) -> cython.longlong:
+    """List in ``near`` the clusters of the other items of a row, and return their number."""
+    n: cython.longlong = 0
+    space.token += 1
+    now: cython.longlong = space.token
+    for position in range(rows.offsets[row], rows.offsets[row + 1]):
+        item = rows.codes[position]
+        cluster = state.label[item]
+        if item != x and cluster >= 0 and space.stamp[cluster] != now:
+            space.stamp[cluster] = now
+            space.near[n] = cluster
+            n += 1
+    return n
+
+
+def first_empty(state: State) -> cython.longlong:
+    """The first empty cluster, -1 if there is none."""
+    for cluster in range(min(state.top + 1, state.size.shape[0])):
+        if state.size[cluster] == 0:
+            return cluster
+    return -1
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _lack(support: cython.longlong, k: cython.longlong) -> cython.longlong:
+    return k - support if 0 < support < k else 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _count(
+    c: cython.longlong, weight: cython.longlong, n: cython.longlong, state: State, space: Space
+) -> cython.void:
+    """Add transactions to what a cluster is counted in together with the first n others in ``near``."""
+    k: cython.longlong = state.k
+    short: cython.longlong = 0
+    old: cython.longlong
+    i: cython.longlong
+    if state.largest:
+        short = _lack(state.support[c] + weight, k) - _lack(state.support[c], k)
+    state.support[c] += weight
+    for i in range(n if state.largest >= 2 else 0):
+        d = space.near[i]
+        old = state.co[c, d]
+        short += _lack(old + weight, k) - _lack(old, k)
+        state.co[c, d] = state.co[d, c] = cython.cast(cython.int, old + weight)
+        for j in range(i if state.largest == 3 else 0):
+            at = spot(c, d, space.near[j])
+            old = state.cube[at]
+            short += _lack(old + weight, k) - _lack(old, k)
+            state.cube[at] = cython.cast(cython.int, old + weight)
+    state.lack += short
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _flip(cluster: cython.longlong, row: cython.longlong, state: State) -> cython.void:
+    state.bits[cluster, row >> 6] ^= cython.cast(cython.ulonglong, 1) << (row & 63)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def weigh(
+    word: cython.ulonglong, row: cython.longlong, enough: cython.longlong, rows: Rows
+) -> cython.longlong:
+    """Transactions of the rows that a word marks, from the given one on, counted until there are enough."""
+    total: cython.longlong = 0
+    while word and total < enough:
+        if word & 1:
+            total += rows.weights[row]
+        word >>= 1
+        row += 1
+    return total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _recount(constraint: cython.longlong, state: State, rows: Rows) -> cython.void:
+    """Count the support of the image of a constraint again, up to k."""
+    k: cython.longlong = state.k
+    total: cython.longlong = 0
+    constraint_end: cython.longlong = state.bounds[constraint + 1]
+    word: cython.ulonglong
+    i: cython.longlong
+    published: cython.bint = False
+    for position in range(state.bounds[constraint], constraint_end):
+        if state.label[state.itemsets[position]] >= 0:
+            published = True
+    for i in range(state.bits.shape[1] if published else 0):
+        word = ~cython.cast(cython.ulonglong, 0)
+        for position in range(state.bounds[constraint], constraint_end):
+            cluster = state.label[state.itemsets[position]]
+            if cluster >= 0:
+                word &= state.bits[cluster, i]
+        total += weigh(word, 64 * i, k - total, rows)
+        if total >= k:
+            break
+    total = min(total, k)
+    state.lack += _lack(total, k) - _lack(state.met[constraint], k)
+    state.met[constraint] = total
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _recount_touched(
+    x: cython.longlong, a: cython.longlong, b: cython.longlong, state: State, rows: Rows
+) -> cython.void:
+    """Count again the constraints that hold an item, or that two clusters stand for."""
+    constraint: cython.longlong
+    for constraint in range(state.met.shape[0]):
+        for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
+            item = state.itemsets[position]
+            cluster = state.label[item]
+            if item == x or (cluster >= 0 and cluster in (a, b)):
+                _recount(constraint, state, rows)
+                break
+
+
+def move_to(x: cython.longlong, b: cython.longlong, state: State, rows: Rows, space: Space) -> cython.void:
+    """Move an item to cluster b, which may be empty; -1 suppresses it."""
+    constrained: cython.bint = state.largest == 0
+    a: cython.longlong = state.label[x]
+    row: cython.longlong
+    for slot in range(rows.starts[x], rows.starts[x + 1]):
+        row = rows.tids[slot]
+        n = clusters_beside(x, row, state, rows, space)
+        if a >= 0 and space.stamp[a] != space.token:
+            _count(a, -rows.weights[row], n, state, space)
+            if constrained:
+                _flip(a, row, state)
+        if b >= 0 and space.stamp[b] != space.token:
+            _count(b, rows.weights[row], n, state, space)
+            if constrained:
+                _flip(b, row, state)
+    if a >= 0:
+        state.size[a] -= 1
+        state.held[a] -= state.worth[x]
+    if b >= 0:
+        state.size[b] += 1
+        state.held[b] += state.worth[x]
+        state.home[b] = state.block[x]
+        state.top = max(state.top, b + 1)
+    state.label[x] = b
+    if constrained:
+        _recount_touched(x, a, b, state, rows)
+
+
+def changed(cluster: cython.longlong, state: State) -> cython.void:
+    """Wake the members of a cluster, so that they are looked at again."""
+    if cluster >= 0:
+        state.clock += 1
+        state.since[cluster] = state.clock
+        state.tried[cluster] = False
+        for x in range(state.label.shape[0]):
+            if state.label[x] == cluster:
+                state.asleep[x] = False
+
+
+def wake(state: State) -> None:
+    """Wake all items and clusters, so that they are looked at again."""
+    state.asleep[:] = 0
+    state.tried[:] = 0
+
+
+def relocate(labels: Number[::1], state: State, rows: Rows, space: Space) -> None:
+    """Move every item to where the labels say."""
+    with cython.nogil:
+        for x in range(labels.shape[0]):
+            if labels[x] != state.label[x]:
+                move_to(x, labels[x], state, rows, space)
+    state.clock += 1
+    state.since[:] = state.clock
+    wake(state)
+
+
+def count(begin: cython.longlong, end: cython.longlong, state: State, rows: Rows, space: Space) -> None:
+    """Count the supports of some rows, to begin with; labels, sizes and what clusters hold are there."""
+    row: cython.longlong
+    with cython.nogil:
+        for row in range(begin, end):
+            n = clusters_beside(-1, row, state, rows, space)
+            # Each cluster counts with those before it, so that every pair and every triple counts once.
+            for i in range(n):
+                _count(space.near[i], rows.weights[row], i, state, space)
+                if state.largest == 0:
+                    _flip(space.near[i], row, state)
+
+
+def count_constraints(state: State, rows: Rows) -> None:
+    """Count the supports of all constraints, when those of rows are counted."""
+    constraint: cython.longlong
+    with cython.nogil:
+        for constraint in range(state.met.shape[0]):
+            _recount(constraint, state, rows)
+
+
+# --- Constraints: which ones get rare when an item moves, or two items are exchanged
+#
+# Nothing is moved to find out: the rows of the clusters are bits, and so are those that an item brings, and
+# those that its cluster has left without it. A move can make only these constraints rare: those that contain
+# the item, or another item of its cluster, and those in no row yet.
+
+
+__all__: list[str] = []  # nothing is called from Python
+
+
+def mark_rows(
+    x: cython.longlong, side: cython.longlong, state: State, rows: Rows, space: Space
+) -> cython.void:
+    """Mark the rows of an item, and those that its cluster has without it, on one side of an exchange."""
+    a = state.label[x]
+    for i in range(state.bits.shape[1]):
+        space.brought[side, i] = 0
+        space.left[side, i] = state.bits[a, i] if a >= 0 else 0
+    for slot in range(rows.starts[x], rows.starts[x + 1]):
+        row: cython.longlong = rows.tids[slot]
+        bit: cython.ulonglong = cython.cast(cython.ulonglong, 1) << (row & 63)
+        space.brought[side, row >> 6] |= bit
+        for position in range(rows.offsets[row], rows.offsets[row + 1]):
+            y = rows.codes[position]
+            if y != x and state.label[y] == a:
+                break
+        else:
+            space.left[side, row >> 6] &= ~bit
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _changed_word(
+    i: cython.Py_ssize_t,
+    c: cython.longlong,
+    a: cython.longlong,
+    b: cython.longlong,
+    exchanged: cython.bint,
+    state: State,
+    space: Space,
+) -> cython.ulonglong:
+    """A word of the rows of cluster c, as they would be with the first item in b, not a, or exchanged."""
+    if c == a:
+        return space.left[0, i] | (space.brought[1, i] if exchanged else 0)
+    if c == b:
+        return (space.left[1, i] if exchanged else state.bits[b, i]) | space.brought[0, i]
+    return state.bits[c, i]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_rare(
+    constraint: cython.longlong,
+    x: cython.longlong,
+    y: cython.longlong,
+    b: cython.longlong,
+    state: State,
+    rows: Rows,
+    space: Space,
+) -> cython.bint:
+    """Whether a constraint would be rare with x in cluster b and y, if not -1, in that of x."""
+    a: cython.longlong = state.label[x]
+    c: cython.longlong
+    start, stop = state.bounds[constraint], state.bounds[constraint + 1]
+    k: cython.longlong = state.k
+    total: cython.longlong = 0
+    published: cython.bint = False
+    i: cython.Py_ssize_t
+    for position in range(start, stop):
+        z = state.itemsets[position]
+        if (b if z == x else state.label[z]) >= 0:
+            published = True
+    for i in range(state.bits.shape[1] if published else 0):
+        word: cython.ulonglong = ~cython.cast(cython.ulonglong, 0)
+        for position in range(start, stop):
+            z = state.itemsets[position]
+            c = b if z == x else a if z == y else state.label[z]
+            if c >= 0:
+                word &= _changed_word(i, c, a, b, y >= 0, state, space)
+        total += weigh(word, 64 * i, k - total, rows)
+        if total >= k:
+            return False
+    return total > 0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _stands_for_one(cluster: cython.longlong, constraint: cython.longlong, state: State) -> cython.bint:
+    for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
+        if state.label[state.itemsets[position]] == cluster:
+            return True
+    return False
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _holds(item: cython.longlong, constraint: cython.longlong, state: State) -> cython.bint:
+    for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
+        if state.itemsets[position] == item:
+            return True
+    return False
+
+
+def refuse(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.void:
+    """Mark in ``refused`` each cluster to which a move would gain, but make a constraint rare."""
+    a = state.label[x]
+    empty = first_empty(state)
+    n: cython.longlong = min(state.top + 1, state.size.shape[0])
+    constraint: cython.longlong
+    for b in range(n):  # others are not asked for
+        space.refused[b] = space.gains[b] <= 0.0 or b == a or (state.size[b] == 0 and b != empty)
+    mark_rows(x, 0, state, rows, space)
+    for constraint in range(state.met.shape[0]):
+        if _holds(x, constraint, state):
+            for b in range(n):
+                if not space.refused[b]:
+                    space.refused[b] = _is_rare(constraint, x, -1, b, state, rows, space)
+            continue
+        holds_a: cython.bint = a >= 0 and _stands_for_one(a, constraint, state)
+        if not holds_a and state.met[constraint]:
+            continue
+        if holds_a and _is_rare(constraint, x, -1, -1, state, rows, space):
+            for b in range(n):
+                space.refused[b] = space.refused[b] or not _stands_for_one(b, constraint, state)
+        for position in range(state.bounds[constraint], state.bounds[constraint + 1]):
+            b = state.label[state.itemsets[position]]
+            if b >= 0 and not space.refused[b]:
+                space.refused[b] = _is_rare(constraint, x, -1, b, state, rows, space)
+
+
+def constraints_stay(
+    x: cython.longlong, y: cython.longlong, state: State, rows: Rows, space: Space
+) -> cython.bint:
+    """Whether no constraint gets rare when x, of which the rows are marked, is exchanged with y."""
+    a, b = state.label[x], state.label[y]
+    constraint: cython.longlong
+    mark_rows(y, 1, state, rows, space)
+    for constraint in range(state.met.shape[0]):
+        if _stands_for_one(a, constraint, state) or _stands_for_one(b, constraint, state):
+            if _is_rare(constraint, x, y, b, state, rows, space):
+                return False
+    return True
+
+
+# --- Tallies: counts beside an item, valid as long as the clusters do not change
+#
+# Counting visits all rows of the item; a look-up takes a step for each cluster. The clock of the state tells
+# what has changed: an entry is valid for a cluster that has not changed since.
+
+
+MOST = 64 * 2**20  # bytes
+
+
+@cython.final
+@cython.cclass
+class Tallies:
+    """Entries of items: all clusters beside an item, or the first ones if there is no memory for all."""
+
+    def __init__(self, n: int, slots: int) -> None:
+        self.when, self.filled = np.zeros((2, n), np.int64)
+        self.is_whole = np.zeros(n, np.uint8)
+        room = min(slots, MOST // (12 * max(n, 1)))
+        self.entries = np.empty((n, room, 3), np.int32)
+
+
+def note(
+    x: cython.longlong, n_touched: cython.longlong, tallies: Tallies, state: State, space: Space
+) -> cython.void:
+    """Remember what `tally` has filled in for an item."""
+    n: cython.longlong = min(n_touched, tallies.entries.shape[1])
+    for i in range(n):
+        c = space.touched[i]
+        tallies.entries[x, i, 0] = cython.cast(cython.int, c)
+        tallies.entries[x, i, 1] = cython.cast(cython.int, space.beside[c])
+        tallies.entries[x, i, 2] = cython.cast(cython.int, space.alone[c])
+    tallies.when[x], tallies.filled[x], tallies.is_whole[x] = state.clock, n, n == n_touched
+
+
+# --- Prices of clusters, and the work space that a move is judged by
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _power_of_two(exponent: cython.longlong) -> cython.double:
+    """Exact; 0 where its inverse is too large for a number."""
+    return ldexp(1.0, cython.cast(cython.int, exponent)) if exponent > -1024 else 0.0
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _price(
+    size: cython.longlong,
+    held: cython.longlong,
+    support: cython.longlong,
+    loss: cython.longlong,
+    scale: cython.longlong,
+) -> cython.double:
+    """What a cluster costs; UL, which is loss 2, over 2**scale."""
+    if loss == 2:
+        return (_power_of_two(size - scale) - _power_of_two(-scale)) * support
+    return cython.cast(cython.double, size - loss) * held if size > 1 else 0.0
+
+
+def price_of_two(
+    a: cython.longlong, b: cython.longlong, scale: cython.longlong, state: State
+) -> cython.double:
+    """What two clusters cost together; UL over 2**scale."""
+    one = _price(state.size[a], state.held[a], state.support[a], state.loss, scale)
+    return one + _price(state.size[b], state.held[b], state.support[b], state.loss, scale)
+
+
+def tally(
+    x: cython.longlong, state: State, rows: Rows, space: Space
+) -> tuple[cython.longlong, cython.longlong]:
+    """Fill the work space; the number of clusters touched, and the rows that x's cluster loses."""
+    a = state.label[x]
+    n_touched: cython.longlong = 0
+    lost: cython.longlong = 0
+    for slot in range(rows.starts[x], rows.starts[x + 1]):
+        row = rows.tids[slot]
+        weight: cython.longlong = rows.weights[row]
+        n = clusters_beside(x, row, state, rows, space)
+        leaves: cython.bint = a >= 0 and space.stamp[a] != space.token
+        if leaves:
+            lost += weight
+        for i in range(n):
+            cluster = space.near[i]
+            if space.place[cluster] == 0:
+                space.touched[n_touched] = cluster
+                n_touched += 1
+                space.place[cluster] = n_touched
+            space.beside[cluster] += weight
+            if leaves:
+                space.alone[cluster] += weight
+    return n_touched, lost
+
+
+def tally_pairs(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython.longlong:
+    """Fill the work space with pairs of clusters touched; return their number."""
+    a = state.label[x]
+    n_pairs: cython.longlong = 0
+    here: cython.longlong
+    there: cython.longlong
+    for slot in range(rows.starts[x], rows.starts[x + 1]):
+        row = rows.tids[slot]
+        weight: cython.int = cython.cast(cython.int, rows.weights[row])
+        n = clusters_beside(x, row, state, rows, space)
+        leaves: cython.bint = a >= 0 and space.stamp[a] != space.token
+        for i in range(n):
+            here = space.place[space.near[i]] - 1
+            for j in range(i):
+                there = space.place[space.near[j]] - 1
+                high, low = max(here, there), min(here, there)
+                if space.joint[high, low] == 0:
+                    space.pairs[n_pairs, 0] = cython.cast(cython.int, high)
+                    space.pairs[n_pairs, 1] = cython.cast(cython.int, low)
+                    n_pairs += 1
+                space.joint[high, low] += weight
+                if leaves:
+                    space.lone[high, low] += weight
+    return n_pairs
+
+
+def clear(n_touched: cython.longlong, n_pairs: cython.longlong, space: Space) -> cython.void:
+    """Empty what `tally` and `tally_pairs` have filled."""
+    for i in range(n_touched):
+        cluster = space.touched[i]
+        space.beside[cluster] = space.alone[cluster] = space.place[cluster] = 0
+    for i in range(n_pairs):
+        high, low = space.pairs[i, 0], space.pairs[i, 1]
+        space.joint[high, low] = space.lone[high, low] = 0
+
+
+def list_pairs(
+    a: cython.longlong, n_pairs: cython.longlong, state: State, space: Space
+) -> tuple[cython.longlong, cython.longlong]:
+    """List pairs of clusters that few rows hold beside the item, and those that break with its own.
+
+    They are in ``few_pairs`` and ``broken_pairs``; their numbers are returned.
+    """
+    n_few: cython.longlong = 0
+    n_broken: cython.longlong = 0
+    for i in range(n_pairs):
+        high, low = space.pairs[i, 0], space.pairs[i, 1]
+        c, d = space.touched[high], space.touched[low]
+        if c == a or d == a:
+            continue
+        if space.joint[high, low] < state.k:
+            _write_pair(c, d, n_few, space.few_pairs)
+            n_few += 1
+        lone: cython.longlong = space.lone[high, low]
+        if lone and 0 < state.cube[spot(a, c, d)] - lone < state.k:
+            _write_pair(c, d, n_broken, space.broken_pairs)
+            n_broken += 1
+    return n_few, n_broken
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _write_pair(
+    c: cython.longlong, d: cython.longlong, i: cython.longlong, pairs: cython.int[:, ::1]
+) -> cython.void:
+    pairs[i, 0], pairs[i, 1] = cython.cast(cython.int, c), cython.cast(cython.int, d)
+
+
+def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: Space) -> cython.void:
+    """Work out what it gains to move an item to each cluster; 0 if nothing.
+
+    UL has terms of very different size: the logarithm of what is gained is told, plus what makes it
+    positive. A gain that rounding may have made does not count.
+    """
+    a = state.label[x]
+    n: cython.longlong = state.label.shape[0]
+    loss: cython.longlong = state.loss
+    worth: cython.longlong = state.worth[x]
+    singles: cython.longlong = state.singles[x]
+    scale: cython.longlong = 0
+    size: cython.longlong
+    before: cython.double
+    after: cython.double
+    for b in range(min(state.top + 1, state.size.shape[0])):
+        size = state.size[b]
+        if loss == 2:
+            scale = max(size + 1, state.size[a] if a >= 0 else n)
+        before = _price(size, state.held[b], state.support[b], loss, scale)
+        together = state.support[b] + singles - space.beside[b]
+        after = _price(size + 1, state.held[b] + worth, together, loss, scale)
+        if a >= 0:
+            before += _price(state.size[a], state.held[a], state.support[a], loss, scale)
+            after += _price(state.size[a] - 1, state.held[a] - worth, state.support[a] - lost, loss, scale)
+        elif loss == 2:
+            before += _price(n, 0, singles, loss, scale)
+        else:
+            before += cython.cast(cython.double, n - loss) * worth
+        gain: cython.double = before - after
+        if loss == 2:
+            gain = log2(gain) + scale + 64.0 if gain > 1e-12 * before else 0.0
+        space.gains[b] = gain
+
+
+def list_few(a: cython.longlong, n_touched: cython.longlong, state: State, space: Space) -> cython.longlong:
+    """List in ``few`` the clusters other than a that few rows hold beside the item; return their number."""
+    n_few: cython.longlong = 0
+    for i in range(n_touched if state.largest >= 2 else 0):
+        c = space.touched[i]
+        if c != a and space.beside[c] < state.k:
+            space.few[n_few] = c
+            n_few += 1
+    return n_few
+
+
+def list_broken(
+    a: cython.longlong, n_touched: cython.longlong, state: State, space: Space
+) -> cython.longlong:
+    """List in ``broken`` the clusters that get rare with the item's own when it leaves; how many."""
+    n: cython.longlong = 0
+    for i in range(n_touched if state.largest >= 2 and a >= 0 else 0):
+        c = space.touched[i]
+        if c != a and 0 < state.co[a, c] - space.alone[c] < state.k:
+            space.broken[n] = c
+            n += 1
+    return n
