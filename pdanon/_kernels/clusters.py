@@ -693,7 +693,6 @@ def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int
     """
     changed: cython.uchar[::1] = np.zeros(state.label.shape[0], np.uint8)
     i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
     merges: cython.longlong = 0
     with cython.nogil:
         for i in range(set_offsets.shape[0] - 1):
@@ -710,8 +709,7 @@ def coarsen_each(sets: Code[::1], set_offsets: Number[::1], state: State) -> int
 
 
 # --- Distances between sets, which stand in for the loss of generalizing them
-
-
+#
 # What a pair loses is (different items + 1) / (common items + 1) * items of both. With sizes given it is
 # most for pairs without common items, so that rows in descending order of size need few comparisons.
 
@@ -761,8 +759,6 @@ def _farthest(
     best: cython.double,
 ) -> cython.double:
     """Largest distance of a row to one of ``others[first:last]``, or ``best``."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     row: cython.Py_ssize_t
     other: cython.Py_ssize_t
     size: cython.Py_ssize_t

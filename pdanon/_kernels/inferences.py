@@ -67,7 +67,6 @@ def _holds(
 ) -> cython.int:
     """Whether a row holds all of another: 2, or 1 if all but an item, or 0. Both are parts of the codes."""
     found: cython.int = 2
-    place: cython.Py_ssize_t
     for place in range(first, last):
         while start < stop and codes[start] < codes[place]:
             start += 1
@@ -153,14 +152,12 @@ class Marks:
 
     def end(self) -> cython.void:
         """End a search."""
-        row: cython.Py_ssize_t
         for row in range(self.marked.shape[0] if self.apart else 0):
             if self.marked[row]:
                 self.result[row] = True
 
     def set_all(self, rows: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.void:
         """Mark rows."""
-        i: cython.Py_ssize_t
         for i in range(begin, end):
             self.marked[rows[i]] = True
 
@@ -168,14 +165,12 @@ class Marks:
         self, rows: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, which: cython.uchar[::1]
     ) -> cython.void:
         """Mark those of some rows that are among others."""
-        i: cython.Py_ssize_t
         for i in range(begin, end):
             if which[rows[i]]:
                 self.marked[rows[i]] = True
 
     def has_all(self, rows: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> cython.bint:
         """Whether rows are all marked."""
-        i: cython.Py_ssize_t
         for i in range(begin, end):
             if not self.marked[rows[i]]:
                 return False
@@ -190,7 +185,6 @@ class Marks:
         values: cython.longlong[::1],
     ) -> cython.void:
         """Mark a row if one of its items, ``codes[begin:end]``, has a value below 0."""
-        place: cython.Py_ssize_t
         if not self.marked[row]:
             for place in range(begin, end):
                 if values[codes[place]] < 0:
@@ -282,7 +276,6 @@ class Stack:
         self, tids: Code[::1], begin: cython.Py_ssize_t, end: cython.Py_ssize_t, without: cython.uchar[::1]
     ) -> cython.int:
         """Take rows in hand, ``tids[begin:end]`` without some."""
-        i: cython.Py_ssize_t
         self.make_room(end - begin)
         self.start = self.stop = 0
         for i in range(begin, end):
@@ -306,7 +299,6 @@ class Stack:
 
     def n_items(self, offsets: Number[::1]) -> cython.longlong:
         """How many items the rows in hand have."""
-        i: cython.Py_ssize_t
         row: cython.Py_ssize_t
         n: cython.longlong = 0
         for i in range(self.start, self.stop):
@@ -316,7 +308,6 @@ class Stack:
 
     def flag(self, flags: cython.uchar[::1], value: cython.bint) -> cython.void:
         """Set the flags of the rows in hand."""
-        i: cython.Py_ssize_t
         for i in range(self.start, self.stop):
             flags[self.rows[i]] = value
 
@@ -329,7 +320,6 @@ class Stack:
         to: cython.Py_ssize_t,
     ) -> cython.void:
         """Write those of ``tids[begin:end]`` that have a flag to a place."""
-        i: cython.Py_ssize_t
         for i in range(begin, end):
             if flags[tids[i]]:
                 self.rows[to] = tids[i]
@@ -343,7 +333,6 @@ class Stack:
         places: cython.longlong[::1],
     ) -> cython.longlong:
         """Write the rows in hand to the places of their items of a value above 0; the steps that takes."""
-        i: cython.Py_ssize_t
         row: cython.Py_ssize_t
         place: cython.Py_ssize_t
         for i in range(self.start, self.stop):
@@ -364,7 +353,6 @@ def sort_by(
 ) -> cython.void:
     """Sort ``items[begin:end]`` by their values, then by themselves: Shell's sort."""
     gap: cython.Py_ssize_t = 1
-    i: cython.Py_ssize_t
     j: cython.Py_ssize_t
     while gap < (end - begin) // 3:
         gap = 3 * gap + 1
@@ -502,7 +490,6 @@ class Inferences:
     @cython.nogil
     @cython.exceptval(-1)
     def _run(self) -> cython.int:
-        i: cython.Py_ssize_t
         depth: cython.Py_ssize_t = 0
         self._begin()
         self._visit(0)
@@ -548,7 +535,6 @@ class Inferences:
     @cython.exceptval(-1)
     def _visit(self, depth: cython.Py_ssize_t) -> cython.int:
         """Judge what may follow the itemset in hand, and divide its rows among that."""
-        i: cython.Py_ssize_t
         item: cython.Py_ssize_t
         n: cython.Py_ssize_t = self._count_owners()
         if self._goes_on(n, depth):
@@ -576,7 +562,6 @@ class Inferences:
     def _count_owners(self) -> cython.Py_ssize_t:
         """Name the items of the owners in hand; count these, and how far they count, for each."""
         n: cython.Py_ssize_t = 0
-        i: cython.Py_ssize_t
         row: cython.Py_ssize_t
         place: cython.Py_ssize_t
         weight: cython.longlong
@@ -605,7 +590,6 @@ class Inferences:
     @cython.exceptval(check=False)
     def _goes_on(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.bint:
         """Whether one of the n named items may follow, and all owners hold none that went before."""
-        i: cython.Py_ssize_t
         found: cython.bint = False
         for i in range(n):
             item = self.names[i]
@@ -621,7 +605,6 @@ class Inferences:
     @cython.exceptval(-1)
     def _close(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
         """Add the items that all owners in hand hold, and keep the other rows that hold these."""
-        i: cython.Py_ssize_t
         place: cython.Py_ssize_t
         row: cython.int
         held: cython.Py_ssize_t
@@ -660,7 +643,6 @@ class Inferences:
     @cython.exceptval(check=False)
     def _count_others(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.void:
         """Count the other rows with each item that owners count for."""
-        i: cython.Py_ssize_t
         item: cython.Py_ssize_t
         row: cython.Py_ssize_t
         place: cython.Py_ssize_t
@@ -690,7 +672,6 @@ class Inferences:
     @cython.exceptval(check=False)
     def _choose(self, n: cython.Py_ssize_t) -> cython.void:
         """Choose what is less: to look at the other rows in hand, or at all rows with what may follow."""
-        i: cython.Py_ssize_t
         item: cython.Py_ssize_t
         of_rows: cython.longlong = self.b.n_items(self.offsets)
         of_items: cython.longlong = 2 * (self.b.stop - self.b.start)
@@ -707,7 +688,6 @@ class Inferences:
     @cython.exceptval(-1)
     def _judge(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
         """Find the items that break rho with the itemset in hand, and those that may follow it."""
-        i: cython.Py_ssize_t
         begin: cython.Py_ssize_t = self.path.begins[depth]
         middle: cython.Py_ssize_t = begin
         n_members: cython.Py_ssize_t = self.path.n_members[depth]

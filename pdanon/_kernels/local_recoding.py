@@ -724,7 +724,6 @@ def release_items(order: Number[::1], rows: Rows, k: cython.longlong) -> NDArray
     result = np.zeros(len(rows.starts) - 1, np.bool_)
     released: cython.uchar[::1] = result
     classes = _Classes(rows)
-    i: cython.Py_ssize_t
     with cython.nogil:
         for i in range(order.shape[0]):
             released[order[i]] = classes.refine(order[i], k)
@@ -747,9 +746,8 @@ class _Classes:
         n_rows = len(rows.weights)
         self.rows = rows
         self.class_of = np.zeros(n_rows, np.int32)
-        self.sizes = np.zeros(
-            n_rows + 1, np.int64
-        )  # no class is empty, but there is one if there are no rows
+        # No class is empty, but there is one if there are no rows.
+        self.sizes = np.zeros(n_rows + 1, np.int64)
         self.sizes[0] = total(rows.weights)
         self.holding = np.zeros(n_rows + 1, np.int64)
         self.split = np.full(n_rows + 1, -1, np.int32)
@@ -763,7 +761,6 @@ class _Classes:
         first: cython.int = self.n_classes
         start: cython.Py_ssize_t = self.rows.starts[item]
         stop: cython.Py_ssize_t = self.rows.starts[item + 1]
-        slot: cython.Py_ssize_t
         row: cython.Py_ssize_t
         fits: cython.bint = self._fits(start, stop, k)
         for slot in range(start, stop):
@@ -790,7 +787,6 @@ class _Classes:
     @cython.exceptval(check=False)
     def _fits(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, k: cython.longlong) -> cython.bint:
         """Count the rows with an item in ``holding``: whether each class has 0 or k of either kind."""
-        slot: cython.Py_ssize_t
         row: cython.Py_ssize_t
         rest: cython.longlong
         fits: cython.bint = True
