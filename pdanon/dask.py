@@ -9,14 +9,15 @@ Importing it registers ``ddf.txanon`` and ``series.itemset``, with a part of the
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
+from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide
 from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, did_you_mean, require_extra
 from pdanon.evaluation.fingerprint import rows_fingerprint
@@ -34,9 +35,10 @@ from pdanon.itemsets.mapping import relabel
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.timing import show_activity
+from pdanon.recoding.decision import Decision
+from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Anonymized, Labelled
-from pdanon.recoding.unmodified_columns import judged_columns, passing, recorded
-from pdanon.recoding.warnings import items_left, warn_if_short, warn_if_useless
+from pdanon.recoding.unmodified_columns import Passing, judged_columns, passing
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
 
@@ -228,28 +230,82 @@ def anonymize(
     True
     """
     check_algorithm(algorithm, parameters)
-    labels = _list_columns(frame, column, parameters.get("private"))
-    recoded = [position for position, label in enumerate(frame.columns) if label in labels]
-    judged = judged_columns(frame._meta, recoded, parameters.get("keep", ()))
-    counted = _counted(frame, labels)
-    expected = rows_fingerprint(counted.columns)
-    made = decide(counted, algorithm, parameters)
-    released, seen = _recoded(frame, labels, Recoder.of(made))
-    told = {**made.parameters, **recorded(judged)}
-    result = LazyRelease(released, made.mapping, made.guarantee, made.loss, counted.n_rows, told)
-    del counted, made
-    read: _Seen = seen.compute()
-    if read.published.n_rows != result.rows:
-        raise _rows_changed(f"{read.published.n_rows} rows instead of {result.rows}")
-    if read.fingerprint != expected:
-        raise _rows_changed("other items in the rows")
-    result = replace(result, guarantee=demand_of_rows(result.guarantee, read.published))
-    judged = judged_columns(read.others, [], judged)  # now that there are values
-    passing(read.others, [], result.guarantee, judged, rows=result.rows)
-    left = items_left(result.mapping, result.loss, result.rows, result.guarantee)
-    warn_if_useless(left, result.guarantee)
-    warn_if_short(told, result.guarantee)
-    return result
+    partitions = _Partitions(frame, _list_columns(frame, column, parameters.get("private")))
+    return release(partitions, partial(partitions.decide, algorithm, parameters), parameters.get("keep", ()))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _PartitionRows:
+    """What rows become, how many were counted, and their fingerprint."""
+
+    n_rows: int
+    fingerprint: int
+    recoder: Recoder
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Partitions:
+    """The rows of a Dask DataFrame.
+
+    Parameters
+    ----------
+    frame : dask.dataframe.DataFrame
+        The original.
+    labels : list of hashable
+        The list column, and the private column if there is one.
+    """
+
+    frame: dd.DataFrame
+    labels: list[Hashable]
+
+    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
+        """Check the labels of columns that the caller has judged."""
+        recoded = [position for position, label in enumerate(self.frame.columns) if label in self.labels]
+        return judged_columns(self.frame._meta, recoded, keep)
+
+    def decide(self, algorithm: str, parameters: dict[str, Any]) -> Decision[_PartitionRows]:
+        """Decide for the distinct transactions, on the client."""
+        columns = _counted(self.frame, self.labels)
+        n_rows, fingerprint = columns.n_rows, rows_fingerprint(columns.columns)
+        decision = decide(columns, algorithm, parameters)
+        return decision.with_rows(_PartitionRows(n_rows, fingerprint, decision.rows))
+
+    @contextmanager
+    def written(self, decision: Decision[_PartitionRows]) -> Iterator[_WrittenPartitions]:
+        """Recode the partitions once, to audit them; a release recodes them again."""
+        released, look = _recoded(self.frame, self.labels, decision.rows.recoder)
+        seen: _Seen = look.compute()
+        if seen.published.n_rows != decision.rows.n_rows:
+            raise _rows_changed(f"{seen.published.n_rows} rows instead of {decision.rows.n_rows}")
+        if seen.fingerprint != decision.rows.fingerprint:
+            raise _rows_changed("other items in the rows")
+        yield _WrittenPartitions(decision.rows.n_rows, released, seen)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _WrittenPartitions:
+    """A released Dask DataFrame that is not audited yet, and what was seen of its rows."""
+
+    n_rows: int
+    frame: dd.DataFrame
+    seen: _Seen
+
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
+        judged = judged_columns(self.seen.others, [], judged)  # now that there are values
+        return passing(self.seen.others, [], guarantee, judged, rows=self.n_rows)
+
+    def columns_left(self) -> str:
+        return ""  # list columns alone are recoded
+
+    def audit(self, guarantee: Guarantee) -> Audit:
+        return check_recountable(guarantee).recount(self.seen.published)
+
+    def result(self, facts: Facts) -> LazyRelease:
+        decision = facts.decision
+        parameters = dict(decision.parameters)
+        return LazyRelease(
+            self.frame, decision.mapping, facts.guarantee, decision.loss, self.n_rows, parameters
+        )
 
 
 def apply_mapping(

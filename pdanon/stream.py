@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide, demand_of_rows
+from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide
 from pdanon.errors import FormatError, ParameterError, cause_of, read_safely
 from pdanon.guarantees import check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
@@ -36,9 +36,10 @@ from pdanon.itemsets.multisets import encode_visible
 from pdanon.itemsets.threads import prefetch
 from pdanon.itemsets.timing import show_activity
 from pdanon.itemsets.validation import check_path, is_uri
+from pdanon.recoding.decision import Decision
+from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Labelled
-from pdanon.recoding.unmodified_columns import judged_columns, judged_labels, passing, recorded
-from pdanon.recoding.warnings import items_left, warn_if_short, warn_if_useless
+from pdanon.recoding.unmodified_columns import Passing, judged_columns, judged_labels, passing
 
 __all__ = [
     "Streamed",
@@ -326,33 +327,9 @@ def anonymize(
         check_name(path)
     check_target(released, tree)
     kept = None if mapping is None else check_mapping_file(Path(mapping), released, tree)
-    stamps = tree.stamps()
     with claimed(released):
-        with _unchanged(tree, stamps):
-            positions = tree.find_columns(column, parameters.get("private"))
-            names = tree.schema().names
-            labels = [names[position] for position in positions]
-            judged = judged_labels(_shown(names, positions), labels, parameters.get("keep", ()))
-            paths = (released,) if tree.is_file else tuple(released / name for name in tree.names)
-            result, recoder = _decided(_collapsed(tree, labels), algorithm, parameters, paths)
-            result = replace(result, parameters=result.parameters | recorded(judged))
-            first = _first_rows(tree, positions)
-            judged = judged_columns(first, [], judged)  # now that there are values
-            passing(first, [], result.guarantee, judged, rows=result.rows)
-            left = items_left(result.mapping, result.loss, result.rows, result.guarantee)
-            warn_if_useless(left, result.guarantee)
-        mapped = partial(write_mapping, result.mapping, kept)
-        with (
-            appearing(released, mapped, directory=not tree.is_file) as draft,
-            _unchanged(tree, stamps),
-        ):
-            _recode(tree, draft, positions, recoder)
-            written = _collapsed(ParquetTree.find(draft), labels, read=encode_visible)
-            if written.n_rows != result.rows:
-                raise _changed(tree)
-            result = replace(result, guarantee=demand_of_rows(result.guarantee, written))
-            warn_if_short(result.parameters, result.guarantee)
-    return result
+        files = _Files.find(tree, released, kept, column, parameters.get("private"))
+        return release(files, partial(files.decide, algorithm, parameters), parameters.get("keep", ()))
 
 
 def audit(
@@ -410,13 +387,108 @@ def audit(
         return counted.recount(_collapsed(tree, [names[each] for each in positions], read=encode_visible))
 
 
-def _decided(
-    columns: ListColumns, algorithm: str, parameters: dict[str, Any], paths: tuple[Path, ...]
-) -> tuple[Streamed, Recoder]:
-    """What is known of the release, and what becomes of rows; the distinct ones are let go."""
-    made = decide(columns, algorithm, parameters)
-    known = made.mapping, made.guarantee, made.loss, columns.n_rows, dict(made.parameters)
-    return Streamed(paths, *known), Recoder.of(made)
+@dataclass(frozen=True, eq=False, slots=True)
+class _Files:
+    """The rows of Parquet files, and where the release is written.
+
+    Parameters
+    ----------
+    tree : ParquetTree
+        The files.
+    target : Path
+        The release.
+    mapping : Path or None
+        The file of the mapping.
+    positions : tuple of int
+        The list column, and the private column if there is one.
+    stamps : list
+        The state of the files when they were found.
+    """
+
+    tree: ParquetTree
+    target: Path
+    mapping: Path | None
+    positions: tuple[int, ...]
+    stamps: list[object]
+
+    @classmethod
+    def find(
+        cls, tree: ParquetTree, target: Path, mapping: Path | None, column: str | None, private: Any
+    ) -> _Files:
+        """Find the columns that are recoded."""
+        stamps = tree.stamps()
+        with _unchanged(tree, stamps):
+            return cls(tree, target, mapping, tree.find_columns(column, private), stamps)
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns that are recoded."""
+        names = self.tree.schema().names
+        return [names[position] for position in self.positions]
+
+    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
+        """Check the labels of columns that the caller has judged."""
+        with _unchanged(self.tree, self.stamps):
+            return judged_labels(_shown(self.tree.schema().names, self.positions), self.labels, keep)
+
+    def decide(self, algorithm: str, parameters: dict[str, Any]) -> Decision[_FileRows]:
+        """Decide for the distinct transactions."""
+        with _unchanged(self.tree, self.stamps):
+            columns = _collapsed(self.tree, self.labels)
+            n_rows, decision = columns.n_rows, decide(columns, algorithm, parameters)
+            return decision.with_rows(_FileRows(n_rows, decision.rows))
+
+    @contextmanager
+    def written(self, decision: Decision[_FileRows]) -> Iterator[_WrittenFiles]:
+        """Write a draft when it is audited; with the mapping it becomes the target at the end."""
+        mapped = partial(write_mapping, decision.mapping, self.mapping)
+        with appearing(self.target, mapped, directory=not self.tree.is_file) as draft:
+            yield _WrittenFiles(self, decision.rows, draft)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _FileRows:
+    """What rows become, and how many there are."""
+
+    n_rows: int
+    recoder: Recoder
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _WrittenFiles:
+    """The draft of a release, which is written when it is audited."""
+
+    files: _Files
+    rows: _FileRows
+    draft: Path
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows.n_rows
+
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
+        with _unchanged(self.files.tree, self.files.stamps):
+            first = _first_rows(self.files.tree, self.files.positions)
+            judged = judged_columns(first, [], judged)  # now that there are values
+            return passing(first, [], guarantee, judged, rows=self.n_rows)
+
+    def columns_left(self) -> str:
+        return ""  # list columns alone are recoded
+
+    def audit(self, guarantee: Guarantee) -> Audit:
+        tree = self.files.tree
+        with _unchanged(tree, self.files.stamps):
+            _recode(tree, self.draft, self.files.positions, self.rows.recoder)
+            written = _collapsed(ParquetTree.find(self.draft), self.files.labels, read=encode_visible)
+            if written.n_rows != self.n_rows:
+                raise _changed(tree)
+            return check_recountable(guarantee).recount(written)
+
+    def result(self, facts: Facts) -> Streamed:
+        tree, target, decision = self.files.tree, self.files.target, facts.decision
+        paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
+        parameters = dict(decision.parameters)
+        return Streamed(paths, decision.mapping, facts.guarantee, decision.loss, self.n_rows, parameters)
 
 
 def _collapsed(

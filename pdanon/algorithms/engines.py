@@ -1,4 +1,4 @@
-"""What engines have in common, for rows that are not in memory, but in files or on the workers of a cluster.
+"""Decisions for rows that are not in memory, but in files or on the workers of a cluster.
 
 Distinct transactions are enough to decide for an algorithm that recodes an item alike in the whole table, or
 at least equal rows, which are then in the same part. Who has the rows recodes them, and audits what became
@@ -8,6 +8,7 @@ of them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -17,15 +18,13 @@ from pdanon.algorithms.items.lra import Parts
 from pdanon.algorithms.registry import ALGORITHMS, Recodes, functions, parameters_of
 from pdanon.algorithms.registry import algorithm as find_algorithm
 from pdanon.errors import ParameterError
-from pdanon.guarantees.verdict import Guarantee, Recountable
 from pdanon.itemsets.arguments import check_call
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.recoding.decision import Decided
-from pdanon.recoding.release import demand
+from pdanon.recoding.decision import Decision, ListRows
 
-__all__ = ["SAMPLE", "Recoder", "check_algorithm", "decide", "demand_of_rows"]
+__all__ = ["SAMPLE", "Recoder", "check_algorithm", "decide"]
 
 SAMPLE = 10_000  # the first rows, in which it is counted what the columns tell that pass through
 
@@ -61,8 +60,8 @@ def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recode
     check_call(function, (None,), parameters)
 
 
-def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decided:
-    """Let an algorithm decide that `check_algorithm` has found to be able to.
+def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> Decision[Recoder]:
+    """Decide for distinct transactions by an algorithm that `check_algorithm` accepted.
 
     Raises
     ------
@@ -70,20 +69,14 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
         If there is no release.
     """
     record = ALGORITHMS[algorithm]
-    asked = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
-    asked.pop("keep", None)  # what passes through is not decided
-    decided = record.decided(columns, asked.pop("progress", False), **asked)
-    if decided.problem is not None:
-        raise decided.problem
-    return decided
-
-
-def demand_of_rows(guarantee: Guarantee, written: ListColumns) -> Guarantee:
-    """Withhold rows that, as they are written, do not have their guarantee; what is proven."""
-    assert isinstance(guarantee, Recountable)  # no other one is had by recoding equal rows alike
-    audit = guarantee.recount(written)
-    demand(audit)
-    return audit.guarantee
+    assert record.decide is not None  # all that recode list columns have one
+    given = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
+    labels, progress = given.pop("labels", "set"), given.pop("progress", False)
+    given.pop("keep", None)  # a parameter of the release
+    decision = record.decision(columns, partial(record.decide, **given), labels, progress)
+    if decision.problem is not None:
+        raise decision.problem
+    return decision.with_rows(Recoder.of(decision.rows, decision.mapping, keeps_type=record.keeps_type))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -108,12 +101,11 @@ class Recoder:
     parts: Parts | None = None
 
     @classmethod
-    def of(cls, decided: Decided) -> Recoder:
-        """Keep of a decision what recodes rows."""
-        itemsets, groups = decided.columns.itemsets, decided.recoding.groups
-        keeps_type = ALGORITHMS[decided.parameters["algorithm"]].keeps_type
+    def of(cls, rows: ListRows, mapping: pd.DataFrame, *, keeps_type: bool) -> Recoder:
+        """Keep of a decision what recodes other rows; the distinct transactions are let go."""
+        itemsets, groups = rows.columns.itemsets, rows.recoding.groups
         parts = None if groups is None else Parts(itemsets, groups)
-        return cls(decided.mapping, keeps_type, not itemsets.nulls.any(), parts)
+        return cls(mapping, keeps_type, not itemsets.nulls.any(), parts)
 
     def labels(self) -> tuple[Itemsets, pa.DictionaryArray]:
         """The items and what each becomes, as `pdanon.itemsets.mapping.relabel` takes them."""

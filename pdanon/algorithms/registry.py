@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -24,11 +25,10 @@ from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.decision import Decided
-from pdanon.recoding.labels import check_labels
-from pdanon.recoding.release import release
+from pdanon.recoding.decision import Decision, ListRows, relabel
+from pdanon.recoding.labels import Labels, check_labels
+from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unmodified_columns import judged_columns
 
 __all__ = [
     "ALGORITHMS",
@@ -93,7 +93,7 @@ class Algorithm:
         even these; or rows are published in chunks, so that none is left. Or what is recoded instead:
         values of quasi-identifiers, or both.
     decide : callable, optional
-        How it decides, if it recodes a list column and nothing else: ``decide(columns, report, **asked)``,
+        How it decides, if it recodes a list column and nothing else: ``decide(columns, report, k=...)``,
         with all parameters of the function but the frame, the column, ``labels``, ``keep`` and ``progress``.
     unit : str
         What ``decide`` reports: the name of a step.
@@ -121,7 +121,7 @@ class Algorithm:
     function: Callable[..., Anonymized]
     guarantees: tuple[type, ...]
     recodes: Recodes
-    decide: Callable[..., Decided] | None = None
+    decide: Callable[..., Decision[ListRows]] | None = None
     unit: str = "steps"
     keeps_type: bool = False
     repeats: bool = False
@@ -137,46 +137,54 @@ class Algorithm:
         """The name of the function."""
         return self.function.__name__
 
-    def released(
+    def release(
         self,
         frame: pd.DataFrame,
         column: Hashable | None,
-        progress: bool,
+        decide: partial[Decision[ListRows]],
         *,
+        labels: Labels = "set",
         keep: Sequence[Hashable] = (),
-        **asked: Any,
+        progress: bool = False,
     ) -> Anonymized:
-        """Release a frame: encode, decide, apply, audit.
+        """Release a frame whose list column is recoded.
 
         Parameters
         ----------
-        frame, column, progress, keep
+        frame, column, labels, keep, progress
             Those of the function.
-        **asked
-            Its other parameters.
+        decide : partial
+            The decision with all other parameters of the function, which are recorded.
         """
-        positions = find_columns(frame, column, asked.get("private"))  # which may name a second one
+        position, *private = find_columns(frame, column, decide.keywords.get("private"))
         check_free(frame, self.adds)
-        judged = judged_columns(frame, positions, keep)
-        decided = self.decided(ListColumns.of(frame, positions), progress, **asked)
-        return release(frame, positions, decided, judged)
+        columns = ListColumns.of(frame, [position, *private])
+        writer = FrameWriter(frame, [position], private)
+        return release(writer, partial(self.decision, columns, decide, labels, progress), keep)
 
-    def decided(self, columns: ListColumns, progress: bool, **asked: Any) -> Decided:
-        """Decide for list columns, wherever their rows are; parameters as those of `released`."""
-        assert self.decide is not None  # the registry has seen to it
-        asked = {name: lasting(value) for name, value in asked.items()}
-        labels = check_labels(asked.get("labels", "set"))
-        deciding = {name: value for name, value in asked.items() if name != "labels"}
+    def decision(
+        self,
+        columns: ListColumns,
+        decide: partial[Decision[ListRows]],
+        labels: Labels = "set",
+        progress: bool = False,
+    ) -> Decision[ListRows]:
+        """Decide for list columns, wherever their rows are; parameters as those of `release`."""
+        given = {name: lasting(value) for name, value in decide.keywords.items()}
+        names = check_labels(labels)
         with progress_bar(progress, self.name, self.unit) as report:
-            decided = self.decide(columns, report, **deciding).with_labels(labels)
-        return replace(decided, parameters={"algorithm": self.name, **_recorded(asked, decided)})
+            decided = decide.func(*decide.args, columns, report, **given)
+        if "labels" in parameters_of(self.function):
+            given["labels"] = names
+        decision = relabel(decided, names)
+        return replace(decision, parameters={"algorithm": self.name, **_recorded(given, decision)})
 
 
-def _recorded(asked: Mapping[str, Any], decided: Decided) -> dict[str, Any]:
-    """What was asked, numbers as the guarantee read them; without what nobody said and nothing came of."""
-    named = [name for name in ("k", "m", "p") if asked.get(name) is not None]  # None: any number
-    numbers = {name: getattr(decided.guarantee, name, asked[name]) for name in named}
-    known = {**asked, **numbers, **decided.parameters}
+def _recorded(given: Mapping[str, Any], decision: Decision[ListRows]) -> dict[str, Any]:
+    """Return the parameters to record: numbers as the guarantee read them, none that was left out."""
+    named = [name for name in ("k", "m", "p") if given.get(name) is not None]  # None: any number
+    numbers = {name: getattr(decision.guarantee, name, given[name]) for name in named}
+    known = {**given, **numbers, **decision.parameters}
     return {name: value for name, value in known.items() if not isinstance(value, Unsaid)}
 
 

@@ -1,7 +1,7 @@
-"""What becomes of each item, the one door out, and what comes back."""
+"""From a decision about items to a released and audited table."""
 
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Anonymized", "Decided", "Recoding", "mapping_table"]
+__all__ = ["Anonymized", "Decision", "ListRows", "Recoding", "decide_lists", "mapping_table"]

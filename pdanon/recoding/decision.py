@@ -1,10 +1,10 @@
-"""Decided: what is known of a release before its rows are written."""
+"""Decisions: all that is known of a release before its rows are written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.chunks import ChunkTable
+from pdanon.itemsets.columns import added_label, with_column
 from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_labels
@@ -22,85 +23,144 @@ from pdanon.recoding.labels import Labels, relabelled_sets
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, label_column, mapping_table
 
-__all__ = ["Decided"]
+__all__ = ["Decision", "ListRows", "WrittenRows", "decide_lists", "relabel"]
+
+Rows = TypeVar("Rows")
+Rows_co = TypeVar("Rows_co", covariant=True)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Decided:
-    """What an algorithm has decided; nothing is audited until rows are written.
+class Decision(Generic[Rows_co]):
+    """The outcome of an algorithm. Nothing is audited until its rows are written.
 
     Parameters
     ----------
-    columns : ListColumns
-        What it was decided for, with missing rows as empty ones where they are to be published so.
-    recoding : Recoding
-        What becomes of the items of the list column.
+    rows : Rows
+        What rows become, in the form that their writer needs: `ListRows` for a frame, a `Recoder` for files
+        and partitions.
     guarantee : Guarantee
-        What the release must fulfil; it knows the mapping.
+        The guarantee that the release must have; it knows the mapping.
     mapping : pandas.DataFrame
         What each item becomes: ``group, item, generalized, support``.
     loss : pandas.Series
         Information loss by measure.
     parameters : mapping
-        What was asked, for the record.
+        The parameters of the call, for the record.
     trace : pandas.DataFrame, optional
-        The loss over time, if what was found first was refined.
+        The loss over time, if the first release was refined.
     problem : InfeasibleError, optional
-        Why this is no more than an attempt, which is not to be released.
+        The reason why the decision is an attempt, which is not released.
+    """
+
+    rows: Rows_co
+    guarantee: Guarantee
+    mapping: pd.DataFrame
+    loss: pd.Series[float]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    trace: pd.DataFrame | None = None
+    problem: InfeasibleError | None = None
+
+    def with_rows(self, rows: Rows) -> Decision[Rows]:
+        """Return the same decision for rows that are elsewhere."""
+        others = (getattr(self, each.name) for each in fields(self) if each.name != "rows")
+        return Decision(rows, *others)
+
+    def with_loss(self, name: str, value: float) -> Decision[Rows_co]:
+        """Return the same decision with one more measure of loss."""
+        return replace(self, loss=with_measure(self.loss, name, value))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WrittenRows:
+    """The rows of a release in memory, before they are audited.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The released frame.
+    groups : ndarray, optional
+        The group of each row of the original, where groups are recoded separately.
+    classes : pandas.DataFrame, optional
+        The table of these groups, or one that is published beside the frame.
+    has_rows : bool
+        Whether the rows are those of the original, so that its other columns are released with them.
+    """
+
+    frame: pd.DataFrame
+    groups: NDArray[Any] | None = None
+    classes: pd.DataFrame | None = None
+    has_rows: bool = True
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ListRows:
+    """The recoding of a list column, and of the private column beside it.
+
+    Parameters
+    ----------
+    columns : ListColumns
+        The columns, with missing rows as empty ones where they are published so.
+    recoding : Recoding
+        What the items of the list column become.
     chunks : ChunkTable, optional
-        What is published instead of rows, if these are published in parts.
+        The chunks that are published instead of rows.
     classes : pandas.DataFrame, optional
         A table that is published beside the rows.
     added : mapping
-        By label, the values of columns that the released frame has beyond those of the original.
+        The values of columns that the release adds, by label.
     """
 
     columns: ListColumns
     recoding: Recoding
-    guarantee: Guarantee
-    mapping: pd.DataFrame
-    loss: pd.Series[float]
-    parameters: Mapping[str, Any]
-    trace: pd.DataFrame | None = None
-    problem: InfeasibleError | None = None
     chunks: ChunkTable | None = None
     classes: pd.DataFrame | None = None
     added: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
-    @classmethod
-    def of(
-        cls,
-        columns: ListColumns,
-        recoding: Recoding,
-        guarantee: Guarantee,
-        parameters: Mapping[str, Any] | None = None,
-        *,
-        trace: pd.DataFrame | None = None,
-        problem: InfeasibleError | None = None,
-    ) -> Decided:
-        """Measure a recoding, and tell the guarantee of it; parameters as those of the class.
+    def write(self, frame: pd.DataFrame, positions: Sequence[int]) -> WrittenRows:
+        """Recode the list columns of a frame, which stand at some positions."""
+        position, *hidden = positions
+        groups = self.recoding.groups
+        if self.chunks is not None:
+            published = self.chunks.to_frame(frame.columns[position])
+            return WrittenRows(published, groups, self.chunks.classes(), has_rows=False)
+        released = with_column(frame, position, self.recoding.apply(self.columns.itemsets).to_pandas())
+        for place, private in zip(hidden, self.columns.columns[1:], strict=True):
+            released = with_column(released, place, private.to_pandas())
+        for label, values in self.added.items():
+            released.insert(released.shape[1], added_label(frame, label), values)
+        return WrittenRows(released, groups, self.classes)
 
-        Of ``parameters`` an algorithm gives those that are not recorded as they were asked.
-        """
-        changes = recoding.changes(columns.itemsets)
-        mapping = mapping_table(columns.itemsets, recoding, changes)
-        loss = information_loss(columns.itemsets, recoding, changes)
-        prepared = replace(columns, itemsets=recoding.prepared(columns.itemsets))
-        known = guarantee.with_mapping(mapping)
-        return cls(prepared, recoding, known, mapping, loss, parameters or {}, trace, problem)
 
-    def with_labels(self, labels: Labels) -> Decided:
-        """The same with sets that are called otherwise."""
-        recoding = relabelled_sets(self.recoding, self.columns.itemsets, labels)
-        if recoding is self.recoding:
-            return self
-        before = mapping_labels(self.mapping, pa.string())
-        target = pc.index_in(before.dictionary, value_set=self.recoding.labels).to_numpy()
-        targets = np.append(target, -1)[number_texts(before)].astype(np.int32)
-        mapping = self.mapping.assign(generalized=label_column(recoding.labels, targets))
-        known = self.guarantee.with_mapping(mapping)
-        return replace(self, recoding=recoding, guarantee=known, mapping=mapping)
+def decide_lists(
+    columns: ListColumns,
+    recoding: Recoding,
+    guarantee: Guarantee,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    trace: pd.DataFrame | None = None,
+    problem: InfeasibleError | None = None,
+) -> Decision[ListRows]:
+    """Return the decision for a recoding: measure its loss, and give the guarantee the mapping.
 
-    def with_loss(self, name: str, value: float) -> Decided:
-        """The same with one measure more."""
-        return replace(self, loss=with_measure(self.loss, name, value))
+    ``parameters`` holds those that are recorded in another form than they were given.
+    """
+    changes = recoding.changes(columns.itemsets)
+    mapping = mapping_table(columns.itemsets, recoding, changes)
+    loss = information_loss(columns.itemsets, recoding, changes)
+    rows = ListRows(replace(columns, itemsets=recoding.prepared(columns.itemsets)), recoding)
+    known = guarantee.with_mapping(mapping)
+    return Decision(rows, known, mapping, loss, parameters or {}, trace, problem)
+
+
+def relabel(decision: Decision[ListRows], labels: Labels) -> Decision[ListRows]:
+    """Return the same decision with other names for sets."""
+    rows = decision.rows
+    recoding = relabelled_sets(rows.recoding, rows.columns.itemsets, labels)
+    if recoding is rows.recoding:
+        return decision
+    before = mapping_labels(decision.mapping, pa.string())
+    target = pc.index_in(before.dictionary, value_set=rows.recoding.labels).to_numpy()
+    targets = np.append(target, -1)[number_texts(before)].astype(np.int32)
+    mapping = decision.mapping.assign(generalized=label_column(recoding.labels, targets))
+    known = decision.guarantee.with_mapping(mapping)
+    return replace(decision, rows=replace(rows, recoding=recoding), guarantee=known, mapping=mapping)

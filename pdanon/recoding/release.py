@@ -1,105 +1,219 @@
-"""Release: the one door by which a frame leaves, audited from scratch before anyone sees it."""
+"""The release pipeline: what every release goes through, wherever its rows are."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import pandas as pd
 
 from pdanon.errors import GuaranteeError
-from pdanon.guarantees.verdict import Audit
-from pdanon.itemsets.columns import added_label, with_column
-from pdanon.recoding.decision import Decided
+from pdanon.guarantees.verdict import Audit, Guarantee
+from pdanon.recoding.decision import Decision, WrittenRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unmodified_columns import Passing, passing, recorded
-from pdanon.recoding.warnings import items_left, warn_if_short, warn_if_useless
+from pdanon.recoding.unmodified_columns import Passing, judged_columns, passing, recorded
+from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
 
-__all__ = ["demand", "release"]
+__all__ = ["Facts", "FrameRows", "FrameWriter", "Writer", "Written", "release"]
+
+Rows_contra = TypeVar("Rows_contra", contravariant=True)
+Rows = TypeVar("Rows")
+Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
 
 
-def release(
-    frame: pd.DataFrame, positions: Sequence[int], decided: Decided, judged: Sequence[Hashable] = ()
-) -> Anonymized:
-    """Write the rows of a release, and audit it from scratch before anyone sees it.
+@dataclass(frozen=True, eq=False, slots=True)
+class Facts:
+    """All that is known of a release once its rows are written and audited.
+
+    Parameters
+    ----------
+    decision : Decision
+        The decision, with all recorded parameters.
+    guarantee : Guarantee
+        The guarantee, as far as the audit proved it.
+    unmodified : Passing
+        The columns that are released as they were.
+    useless : str
+        Where next to nothing is left; empty if something is.
+    holds : bool
+        The verdict of the audit.
+    """
+
+    decision: Decision[Any]
+    guarantee: Guarantee
+    unmodified: Passing
+    useless: str
+    holds: bool
+
+
+class Written(Protocol[Result_co]):
+    """The rows of a release, written or about to be, which nobody else sees yet."""
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the original."""
+
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
+        """Count what the unmodified columns tell, and warn if they may identify."""
+
+    def columns_left(self) -> str:
+        """Describe the recoded columns, other than list columns, of which next to nothing is left."""
+
+    def audit(self, guarantee: Guarantee) -> Audit:
+        """Recount the rows from scratch, as they were written."""
+
+    def result(self, facts: Facts) -> Result_co:
+        """Build what the caller gets."""
+
+
+class Writer(Protocol[Rows_contra, Result_co]):
+    """Rows to be released: those of a frame, of files, or of partitions."""
+
+    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
+        """Check the labels of columns that the caller has judged."""
+
+    def written(self, decision: Decision[Rows_contra]) -> AbstractContextManager[Written[Result_co]]:
+        """Write the rows. They become visible when the block ends without an error."""
+
+
+def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], keep: Any = ()) -> Result:
+    """Decide, write, audit, warn: what every release goes through.
+
+    Parameters
+    ----------
+    writer : Writer
+        The rows.
+    decide : callable
+        Decides what becomes of them.
+    keep : sequence of hashable
+        Columns that the caller has judged.
+
+    Returns
+    -------
+    Result
+        What the writer builds: for a frame `Anonymized`.
+
+    Raises
+    ------
+    InfeasibleError
+        If the decision is only an attempt. A frame's attempt is the ``partial`` of the error.
+    GuaranteeError
+        If the release fails its audit. It is withheld.
+
+    Warns
+    -----
+    IdentifierWarning, UselessWarning, ReleaseWarning
+        If unmodified columns may identify rows, if next to nothing is left, or if the guarantee is proven
+        for fewer known items than were asked for.
+    """
+    judged = writer.check_keep(keep)
+    decision = decide()
+    decision = replace(decision, parameters={**decision.parameters, **recorded(judged)})
+    with writer.written(decision) as written:
+        unmodified = written.check_unmodified(decision.guarantee, judged)
+        items = items_left(decision.mapping, decision.loss, written.n_rows, decision.guarantee)
+        useless = ". ".join(filter(None, (items, written.columns_left())))
+        if decision.problem is None:  # an attempt is explained by its error
+            warn_if_useless(useless, decision.guarantee)
+        audit = written.audit(decision.guarantee)
+        facts = Facts(decision, audit.guarantee, unmodified, useless, audit.holds)
+        if decision.problem is not None:
+            decision.problem.partial = written.result(facts)
+            raise decision.problem
+        if not audit.holds:
+            raise GuaranteeError(
+                "the release does not have its guarantee and is withheld",
+                got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
+                hint="this is a defect of pdanon; please report it with the parameters that were used",
+            )
+        warn_if_short(decision.parameters, audit.guarantee)
+        return written.result(facts)
+
+
+# --- Frames
+
+
+class FrameRows(Protocol):
+    """What rows of a frame become."""
+
+    def write(self, frame: pd.DataFrame, positions: Sequence[int]) -> WrittenRows:
+        """Recode a frame, which is not modified, given the positions of its list columns."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FrameWriter:
+    """The rows of a frame, in memory.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         The original; it is not modified.
-    positions : sequence of int
-        Where its list column is, which is recoded, and its private column, if there is one, which is built
-        anew.
-    decided : Decided
-        What becomes of its items.
-    judged : sequence of hashable
-        Columns that pass through, and that the caller has judged.
-
-    Returns
-    -------
-    Anonymized
-
-    Raises
-    ------
-    InfeasibleError
-        If there is no more than an attempt, which is then its ``partial``.
-    GuaranteeError
-        If the release fails its audit. It is withheld.
+    lists : sequence of int
+        Positions of the list columns that are recoded.
+    private : sequence of int
+        Position of the private column, if there is one: the guarantee speaks of it, and it keeps its items.
+    quasi : sequence of int
+        Positions of the quasi-identifiers that are recoded.
     """
-    result, audit = _written(frame, positions, decided, judged)
-    if decided.problem is not None:
-        decided.problem.partial = result
-        raise decided.problem
-    demand(audit)
-    warn_if_useless(result.useless, result.guarantee)
-    warn_if_short(result.parameters, result.guarantee)
-    return result
+
+    frame: pd.DataFrame
+    lists: Sequence[int]
+    private: Sequence[int] = ()
+    quasi: Sequence[int] = ()
+
+    def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
+        """Check the labels of columns that the caller has judged."""
+        return judged_columns(self.frame, [*self.lists, *self.private, *self.quasi], keep)
+
+    @contextmanager
+    def written(self, decision: Decision[FrameRows]) -> Iterator[_WrittenFrame]:
+        """Recode the frame."""
+        yield _WrittenFrame(self, decision.rows.write(self.frame, [*self.lists, *self.private]))
 
 
-def _written(
-    frame: pd.DataFrame, positions: Sequence[int], decided: Decided, judged: Sequence[Hashable]
-) -> tuple[Anonymized, Audit]:
-    """The rows and all that is known of them, with the audit's verdict, whatever it is."""
-    label, groups = frame.columns[positions[0]], None
-    if decided.recoding.groups is not None:
-        groups = pd.Series(decided.recoding.groups, index=frame.index, name="group")
-    released, classes, told = _rows(frame, positions, decided, judged)
-    audit = decided.guarantee.audit(released, label)
-    result = Anonymized(
-        released,
-        decided.mapping,
-        classes,
-        groups,
-        audit.guarantee,
-        decided.loss,
-        {**decided.parameters, **recorded(judged)},
-        told,
-        items_left(decided.mapping, decided.loss, len(frame), decided.guarantee),
-        audit.holds,
-        decided.trace,
-    )
-    return result, audit
+@dataclass(frozen=True, eq=False, slots=True)
+class _WrittenFrame:
+    """A released frame that is not audited yet."""
 
+    writer: FrameWriter
+    rows: WrittenRows
 
-def _rows(
-    frame: pd.DataFrame, positions: Sequence[int], decided: Decided, judged: Sequence[Hashable]
-) -> tuple[pd.DataFrame, pd.DataFrame | None, Passing]:
-    """What is published, and its clusters or classes beside it, and what passes through."""
-    position, *hidden = positions
-    if decided.chunks is not None:  # of which no row of the original is one
-        return decided.chunks.to_frame(frame.columns[position]), decided.chunks.classes(), Passing()
-    released = with_column(frame, position, decided.recoding.apply(decided.columns.itemsets).to_pandas())
-    for place, private in zip(hidden, decided.columns.columns[1:], strict=True):
-        released = with_column(released, place, private.to_pandas())
-    for label, values in decided.added.items():
-        released.insert(released.shape[1], added_label(frame, label), values)
-    return released, decided.classes, passing(frame, [position], decided.guarantee, judged, private=hidden)
+    @property
+    def n_rows(self) -> int:
+        return len(self.writer.frame)
 
+    def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
+        if not self.rows.has_rows:
+            return Passing()
+        writer = self.writer
+        return passing(
+            writer.frame, [*writer.lists, *writer.quasi], guarantee, judged, private=writer.private
+        )
 
-def demand(audit: Audit) -> None:
-    """Withhold a release that fails its audit."""
-    if not audit.holds:
-        raise GuaranteeError(
-            "the release does not have its guarantee and is withheld",
-            got=f"{audit.rows_at_risk} rows at risk under {audit.guarantee!r}",
-            hint="this is a defect of pdanon; please report it with the parameters that were used",
+    def columns_left(self) -> str:
+        return columns_left(self.writer.frame, self.rows.frame, self.writer.quasi)
+
+    def audit(self, guarantee: Guarantee) -> Audit:
+        lists = self.writer.lists
+        return guarantee.audit(self.rows.frame, self.writer.frame.columns[lists[0]] if lists else None)
+
+    def result(self, facts: Facts) -> Anonymized:
+        decision, rows, groups = facts.decision, self.rows, None
+        if rows.groups is not None:
+            groups = pd.Series(rows.groups, index=self.writer.frame.index, name="group")
+        return Anonymized(
+            rows.frame,
+            decision.mapping,
+            rows.classes,
+            groups,
+            facts.guarantee,
+            decision.loss,
+            dict(decision.parameters),
+            facts.unmodified,
+            facts.useless,
+            facts.holds,
+            decision.trace,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -18,7 +19,7 @@ from pdanon.algorithms.registry import ALGORITHMS, Algorithm, Way, algorithm, pa
 from pdanon.algorithms.relational.mondrian import cut_boxes
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.itemsets import SupportIndex
-from pdanon.recoding import Decided, Recoding
+from pdanon.recoding import Recoding, decide_lists
 
 ROWS = ["ab", "abc", "abc", "bc", "cd", "abd"]
 FRAME = frame_of(ROWS)
@@ -42,7 +43,7 @@ def rare_first(frame, column=None, *, k, m=2, progress=False):
     -----
     Guarantee: ``KmAnonymity(k, m)``. Nothing else.
     """
-    return RECORD.released(frame, column, progress, k=k, m=m)
+    return RECORD.release(frame, column, partial(decide, k=k, m=m), progress=progress)
 
 
 def decide(columns, report, *, k, m):
@@ -50,7 +51,7 @@ def decide(columns, report, *, k, m):
     guarantee = KmAnonymity(k, m)
     clusters = Clusters(SupportIndex.of(columns.itemsets))
     clusters.satisfy_km(guarantee.k, guarantee.m, report=report)
-    return Decided.of(columns, Recoding.of_clusters(clusters.labels, columns.itemsets), guarantee)
+    return decide_lists(columns, Recoding.of_clusters(clusters.labels, columns.itemsets), guarantee)
 
 
 RECORD = Algorithm(rare_first, (KmAnonymity,), recodes="items", decide=decide, ways=(Way(KmAnonymity, 15),))

@@ -148,11 +148,10 @@ def test_parts_of_rows(rows, k, m, parts):
     asked = {"k": k, "m": m, "hierarchy": {**TREE, "C": ["X", "Y", "Z"]}, "parts": parts}
     assert_decided_alike(pdanon.lra, collapsed, frame, **asked)
     try:
-        groups = engines.decide(collapsed, "lra", asked).recoding.groups
+        found = engines.decide(collapsed, "lra", asked).rows.parts
     except pdanon.InfeasibleError:
         return
     expected = pdanon.lra(frame, **asked).groups.tolist()
-    found = Parts(collapsed.itemsets, groups)
     for number, batch in enumerate(in_batches(rows)):
         assert found.of(batch).tolist() == expected[4 * number :][:4]
 

@@ -18,7 +18,7 @@ from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 
 __all__ = ["decide_within_blocks", "merged", "protect"]
@@ -38,6 +38,7 @@ def protect(
 
 
 def decide_within_blocks(
+    least_first: bool,
     columns: ListColumns,
     report: Report,
     *,
@@ -47,9 +48,8 @@ def decide_within_blocks(
     utility: Any,
     max_suppressed: float,
     weights: Any,
-    least_first: bool,
-) -> Decided:
-    """COAT and UPCTA, which differ in the clusters they choose to merge: ``least_first``."""
+) -> Decision[ListRows]:
+    """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA."""
     itemsets = columns.itemsets
     share = check_share(max_suppressed, "max_suppressed")
     blocks = None if utility is None else partition(utility)
@@ -69,7 +69,7 @@ def decide_within_blocks(
     recoding = Recoding.of_clusters(clusters.labels, itemsets)
     del clusters, index  # losses are measured with an index of their own
     read = {"constraints": constraints, "utility": blocks}
-    decided = Decided.of(columns, recoding, guarantee, read, problem=problem)
+    decided = decide_lists(columns, recoding, guarantee, read, problem=problem)
     if problem is None:
         check_release(decided.mapping, blocks, allowed)
     return decided

@@ -13,7 +13,7 @@ from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 
 __all__ = ["covered", "decide_groups", "decide_nodes", "of_occurrences"]
@@ -34,14 +34,13 @@ def decide_nodes(
     k: int,
     m: int | None,
     hierarchy: HierarchyLike,
-    **options: Any,
-) -> Decided:
+) -> Decision[ListRows]:
     """Recode each item alike in the whole table, to what ``nodes`` makes of it; -1 suppresses it."""
     guarantee = KmAnonymity(k, m)
     k, m = guarantee.k, guarantee.m
     index, tree, leaves = covered(columns.itemsets, hierarchy, k)
-    became = nodes(index, tree, leaves, k, m, report, **options)
-    return Decided.of(columns, Recoding.of_cut(became, tree), guarantee)
+    became = nodes(index, tree, leaves, k, m, report)
+    return decide_lists(columns, Recoding.of_cut(became, tree), guarantee)
 
 
 def decide_groups(
@@ -52,14 +51,14 @@ def decide_groups(
     k: int,
     hierarchy: HierarchyLike,
     repeats: bool = False,
-) -> Decided:
+) -> Decision[ListRows]:
     """Recode groups of rows, so that they are published alike, to what ``nodes`` makes of them."""
     guarantee = TransactionalK(k)
     columns = replace(columns, itemsets=empty_alike(columns.itemsets))
     every_row = columns.itemsets.missing_as_empty()  # missing ones hide in each other, too
     index, tree, leaves = covered(every_row, hierarchy, guarantee.k)
     became, groups = nodes(index, tree, leaves, guarantee.k, report)
-    return Decided.of(columns, Recoding.of_cut(became, tree, groups, repeats=repeats), guarantee)
+    return decide_lists(columns, Recoding.of_cut(became, tree, groups, repeats=repeats), guarantee)
 
 
 def of_occurrences(nodes: Callable[..., Codes], index: SupportIndex, *task: Any, **options: Any) -> Codes:

@@ -12,7 +12,7 @@ from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PublicK
 from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.support import check_rows
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding, mapping_table
 
 __all__ = ["check_coherent_without_public", "decide_suppressed"]
@@ -46,7 +46,7 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
 
 def decide_suppressed(
     parts: PublicAndPrivate, suppressed: NDArray[np.bool_], guarantee: Coherence | PublicK
-) -> Decided:
+) -> Decision[ListRows]:
     """Leave the suppressed items out; the private column, if any, is built anew as well.
 
     Missing rows of a private column become empty, so that nobody can see which rows hold private data. If
@@ -63,4 +63,4 @@ def decide_suppressed(
     supports = parts.supports
     lost = int(supports[suppressed].sum())
     share = lost / int(supports.sum()) if lost else 0.0
-    return Decided.of(columns, recoding, guarantee).with_loss("S/N", share)
+    return decide_lists(columns, recoding, guarantee).with_loss("S/N", share)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from pdanon.itemsets.codes import Codes, item_texts
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -126,9 +127,8 @@ def apriori(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    return RECORD.released(
-        frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l
-    )
+    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, sensitive=sensitive, l=l)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def decide(
@@ -140,7 +140,7 @@ def decide(
     hierarchy: HierarchyLike,
     sensitive: Any,
     l: int | None,  # noqa: E741  (its name in the literature)
-) -> Decided:
+) -> Decision[ListRows]:
     """What becomes of the items, sensitive ones or not."""
     guarantee = _guarantee(k, m, sensitive, l)
     k, m = check_k(k), guarantee.m
@@ -155,7 +155,7 @@ def decide(
     cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
     cut.protect(k, m, report)
     recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree, n_leaves=n_leaves)
-    return Decided.of(columns, recoding, guarantee)
+    return decide_lists(columns, recoding, guarantee)
 
 
 def _guarantee(k: int, m: int | None, sensitive: Any, diversity: int | None) -> KmAnonymity | LmDiversity:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -33,7 +34,7 @@ from pdanon.itemsets.support import SupportIndex, check_feasible, csr
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, check_known
 from pdanon.recoding.counts import FEW
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
@@ -189,9 +190,18 @@ def cahd(
     1      1     2  gout      1
     2      2     1  <NA>      0
     """
-    asked: Any = {"p": p, "sensitive": sensitive, "k": k, "m": m, "hierarchy": hierarchy}
-    asked |= {"refine": refine, "order": order, "alpha": alpha, "labels": labels}
-    return RECORD.released(frame, column, progress, keep=keep, **asked)
+    decision = partial(
+        decide,
+        p=p,
+        sensitive=sensitive,
+        k=k,
+        m=m,
+        hierarchy=hierarchy,
+        refine=refine,
+        order=order,
+        alpha=alpha,
+    )
+    return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
 
 
 def decide(
@@ -206,7 +216,7 @@ def decide(
     refine: bool,
     order: Order,
     alpha: int,
-) -> Decided:
+) -> Decision[ListRows]:
     """What is published of public items, and which row is in which group."""
     guarantee = SensitiveGroups(p, sensitive, k=k, m=m)
     if hierarchy is not None and guarantee.k is None:
@@ -234,10 +244,11 @@ def decide(
     groups = _with_missing(groups, there, itemsets.n_rows)
     grouped = GroupedRows(itemsets, recoding, groups)
     classes = grouped.classes()
-    decided = Decided.of(columns, recoding, guarantee.with_classes(classes))
+    decided = decide_lists(columns, recoding, guarantee.with_classes(classes))
     for name, value in grouped.losses().items():
         decided = decided.with_loss(name, value)
-    return replace(decided, classes=classes, added={GROUP: groups.astype(np.int64)})
+    rows = replace(decided.rows, classes=classes, added={GROUP: groups.astype(np.int64)})
+    return replace(decided, rows=rows)
 
 
 def _generalized(

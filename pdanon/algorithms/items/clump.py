@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from functools import partial
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import pandas as pd
@@ -26,7 +26,7 @@ from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_known
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Score", "clump"]
@@ -125,21 +125,27 @@ def clump(
     2       ['A' 'b1']
     3       ['A' 'b1']
     """
-    return RECORD.released(
-        frame, column, progress, keep=keep, k=k, hierarchy=hierarchy, r=r, score=score, lookahead=lookahead
-    )
+    decision = partial(decide, k=k, hierarchy=hierarchy, r=r, score=score, lookahead=lookahead)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def decide(
-    columns: ListColumns, report: Report, *, r: int, score: Score, lookahead: int, **asked: Any
-) -> Decided:
+    columns: ListColumns,
+    report: Report,
+    *,
+    k: int,
+    hierarchy: HierarchyLike,
+    r: int,
+    score: Score,
+    lookahead: int,
+) -> Decision[ListRows]:
     """What becomes of the items of each group of rows."""
     check_count(r, "r", least=1)
     check_count(lookahead, "lookahead", least=0)
     check_known(score, get_args(Score), "score", where="score")
     n_rows = columns.itemsets.n_rows  # no group has more candidates
     nodes = partial(nodes_of, r=min(r, n_rows), score=score, lookahead=min(lookahead, n_rows))
-    return decide_groups(nodes, columns, report, repeats=True, **asked)
+    return decide_groups(nodes, columns, report, k=k, hierarchy=hierarchy, repeats=True)
 
 
 def nodes_of(

@@ -139,16 +139,24 @@ def coat(
     2      0  salt  (rice,salt)        1
     3      0   tea          tea        3
     """
-    asked: Any = {"k": k, "m": m, "constraints": constraints, "utility": utility}
-    asked |= {"max_suppressed": max_suppressed, "weights": weights, "labels": labels}
-    return RECORD.released(frame, column, progress, keep=keep, **asked)
+    decision = partial(
+        decide_within_blocks,
+        True,
+        k=k,
+        m=m,
+        constraints=constraints,
+        utility=utility,
+        max_suppressed=max_suppressed,
+        weights=weights,
+    )
+    return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
 
 
 RECORD = Algorithm(
     coat,
     (KmAnonymity, PrivacyConstraints),
     recodes="items",
-    decide=partial(decide_within_blocks, least_first=True),
+    decide=partial(decide_within_blocks, True),
     sets=partial(merged, least_first=True),
     options={"utility": None, "max_suppressed": 0.0},
     ways=(

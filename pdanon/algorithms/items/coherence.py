@@ -6,6 +6,7 @@ Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,7 +28,7 @@ from pdanon.itemsets.table import MOST_ITEMSETS, ItemsetTable
 from pdanon.itemsets.threads import search
 from pdanon.itemsets.timing import Report, halt_flag
 from pdanon.itemsets.validation import check_known
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Moles", "coherence"]
@@ -268,14 +269,13 @@ def coherence(
     >>> float(result.loss["S/N"])
     0.18181818181818182
     """
-    return RECORD.released(
-        frame, column, progress, keep=keep, h=h, k=k, p=p, private=private, criterion=criterion, loss=loss
-    )
+    decision = partial(decide, h=h, k=k, p=p, private=private, criterion=criterion, loss=loss)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def decide(
     columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any, criterion: str, loss: Any
-) -> Decided:
+) -> Decision[ListRows]:
     """Which items are suppressed: those that meet all moles."""
     check_known(criterion, CRITERIA, "criterion", where="criterion")
     guarantee = Coherence(h, k, p, private)

@@ -103,7 +103,8 @@ def direct(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy)
+    decision = partial(decide_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def nodes_of(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.reconstruction import rebuilt
 from pdanon.recoding.result import Anonymized
@@ -384,8 +385,8 @@ def disassociate(
     5        2      0     3      1  ['rice' 'tea']
     6        2      0     3      1  ['rice' 'tea']
     """
-    asked = {"max_cluster": max_cluster, "refine": refine, "safe": safe, "utility": utility}
-    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, **asked)
+    decision = partial(decide, k=k, m=m, max_cluster=max_cluster, refine=refine, safe=safe, utility=utility)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def decide(
@@ -398,7 +399,7 @@ def decide(
     refine: bool,
     safe: bool,
     utility: Any,
-) -> Decided:
+) -> Decision[ListRows]:
     """Which chunk each occurrence of an item goes to."""
     guarantee = DisassociatedKm(k, m, safe)
     most = _most_rows(max_cluster, guarantee.k)
@@ -409,7 +410,8 @@ def decide(
     table, groups = chunks_of(itemsets, guarantee, most, refine, blocks, report)
     kept = Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
     mapping, loss = mapping_table(itemsets, kept), measured(itemsets, table, guarantee.k)
-    return Decided(columns, replace(kept, groups=groups), guarantee, mapping, loss, {}, chunks=table)
+    rows = ListRows(columns, replace(kept, groups=groups), chunks=table)
+    return Decision(rows, guarantee, mapping, loss)
 
 
 def _most_rows(max_cluster: int | None, k: int) -> int:

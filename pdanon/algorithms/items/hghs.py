@@ -108,7 +108,8 @@ def hghs(
     2      0   pie         pie        4
     3      0  soap        <NA>        1
     """
-    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy)
+    decision = partial(decide_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def nodes_of(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -25,7 +26,7 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, concatenate
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -112,12 +113,13 @@ def lra(
     >>> result.groups.tolist()
     [0, 0, 1, 1]
     """
-    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy, parts=parts)
+    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, parts=parts)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def decide(
     columns: ListColumns, report: Report, *, k: int, m: int | None, hierarchy: HierarchyLike, parts: int
-) -> Decided:
+) -> Decision[ListRows]:
     """What becomes of the items of each part of the rows."""
     guarantee = KmAnonymity(k, m)
     check_parts(parts)
@@ -125,7 +127,7 @@ def decide(
     index, tree, leaves = covered(columns.itemsets, hierarchy, k)
     part_of_row = alike_parts(index, parts, k)
     nodes = _cut_by_parts(index, part_of_row, tree, leaves, k, m, report)
-    return Decided.of(columns, Recoding.of_cut(nodes, tree, part_of_row), guarantee)
+    return decide_lists(columns, Recoding.of_cut(nodes, tree, part_of_row), guarantee)
 
 
 def alike_parts(index: SupportIndex, parts: int, k: int) -> Codes:

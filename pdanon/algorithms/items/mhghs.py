@@ -99,7 +99,8 @@ def mhghs(
     2          ['pie']
     3  ['drink' 'pie']
     """
-    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy)
+    decision = partial(decide_nodes, nodes_of, k=k, m=m, hierarchy=hierarchy)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def nodes_of(

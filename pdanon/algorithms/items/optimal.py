@@ -8,6 +8,7 @@ Suppression and Generalization", PAKDD 2010; the way to solve them is not.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from itertools import islice
 from math import floor, isfinite
 from time import monotonic
@@ -34,7 +35,7 @@ from pdanon.itemsets.support import SupportIndex, csr, threats_beyond_pairs
 from pdanon.itemsets.table import ItemsetTable
 from pdanon.itemsets.timing import Report, TimeLimitError, limit_time, seconds_left
 from pdanon.itemsets.validation import check_flag
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -413,17 +414,8 @@ def optimal(
     >>> result.mapping["generalized"].tolist()
     ['A', 'A', 'b1', <NA>]
     """
-    return RECORD.released(
-        frame,
-        column,
-        progress,
-        keep=keep,
-        k=k,
-        m=m,
-        hierarchy=hierarchy,
-        suppress=suppress,
-        time_limit=time_limit,
-    )
+    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, suppress=suppress, time_limit=time_limit)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def decide(
@@ -435,7 +427,7 @@ def decide(
     hierarchy: HierarchyLike,
     suppress: bool,
     time_limit: float,
-) -> Decided:
+) -> Decision[ListRows]:
     """What becomes of the items, and how much less another decision could lose."""
     guarantee = KmAnonymity(k, m)
     k, m = guarantee.k, guarantee.m
@@ -449,7 +441,7 @@ def decide(
         cut, bound = least_cut(index, tree, leaves, k, m, report, seconds)
         nodes, loss = cut.nodes, cut.loss
     gap = (loss - bound) / loss if loss > bound else 0.0
-    return Decided.of(columns, Recoding.of_cut(nodes, tree), guarantee).with_loss("gap", gap)
+    return decide_lists(columns, Recoding.of_cut(nodes, tree), guarantee).with_loss("gap", gap)
 
 
 def least_cut(

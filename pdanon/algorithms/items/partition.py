@@ -99,7 +99,8 @@ def partition(
     2  ['b1' 'b2']
     3  ['b1' 'b2']
     """
-    return RECORD.released(frame, column, progress, keep=keep, k=k, hierarchy=hierarchy)
+    decision = partial(decide_groups, nodes_of, k=k, hierarchy=hierarchy)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def nodes_of(

@@ -26,7 +26,7 @@ from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -129,9 +129,8 @@ def pcta(
     1      0  salt  (rice,salt)        1
     2      0   tea          tea        3
     """
-    asked: Any = {"k": k, "m": m, "constraints": constraints, "weights": weights}
-    asked |= {"refine": refine, "labels": labels}
-    return RECORD.released(frame, column, progress, keep=keep, **asked)
+    decision = partial(decide, k=k, m=m, constraints=constraints, weights=weights, refine=refine)
+    return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
 
 
 def decide(
@@ -143,7 +142,7 @@ def decide(
     constraints: Any,
     weights: Any,
     refine: bool,
-) -> Decided:
+) -> Decision[ListRows]:
     """What becomes of the items, refined if that is asked for."""
     itemsets = columns.itemsets
     constraints = read_constraints(constraints, columns.label)
@@ -161,7 +160,7 @@ def decide(
         search.descend()
         labels, trace = search.best.astype(np.int32), search.trace
     recoding = Recoding.of_clusters(labels, itemsets)
-    return Decided.of(columns, recoding, guarantee, {"constraints": constraints}, trace=trace)
+    return decide_lists(columns, recoding, guarantee, {"constraints": constraints}, trace=trace)
 
 
 RECORD = Algorithm(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from heapq import heappop, heappush
 from math import ceil
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_flag, check_known, random_generator
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
@@ -322,9 +323,18 @@ def ps_rules(
     3        ['(rice,tea)' 'salt']
     4                     ['salt']
     """
-    asked: Any = {"rules": rules, "k": k, "c": c, "suppress": suppress, "how": how, "sample": sample}
-    asked |= {"weights": weights, "random_state": random_state, "labels": labels}
-    return RECORD.released(frame, column, progress, keep=keep, **asked)
+    decision = partial(
+        decide,
+        rules=rules,
+        k=k,
+        c=c,
+        suppress=suppress,
+        how=how,
+        sample=sample,
+        weights=weights,
+        random_state=random_state,
+    )
+    return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
 
 
 def decide(
@@ -339,7 +349,7 @@ def decide(
     sample: float | None,
     weights: Any,
     random_state: Any,
-) -> Decided:
+) -> Decision[ListRows]:
     """Which public items are a set, and which sensitive ones are suppressed."""
     itemsets = columns.itemsets
     guarantee = PSRules(rules, k, c)
@@ -360,7 +370,7 @@ def decide(
         labels = repaired(sets.rules, _parted_in_sample(sets, share, rng, report), importance, report)
     labels = np.where(asked.is_sensitive | (labels < 0), np.arange(len(labels), dtype=np.int32), labels)
     recoding = Recoding.of_clusters(np.where(suppressed, np.int32(-1), labels), itemsets)
-    return Decided.of(columns, recoding, guarantee, {"rules": guarantee.rules})
+    return decide_lists(columns, recoding, guarantee, {"rules": guarantee.rules})
 
 
 def _share_of_rows(how: str, sample: Any) -> Fraction | None:

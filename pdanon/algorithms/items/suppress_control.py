@@ -6,6 +6,7 @@ Cao, Karras, Raïssi, Tan, "rho-uncertainty: Inference-Proof Transaction Anonymi
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -121,19 +122,22 @@ def suppress_control(
     >>> float(result.loss["suppressed"])
     0.1111111111111111
     """
-    return RECORD.released(frame, column, progress, keep=keep, rho=rho, sensitive=sensitive, m=m, scope=scope)
+    decision = partial(decide, rho=rho, sensitive=sensitive, m=m, scope=scope)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def decide(
     columns: ListColumns, report: Report, *, rho: float, sensitive: Any, m: int | None, scope: Scope
-) -> Decided:
+) -> Decision[ListRows]:
     """Which items are suppressed."""
     guarantee = RhoUncertainty(rho, sensitive, m)
     itemsets = columns.itemsets
     rows = SupportIndex.of(itemsets)
     demand = demand_of(guarantee, itemsets, guarantee.is_sensitive(itemsets), scope)
     found = least_suppression(rows, demand, rows.singles, report)
-    return Decided.of(columns, Recoding.of_suppressed(~found.kept, itemsets), guaranteed(guarantee, found.m))
+    return decide_lists(
+        columns, Recoding.of_suppressed(~found.kept, itemsets), guaranteed(guarantee, found.m)
+    )
 
 
 RECORD = Algorithm(

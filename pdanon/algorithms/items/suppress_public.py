@@ -6,6 +6,7 @@ Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -17,7 +18,7 @@ from pdanon.guarantees.private import PublicAndPrivate
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "suppress_public"]
@@ -98,10 +99,13 @@ def suppress_public(
     >>> round(float(result.loss["S/N"]), 4)
     0.8571
     """
-    return RECORD.released(frame, column, progress, keep=keep, h=h, k=k, p=p, private=private)
+    decision = partial(decide, h=h, k=k, p=p, private=private)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
-def decide(columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any) -> Decided:
+def decide(
+    columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any
+) -> Decision[ListRows]:
     """Which items are suppressed: all that are public."""
     guarantee = Coherence(h, k, p, private)
     parts = PublicAndPrivate.of(columns, guarantee.private)

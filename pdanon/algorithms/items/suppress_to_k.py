@@ -6,6 +6,7 @@ The baseline of Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publica
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import check_rows
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "suppress_to_k"]
@@ -98,10 +99,11 @@ def suppress_to_k(
     2             []
     3             []
     """
-    return RECORD.released(frame, column, progress, keep=keep, k=k, public=public)
+    decision = partial(decide, k=k, public=public)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
-def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Decided:
+def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Decision[ListRows]:
     """Which items are suppressed."""
     guarantee = PublicK(k, public)
     is_public = named_items(columns.itemsets, guarantee.public, "public")

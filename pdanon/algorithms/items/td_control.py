@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.lists import distinct, offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report, check_time
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
@@ -347,17 +348,8 @@ def td_control(
     1      0  rice       grain        3
     2      0   rye       grain        3
     """
-    return RECORD.released(
-        frame,
-        column,
-        progress,
-        keep=keep,
-        rho=rho,
-        sensitive=sensitive,
-        m=m,
-        hierarchy=hierarchy,
-        scope=scope,
-    )
+    decision = partial(decide, rho=rho, sensitive=sensitive, m=m, hierarchy=hierarchy, scope=scope)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
 def decide(
@@ -369,7 +361,7 @@ def decide(
     m: int | None,
     hierarchy: HierarchyLike,
     scope: Scope,
-) -> Decided:
+) -> Decision[ListRows]:
     """What becomes of the items, sensitive or not."""
     guarantee = RhoUncertainty(rho, sensitive, m)
     itemsets = columns.itemsets
@@ -382,7 +374,7 @@ def decide(
     found = search.uncut(), search.descended(), search.without_sensitive()
     best = min(found, key=lambda each: each.rank)
     recoding = Recoding.of_cut(best.nodes, tree, n_leaves=n_leaves)
-    return Decided.of(columns, recoding, guaranteed(guarantee, best.m))
+    return decide_lists(columns, recoding, guaranteed(guarantee, best.m))
 
 
 RECORD = Algorithm(

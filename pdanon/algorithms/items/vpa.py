@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from functools import partial
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +23,7 @@ from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "vpa"]
@@ -109,13 +108,17 @@ def vpa(
     2  ['A' 'b1' 'b2']
     3       ['A' 'b2']
     """
-    return RECORD.released(frame, column, progress, keep=keep, k=k, m=m, hierarchy=hierarchy, parts=parts)
+    decision = partial(decide, k=k, m=m, hierarchy=hierarchy, parts=parts)
+    return RECORD.release(frame, column, decision, keep=keep, progress=progress)
 
 
-def decide(columns: ListColumns, report: Report, *, parts: int, **asked: Any) -> Decided:
+def decide(
+    columns: ListColumns, report: Report, *, k: int, m: int | None, hierarchy: HierarchyLike, parts: int
+) -> Decision[ListRows]:
     """What becomes of the items."""
     check_parts(parts)
-    return decide_nodes(nodes_of, columns, report, parts=parts, **asked)
+    nodes = partial(nodes_of, parts=parts)
+    return decide_nodes(nodes, columns, report, k=k, m=m, hierarchy=hierarchy)
 
 
 def nodes_of(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import is_over
 from pdanon.recoding.original import other_frame
+from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["ClassRefinement", "refined_classes"]
@@ -40,7 +42,7 @@ def refined_classes(task: Task) -> Anonymized:
     original, result = task.original, task.result
     asked = {name: result.parameters[name] for name in _ASKED}
     label = original.columns[task.position]
-    data = Dataset.of(original, label, **asked, refine=True, keep=result.passing.judged)
+    data = Dataset.of(original, label, **asked, refine=True)
     (itemsets,) = data.columns
     assert result.groups is not None  # it has classes
     groups = result.groups.to_numpy().astype(np.int64)
@@ -54,7 +56,9 @@ def refined_classes(task: Task) -> Anonymized:
     class_search = replace(class_search, base=base_of(task))
     search = ClassRefinement(itemsets, groups, became, class_search, task.started)
     cut_short = task.run(search)
-    refined = data.release(groups, _of_occurrences(search.best, itemsets, groups), task.parameters)
+    numbers = _of_occurrences(search.best, itemsets, groups)
+    decide = partial(data.decision, groups, numbers, task.parameters)
+    refined = release(data.writer, decide, result.passing.judged)
     return replace(refined, trace=search.trace, cut_short=cut_short)
 
 
@@ -84,7 +88,7 @@ def _check(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) ->
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ReleaseWarning)  # nothing is released here
-            made = data.release(groups, numbers, {})
+            made = release(data.writer, partial(data.decision, groups, numbers, {}))
     except GuaranteeError:
         hint = "give the frame that the result was made from"
         problem = "the classes of the result are not safe in this frame"

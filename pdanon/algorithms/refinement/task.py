@@ -13,10 +13,10 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import random_generator
-from pdanon.recoding.decision import Decided
+from pdanon.recoding.decision import Decision, ListRows, decide_lists, relabel
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.release import release
+from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["Search", "Task"]
@@ -88,9 +88,12 @@ class Task:
     ) -> Anonymized:
         """Publish what the search has found."""
         columns = ListColumns(itemsets, label=self.original.columns[self.position])
-        found = Decided.of(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
-        named = found.with_labels(self.labels)
-        result = release(self.original, [self.position], named, self.result.passing.judged)
+
+        def decide() -> Decision[ListRows]:
+            found = decide_lists(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
+            return relabel(found, self.labels)
+
+        result = release(FrameWriter(self.original, [self.position]), decide, self.result.passing.judged)
         return replace(result, cut_short=cut_short)
 
     def run(self, search: Search) -> str:

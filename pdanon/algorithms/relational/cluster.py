@@ -14,7 +14,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.relational.publishing import form
+from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, numbered
 from pdanon.algorithms.relational.suppression import trimmed
 from pdanon.guarantees import KAnonymity
@@ -99,8 +99,18 @@ def cluster(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    asked = {"algorithm": "cluster", "random_state": random_state}
-    return form(frame, form_clusters, k, quasi, hierarchies, keep, progress, suppress, asked)
+    return release_classes(
+        frame,
+        "cluster",
+        form_clusters,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        suppress=suppress,
+        keep=keep,
+        progress=progress,
+        random_state=random_state,
+    )
 
 
 def form_clusters(

@@ -20,7 +20,7 @@ from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute
 from pdanon.algorithms.relational.cells import Numbers, Taxonomy
 from pdanon.algorithms.relational.incognito import Levels, best_levels, ladder
-from pdanon.algorithms.relational.publishing import form
+from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
 from pdanon.algorithms.relational.suppression import lost, published
 from pdanon.guarantees import KAnonymity
@@ -122,8 +122,17 @@ def full_subtree(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    asked = {"algorithm": "full_subtree"}
-    return form(frame, raise_groups, k, quasi, hierarchies, keep, progress, suppress, asked)
+    return release_classes(
+        frame,
+        "full_subtree",
+        raise_groups,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        suppress=suppress,
+        keep=keep,
+        progress=progress,
+    )
 
 
 def raise_groups(

@@ -15,7 +15,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers
-from pdanon.algorithms.relational.publishing import form
+from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.suppression import lost, published, rows_below
 from pdanon.errors import ParameterError
@@ -111,8 +111,17 @@ def incognito(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    asked = {"algorithm": "incognito"}
-    return form(frame, choose_levels, k, quasi, hierarchies, keep, progress, suppress, asked)
+    return release_classes(
+        frame,
+        "incognito",
+        choose_levels,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        suppress=suppress,
+        keep=keep,
+        progress=progress,
+    )
 
 
 def choose_levels(

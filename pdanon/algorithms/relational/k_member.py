@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
-from pdanon.algorithms.relational.publishing import form
+from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, numbered
 from pdanon.algorithms.relational.suppression import trimmed
 from pdanon.guarantees import KAnonymity
@@ -103,8 +103,18 @@ def k_member(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    asked = {"algorithm": "k_member", "random_state": random_state}
-    return form(frame, grow_members, k, quasi, hierarchies, keep, progress, suppress, asked)
+    return release_classes(
+        frame,
+        "k_member",
+        grow_members,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        suppress=suppress,
+        keep=keep,
+        progress=progress,
+        random_state=random_state,
+    )
 
 
 def grow_members(

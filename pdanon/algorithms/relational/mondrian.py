@@ -13,7 +13,7 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.relational.publishing import form
+from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
 from pdanon.algorithms.relational.suppression import trimmed
 from pdanon.guarantees import KAnonymity
@@ -97,8 +97,17 @@ def mondrian(
     2  [28, 39]            Spain
     3  [28, 39]            Spain
     """
-    asked = {"algorithm": "mondrian"}
-    return form(frame, cut_boxes, k, quasi, hierarchies, keep, progress, suppress, asked)
+    return release_classes(
+        frame,
+        "mondrian",
+        cut_boxes,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        suppress=suppress,
+        keep=keep,
+        progress=progress,
+    )
 
 
 def cut_boxes(

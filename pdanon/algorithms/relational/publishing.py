@@ -1,8 +1,9 @@
-"""The one door out for quasi-identifiers: released columns, the table of classes, and the audit."""
+"""Releases of quasi-identifiers: generalized columns, and the table of their classes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,75 +21,89 @@ from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import release_copy
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import random_generator
-from pdanon.recoding.release import demand
+from pdanon.recoding.decision import Decision, WrittenRows
+from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unmodified_columns import judged_columns, passing, recorded
-from pdanon.recoding.warnings import columns_left, warn_if_short, warn_if_useless
 
-__all__ = ["class_table", "form", "with_classes"]
+__all__ = ["ClassRows", "class_table", "release_classes", "with_classes"]
 
 _MOST_TEXT = 8 * 10**9  # characters of a column
 
 
-def form(
+def release_classes(
     frame: pd.DataFrame,
+    name: str,
     formation: Formation,
+    *,
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None,
+    suppress: float,
     keep: Sequence[Hashable],
     progress: bool,
-    suppress: float,
-    asked: Mapping[str, Any],
+    **chance: Any,
 ) -> Anonymized:
-    """Encode, decide, apply, audit: what all relational algorithms do.
+    """Release a frame whose quasi-identifiers are recoded: what all relational algorithms do.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         The original; it is not modified.
+    name : str
+        The algorithm.
     formation : Formation
-        How classes are decided.
-    k, quasi, hierarchies, keep, progress, suppress
+        How it forms classes.
+    k, quasi, hierarchies, suppress, keep, progress
         As in the algorithms.
-    asked : mapping
-        The name of the algorithm, and the parameters that not all have.
+    **chance
+        ``random_state``, where the algorithm has it.
     """
     guarantee = KAnonymity(k, quasi)
     table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
-    judged = judged_columns(frame, table.positions, keep)
     table.check_feasible(guarantee.k)
     share = check_share(suppress, "suppress")
-    most = rows_allowed(share, table.n_rows, guarantee.k)
-    rng = random_generator(asked.get("random_state"))
-    with progress_bar(progress, asked["algorithm"], "steps") as report:
-        classes = formation(table, guarantee.k, rng, report, most)
-    released = with_classes(frame, table, classes)
-    audit = guarantee.audit(released)
-    demand(audit)
-    useless = columns_left(frame, released, table.positions)
-    told = {
+    parameters = {
+        "algorithm": name,
+        **chance,
         "k": guarantee.k,
         "quasi": list(guarantee.quasi),
         "hierarchies": hierarchies,
         "suppress": suppress,
     }
-    warn_if_useless(useless, audit.guarantee)
-    warn_if_short(told, audit.guarantee)
-    loss = {"NCP_relational": classes.ncp}
-    if share:
-        loss["suppressed_rows"] = classes.suppressed / max(table.n_rows, 1)
-    return Anonymized(
-        released,
-        _no_items(),
-        class_table(released, table, classes.of_row),
-        pd.Series(classes.of_row, index=frame.index, name="group"),
-        audit.guarantee,
-        pd.Series(loss, name="loss", dtype="float64"),
-        {**asked, **told} | recorded(judged),
-        passing(frame, table.positions, guarantee, judged),
-        useless,
-    )
+
+    def decide() -> Decision[ClassRows]:
+        most = rows_allowed(share, table.n_rows, guarantee.k)
+        rng = random_generator(chance.get("random_state"))
+        with progress_bar(progress, name, "steps") as report:
+            classes = formation(table, guarantee.k, rng, report, most)
+        loss = {"NCP_relational": classes.ncp}
+        if share:
+            loss["suppressed_rows"] = classes.suppressed / max(table.n_rows, 1)
+        measured = pd.Series(loss, name="loss", dtype="float64")
+        return Decision(ClassRows(table, classes), guarantee, _no_items(), measured, parameters)
+
+    return release(FrameWriter(frame, [], quasi=table.positions), decide, keep)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ClassRows:
+    """Classes of rows with equal generalized quasi-identifiers.
+
+    Parameters
+    ----------
+    table : QuasiTable
+        The quasi-identifiers.
+    classes : Classes
+        The class of each row, and what its values become.
+    """
+
+    table: QuasiTable
+    classes: Classes
+
+    def write(self, frame: pd.DataFrame, positions: Sequence[int]) -> WrittenRows:
+        """Recode the quasi-identifiers of a frame."""
+        released, groups = with_classes(frame, self.table, self.classes), self.classes.of_row
+        return WrittenRows(released, groups, class_table(released, self.table, groups))
 
 
 def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd.DataFrame:

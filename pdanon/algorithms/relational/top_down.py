@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges
 from pdanon.algorithms.relational.cells import bounds
-from pdanon.algorithms.relational.publishing import form
+from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
 from pdanon.algorithms.relational.suppression import published
 from pdanon.guarantees import KAnonymity
@@ -107,8 +107,17 @@ def top_down(
     2  [28, 39]  (France,Greece,Spain)
     3  [28, 39]  (France,Greece,Spain)
     """
-    asked = {"algorithm": "top_down"}
-    return form(frame, specialize, k, quasi, hierarchies, keep, progress, suppress, asked)
+    return release_classes(
+        frame,
+        "top_down",
+        specialize,
+        k=k,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        suppress=suppress,
+        keep=keep,
+        progress=progress,
+    )
 
 
 def specialize(

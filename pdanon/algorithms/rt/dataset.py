@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,19 +29,20 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import named_items
+from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.columns import find_column, with_column
+from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_flag
-from pdanon.recoding.labels import Labels, relabelled_sets
+from pdanon.recoding.decision import Decision, WrittenRows
+from pdanon.recoding.labels import relabelled_sets
 from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
-from pdanon.recoding.release import demand
+from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unmodified_columns import judged_columns, passing, recorded
-from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
 
-__all__ = ["Dataset", "at_least"]
+__all__ = ["Dataset", "DatasetRows", "at_least"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,10 +66,10 @@ class Dataset:
     trees : list of (Hierarchy, int) or None
         Those of the items, column by column, with the number of leaves that nodes may stand for; None where
         sets are published.
-    labels : str or callable
-        What sets are called.
-    judged : tuple of hashable
-        Columns that pass through, and that the caller has judged.
+    transaction : Transaction
+        The parameters of the transactions.
+    parameters : mapping
+        The parameters of `of`, for the record.
     """
 
     frame: pd.DataFrame
@@ -77,8 +79,8 @@ class Dataset:
     table: QuasiTable
     transactions: TransactionSide
     trees: list[tuple[Hierarchy, int]] | None
-    labels: Labels
-    judged: tuple[Hashable, ...]
+    transaction: Transaction
+    parameters: Mapping[str, Any]
 
     @classmethod
     def of(
@@ -92,72 +94,90 @@ class Dataset:
         hierarchies: Mapping[Hashable, HierarchyLike] | None,
         transaction: Transaction,
         refine: bool,
-        keep: Sequence[Hashable] = (),
     ) -> Dataset:
         """Encode a frame; parameters as in the algorithms."""
+        quasi = lasting(quasi)
         guarantee = _guarantee(k, m, quasi, transaction)
         positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
         table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
-        judged = judged_columns(frame, [*positions, *table.positions], keep)
         table.check_feasible(guarantee.k)
         side, trees = _side(columns, guarantee, transaction, refine=check_flag(refine, "refine"))
-        return cls(frame, positions, columns, guarantee, table, side, trees, transaction.labels, judged)
+        parameters: dict[str, Any] = {"k": k, "m": m, "quasi": quasi, "hierarchies": hierarchies}
+        parameters |= {"transaction": transaction, "refine": refine}
+        return cls(frame, positions, columns, guarantee, table, side, trees, transaction, parameters)
 
     @property
     def whole(self) -> Block:
         """All rows, without the frame."""
         return Block(self.guarantee.k, self.table, self.transactions)
 
-    def release(self, groups: Numbers, numbers: Codes, asked: Mapping[str, Any]) -> Anonymized:
-        """Publish clusters of rows, each occurrence as what it becomes, and audit that from scratch.
+    @property
+    def writer(self) -> FrameWriter:
+        """The rows to be released."""
+        return FrameWriter(self.frame, self.positions, quasi=self.table.positions)
+
+    def release(
+        self,
+        name: str,
+        decide: partial[tuple[Numbers, Codes]],
+        *,
+        keep: Sequence[Hashable],
+        progress: bool,
+    ) -> Anonymized:
+        """Release the frame.
+
+        Parameters
+        ----------
+        name : str
+            The algorithm.
+        decide : partial
+            Returns the cluster of each row and what each occurrence becomes, given the dataset and a callback
+            for progress. Its keywords are recorded as parameters.
+        keep, progress
+            As in the algorithms.
+        """
+        # The number of processes changes no release.
+        own = {key: value for key, value in decide.keywords.items() if key != "n_jobs"}
+
+        def decided() -> Decision[DatasetRows]:
+            with progress_bar(progress, name, "steps") as report:
+                groups, numbers = decide(self, report)
+            return self.decision(groups, numbers, {"algorithm": name, **self.parameters, **own})
+
+        return release(self.writer, decided, keep)
+
+    def decision(
+        self, groups: Numbers, numbers: Codes, parameters: Mapping[str, Any]
+    ) -> Decision[DatasetRows]:
+        """Publish clusters of rows, with each occurrence recoded.
 
         Parameters
         ----------
         groups : ndarray of int64, shape (rows,)
-            The cluster of each row. Two may be published alike; their items are recoded apart all the same.
+            The cluster of each row. Two may be published alike; their items are recoded separately.
         numbers : ndarray of int32, shape (occurrences,)
-            What each occurrence becomes, as :class:`TransactionSide` says.
-        asked : mapping
-            What was asked, for the record.
+            What each occurrence becomes, as :class:`TransactionSide` numbers it.
+        parameters : mapping
+            The parameters of the call, for the record.
         """
         classes = Classes.of_members(self.table, groups)
         of_row = by_first_row(groups)
-        released = with_classes(self.frame, self.table, classes)
         recodings: list[Recoding] = []
-        taken = [column.vocabulary for column in self.columns]  # by what items and other sets are called
+        taken = [column.vocabulary for column in self.columns]  # names of items and of other columns' sets
         for column, recoding in zip(self.columns, self._recodings(groups, numbers, of_row), strict=True):
-            recodings.append(relabelled_sets(recoding, column, self.labels, taken))
+            recodings.append(relabelled_sets(recoding, column, self.transaction.labels, taken))
             taken.append(recodings[-1].labels)
-        columns = self._prepared(recodings, of_row)
-        for position, column, recoding in zip(self.positions, columns, recodings, strict=True):
-            released = with_column(released, position, recoding.apply(column).to_pandas())
-        recoded = zip(columns, recodings, strict=True)
+        recoded = [*zip(self._prepared(recodings, of_row), recodings, strict=True)]
         lost = [(column, recoding, recoding.changes(column)) for column, recoding in recoded]
         mappings = [mapping_table(*column) for column in lost]
         mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
-        known = self.guarantee.with_mapping(mapping)
-        audit = known.audit(released, self.frame.columns[self.positions[0]])
-        demand(audit)
-        guarantee = audit.guarantee  # what is proven
-        loss = with_measure(joint_loss(lost), "NCP_relational", classes.ncp)
-        left = (
-            items_left(mapping, loss, len(released), guarantee),
-            columns_left(self.frame, released, self.table.positions),
-        )
-        useless = ". ".join(filter(None, left))
-        warn_if_useless(useless, guarantee)
-        warn_if_short(asked, guarantee)
-        return Anonymized(
-            released,
+        return Decision(
+            DatasetRows(self.table, classes, recoded, of_row),
+            self.guarantee.with_mapping(mapping),
             mapping,
-            class_table(released, self.table, of_row),
-            pd.Series(of_row, index=self.frame.index, name="group"),
-            guarantee,
-            loss,
-            {**asked, **recorded(self.judged)},
-            passing(self.frame, [*self.positions, *self.table.positions], guarantee, self.judged),
-            useless,
+            with_measure(joint_loss(lost), "NCP_relational", classes.ncp),
+            parameters,
         )
 
     def _prepared(self, recodings: Sequence[Recoding], of_row: Codes) -> list[Itemsets]:
@@ -194,6 +214,35 @@ class Dataset:
             tree, n_leaves = self.trees[place]
             first_node += tree.n_nodes
             yield Recoding.of_cut(nodes, tree, of_row, n_leaves=n_leaves)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class DatasetRows:
+    """Clusters of rows with equal generalized quasi-identifiers, and recoded list columns.
+
+    Parameters
+    ----------
+    table : QuasiTable
+        The quasi-identifiers.
+    classes : Classes
+        What their values become.
+    lists : list of (Itemsets, Recoding)
+        The list columns, and the recoding of each.
+    of_row : ndarray of int32, shape (rows,)
+        The cluster of each row, in the order of their first rows.
+    """
+
+    table: QuasiTable
+    classes: Classes
+    lists: Sequence[tuple[Itemsets, Recoding]]
+    of_row: Codes
+
+    def write(self, frame: pd.DataFrame, positions: Sequence[int]) -> WrittenRows:
+        """Recode the quasi-identifiers and the list columns of a frame."""
+        released = with_classes(frame, self.table, self.classes)
+        for position, (column, recoding) in zip(positions, self.lists, strict=True):
+            released = with_column(released, position, recoding.apply(column).to_pandas())
+        return WrittenRows(released, self.of_row, class_table(released, self.table, self.of_row))
 
 
 def at_least(share: float) -> str:

@@ -7,20 +7,22 @@ Attributes", ECML PKDD 2013.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
+from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.blocks import check_cluster
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.guarantees import KKm, KLm
-from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
-from pdanon.itemsets.timing import progress_bar
+from pdanon.itemsets.codes import Codes
+from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import random_generator
 from pdanon.recoding.result import Anonymized
 
@@ -119,14 +121,24 @@ def rfirst(
     """
     check_cluster(cluster)
     transaction = as_transaction(transaction)
-    asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    asked |= {"transaction": transaction, "refine": refine}
-    data = Dataset.of(frame, column, **asked, keep=keep)
-    with progress_bar(progress, "rfirst", "steps") as report:
-        groups = data.whole.groups(cluster, random_generator(random_state), report)
-        numbers = data.whole.protect(groups, report)
-    told = {"algorithm": "rfirst", **asked, "cluster": cluster, "random_state": random_state}
-    return data.release(groups, numbers, told)
+    data = Dataset.of(
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
+    )
+    decision = partial(decide, cluster=cluster, random_state=random_state)
+    return data.release("rfirst", decision, keep=keep, progress=progress)
+
+
+def decide(data: Dataset, report: Report, *, cluster: str, random_state: Any) -> tuple[Numbers, Codes]:
+    """Form the smallest clusters, and anonymize the transactions of each."""
+    groups = data.whole.groups(cluster, random_generator(random_state), report)
+    return groups, data.whole.protect(groups, report)
 
 
 RECORD = Algorithm(

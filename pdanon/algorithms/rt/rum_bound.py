@@ -25,11 +25,11 @@ from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.algorithms.workers import check_jobs, sharing
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
-from pdanon.guarantees.parameters import check_share, lasting
+from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.timing import Report, progress_bar
+from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 
@@ -162,33 +162,56 @@ def rum_bound(
     2  [19, 40]        ['cold']
     3  [19, 40]  ['cold' 'flu']
     """
-    bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
+    check_share(delta, "delta")
+    check_jobs(n_jobs)
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_cluster(cluster)
     transaction = as_transaction(transaction)
-    asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    asked |= {"transaction": transaction, "refine": refine}
-    data = Dataset.of(frame, column, **asked, keep=keep)
-    whole = data.whole
+    data = Dataset.of(
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
+    )
+    decision = partial(
+        decide,
+        delta=delta,
+        merge=merge,
+        cluster=cluster,
+        random_state=random_state,
+        block_rows=block_rows,
+        n_jobs=n_jobs,
+    )
+    return data.release("rum_bound", decision, keep=keep, progress=progress)
+
+
+def decide(
+    data: Dataset,
+    report: Report,
+    *,
+    delta: float,
+    merge: str,
+    cluster: str,
+    random_state: Any,
+    block_rows: int | None,
+    n_jobs: int | Executor,
+) -> tuple[Numbers, Codes]:
+    """Form clusters in each block of rows, and merge them as far as their quasi-identifiers may lose."""
+    bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
+    whole, order = data.whole, data.transaction.order
     blocks = whole.cut(block_rows)
     several, rng = len(blocks) > 1, random_generator(random_state)
     parts = [whole.take(rows) for rows in blocks]
     rngs = rng.spawn(len(parts)) if several else [rng]
-    with (
-        progress_bar(progress, "rum_bound", "steps") as report,
-        sharing(jobs if several else 1, report) as share,
-    ):
+    with sharing(jobs if several else 1, report) as share:
         first = share(partial(_form, cluster), parts, rngs)
         most = _allowed([total for _, total in first], [part.most for part in parts], bound)
-        groups, numbers = whole.joined(
-            blocks,
-            share(
-                partial(_anonymize, merge, transaction.order), parts, [groups for groups, _ in first], most
-            ),
-        )
-    told = {"algorithm": "rum_bound", **asked, "delta": delta, "merge": merge, "cluster": cluster}
-    told |= {"random_state": random_state, "block_rows": block_rows}
-    return data.release(groups, numbers, told)
+        groups = [groups for groups, _ in first]
+        return whole.joined(blocks, share(partial(_anonymize, merge, order), parts, groups, most))
 
 
 def _form(cluster: str, block: Block, rng: np.random.Generator, report: Report) -> tuple[Numbers, int]:

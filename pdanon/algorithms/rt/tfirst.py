@@ -7,22 +7,23 @@ Attributes", ECML PKDD 2013.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.items.lra import alike_parts
 from pdanon.algorithms.registry import Algorithm
+from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.guarantees import KKm, KLm
-from pdanon.guarantees.parameters import lasting
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
+from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.support import SupportIndex
-from pdanon.itemsets.timing import progress_bar
+from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "tfirst"]
@@ -116,14 +117,24 @@ def tfirst(
     """
     check_parts(parts)
     transaction = as_transaction(transaction)
-    asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    asked |= {"transaction": transaction, "refine": refine}
-    data = Dataset.of(frame, column, **asked, keep=keep)
-    with progress_bar(progress, "tfirst", "steps") as report:
-        index = SupportIndex.of(data.transactions.itemsets)
-        groups = alike_parts(index, parts, data.guarantee.k).astype(np.int64)
-        numbers = data.whole.protect(groups, report)
-    return data.release(groups, numbers, {"algorithm": "tfirst", **asked, "parts": parts})
+    data = Dataset.of(
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
+    )
+    return data.release("tfirst", partial(decide, parts=parts), keep=keep, progress=progress)
+
+
+def decide(data: Dataset, report: Report, *, parts: int) -> tuple[Numbers, Codes]:
+    """Form clusters of rows with similar items, and anonymize the transactions of each."""
+    index = SupportIndex.of(data.transactions.itemsets)
+    groups = alike_parts(index, parts, data.guarantee.k).astype(np.int64)
+    return groups, data.whole.protect(groups, report)
 
 
 RECORD = Algorithm(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm
+from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.blocks import check_cluster
 from pdanon.algorithms.rt.dataset import Dataset, at_least
 from pdanon.algorithms.rt.merging import Merging, candidates, distances
@@ -21,11 +23,11 @@ from pdanon.algorithms.rt.transaction import Transaction, as_transaction
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KKm, KLm
-from pdanon.guarantees.parameters import check_share, lasting
+from pdanon.guarantees.parameters import check_share
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
-from pdanon.itemsets.timing import Report, progress_bar
+from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_known, random_generator
 from pdanon.recoding.result import Anonymized
 
@@ -138,20 +140,34 @@ def tum_bound(
     2  [19, 40]        ['cold']
     3  [19, 40]  ['cold' 'flu']
     """
-    bound = check_share(delta, "delta")
+    check_share(delta, "delta")
     check_known(merge, ("R", "T", "RT"), "way to merge", where="merge")
     check_cluster(cluster)
     transaction = as_transaction(transaction)
-    asked: dict[str, Any] = {"k": k, "m": m, "quasi": lasting(quasi), "hierarchies": hierarchies}
-    asked |= {"transaction": transaction, "refine": refine}
-    data = Dataset.of(frame, column, **asked, keep=keep)
-    with progress_bar(progress, "tum_bound", "steps") as report:
-        first = data.whole.groups(cluster, random_generator(random_state), report)
-        merging = Merging(data.table, first, data.transactions.itemsets)
-        numbers = _merge_until(bound, merging, data.transactions, merge, transaction.order, report)
-    told = {"algorithm": "tum_bound", **asked, "delta": delta, "merge": merge, "cluster": cluster}
-    told |= {"random_state": random_state}
-    return data.release(merging.groups, numbers, told)
+    data = Dataset.of(
+        frame,
+        column,
+        k=k,
+        m=m,
+        quasi=quasi,
+        hierarchies=hierarchies,
+        transaction=transaction,
+        refine=refine,
+    )
+    decision = partial(decide, delta=delta, merge=merge, cluster=cluster, random_state=random_state)
+    return data.release("tum_bound", decision, keep=keep, progress=progress)
+
+
+def decide(
+    data: Dataset, report: Report, *, delta: float, merge: str, cluster: str, random_state: Any
+) -> tuple[Numbers, Codes]:
+    """Merge the first clusters until their transactions lose little enough."""
+    bound = check_share(delta, "delta")
+    first = data.whole.groups(cluster, random_generator(random_state), report)
+    merging = Merging(data.table, first, data.transactions.itemsets)
+    order = data.transaction.order
+    numbers = _merge_until(bound, merging, data.transactions, merge, order, report)
+    return merging.groups, numbers
 
 
 def _merge_until(

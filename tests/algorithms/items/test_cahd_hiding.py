@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from random import Random
 
@@ -21,7 +22,7 @@ from test_cahd import ORDERS, association, counts_of, expected, grouped
 
 import pdanon
 from pdanon import SensitiveGroups
-from pdanon.algorithms.items.cahd import RECORD
+from pdanon.algorithms.items.cahd import RECORD, decide
 from pdanon.evaluation.metrics.group_reconstruction import reconstruction_error
 from pdanon.itemsets.list_columns import ListColumns
 
@@ -65,8 +66,9 @@ def assert_hides_both(rows, sensitive, asked):
 def groups_of_the_published(frame, rows, sensitive, became, asked):
     """What the naive version makes of the rows as they are published, labels in the order of the decision."""
     asked = {"order": "nn", "alpha": 3, "hierarchy": None, "refine": True, **asked}
-    decided = RECORD.decided(ListColumns.of(frame, [0]), False, sensitive=sensitive, **asked)
-    number = {label: f"{place:03}" for place, label in enumerate(decided.recoding.labels.to_pylist())}
+    decision = partial(decide, sensitive=sensitive, **asked)
+    recoding = RECORD.decision(ListColumns.of(frame, [0]), decision).rows.recoding
+    number = {label: f"{place:03}" for place, label in enumerate(recoding.labels.to_pylist())}
     shown = [frozenset(number[became[item]] for item in row - sensitive) | (row & sensitive) for row in rows]
     return expected(shown, sensitive, asked["p"], asked["alpha"], asked["order"])
 
