@@ -1,4 +1,4 @@
-"""A finished release: measured, attacked, compared, explained, drawn and reported."""
+"""Evaluation of releases: measures, attacks, comparisons, explanations, plots and reports."""
 
 from pdanon.evaluation.explain import explain
 from pdanon.evaluation.plotting import Plots

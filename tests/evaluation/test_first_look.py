@@ -156,7 +156,7 @@ def test_what_other_k_and_m_cost_is_shown(tmp_path):
         page = Page(path.read_text(encoding="utf-8"))
         cells = cells_below(page, "What each k and m costs")
         width = cells.index("") + 1
-        assert cells[:3] == ["k", "m", "at risk with one item more"]
+        assert cells[:3] == ["k", "m", "at risk with m + 1 known items"]
         first, second = cells[width : 2 * width], cells[2 * width :]
         assert (first[:2], first[-1]) == (["2", "1"], chosen)
         assert (second[:3], "k is larger than" in second[-1]) == (["500", "1", "none"], True)

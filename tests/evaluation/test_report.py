@@ -17,8 +17,8 @@ from pages import Page, brightness, free, rows_below, width_on_a_phone
 
 import pdanon
 import pdanon.evaluation.report.release_report
-from pdanon.evaluation.report.html import _COLOURS
-from pdanon.evaluation.report.release_report import asked
+from pdanon.evaluation.report.html import _COLORS
+from pdanon.evaluation.report.release_report import parameter_texts
 from pdanon.recoding.counts import changes, label_sizes
 
 ROWS = [{"rice", "tea"}, {"rice", "salt"}, {"rice", "tea"}, {"tea"}]
@@ -52,7 +52,9 @@ def test_columns_that_identify_are_told_at_the_top(identifying):
     text = pdanon.evaluation.report.release_report.render(identifying)
     page = Page(text)
     first, second = page.texts("p")[:2]
-    assert first == "⚠ The release has its guarantee, which says nothing about columns that tell rows apart."
+    assert first == (
+        "⚠ The release has its guarantee. Its unmodified columns identify rows, and are not covered."
+    )
     assert second == (
         "40 of 40 rows (100 %) are the only ones with their ward and <year>, which pass through unchanged."
     )
@@ -64,12 +66,12 @@ def test_columns_that_identify_are_told_at_the_top(identifying):
 
 def test_columns_that_were_judged_are_listed_as_judged(identifying):
     page = Page(pdanon.evaluation.report.release_report.render(identifying))
-    cells, _ = rows_below(page, "What passed through unprotected")
+    cells, _ = rows_below(page, "Unmodified columns")
     assert cells[:3] == ["column", "type", "judged"]
     assert [cells[place : place + 3 : 2] for place in range(3, 12, 3)] == [
         *(["ward", "no"], ["<year>", "no"], ["sex", "judged"]),
     ]
-    assert "<keep><sex>" in rows_below(page, "What was asked")[1]
+    assert "<keep><sex>" in rows_below(page, "Parameters")[1]
 
 
 def test_a_release_of_which_all_is_judged_is_praised():
@@ -92,8 +94,8 @@ def test_the_risk_of_both_together_is_that_of_the_audit():
     page = Page(pdanon.evaluation.report.release_report.render(result, original=frame))
     cells, _ = rows_below(page, "Risk before and after")
     assert cells[5:15] == [*("0", "100 %", "100 %", "0 %", "0 %"), *("1", "100 %", "100 %", "0 %", "0 %")]
-    assert cells[15] == "2, beyond what is promised"
-    assert any("whichever serve him best, and all of age, sex." in text for text in page.texts("p"))
+    assert cells[15] == "2, beyond the guarantee"
+    assert any("those that reveal most, and the values of age, sex." in text for text in page.texts("p"))
 
 
 def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
@@ -102,18 +104,18 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
     page = Page(path.read_text(encoding="utf-8"))
     assert page.texts("h1", "h2") == [
         "Release report",
-        "What was asked",
+        "Parameters",
         "The guarantee",
         "Risk before and after",
-        "What was lost",
-        "What became of the items",
-        "What is published",
-        "What passed through unprotected",
-        "Which tables, and when",
+        "Information loss",
+        "Items",
+        "Published labels",
+        "Unmodified columns",
+        "Tables, date and versions",
     ]
     assert "✓ The release has its guarantee." in page.texts("p")
     assert "KmAnonymity(k=2, m=2)" in page.texts("p")
-    assert rows_below(page, "What was asked")[0] == [
+    assert rows_below(page, "Parameters")[0] == [
         "parameter",
         "value",
         "algorithm",
@@ -132,14 +134,14 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
         *("1", "25 %", "25 %", "0 %", "0 %"),
         *("2", "25 %", "25 %", "0 %", "0 %"),
     ]
-    assert "<NCP><38.1 %>" in rows_below(page, "What was lost")[1]
-    assert rows_below(page, "What became of the items")[0][3:] == [
+    assert "<NCP><38.1 %>" in rows_below(page, "Information loss")[1]
+    assert rows_below(page, "Items")[0][3:] == [
         *("kept", "1", "3"),
         *("generalized", "2", "4"),
         *("suppressed", "0", "0"),
     ]
-    assert rows_below(page, "What is published")[0][3:] == ["(rice,salt)", "2", "3", "tea", "1", "3"]
-    assert rows_below(page, "What passed through unprotected")[0] == [
+    assert rows_below(page, "Published labels")[0][3:] == ["(rice,salt)", "2", "3", "tea", "1", "3"]
+    assert rows_below(page, "Unmodified columns")[0] == [
         "column",
         "type",
         "store",
@@ -148,7 +150,7 @@ def test_report_says_what_was_asked_and_what_came_out(frame, result, tmp_path):
 
 
 def test_risk_that_is_left_is_explained(frame, result):
-    explained = "the guarantee promises something else"
+    explained = "the guarantee has other conditions"
     assert explained not in pdanon.evaluation.report.release_report.render(result, original=frame)
     result = frame.txanon.pcta(k=2, constraints=[["rice", "tea"]])
     page = pdanon.evaluation.report.release_report.render(result)
@@ -170,7 +172,7 @@ def test_a_release_without_its_guarantee_is_not_praised(result):
     text = pdanon.evaluation.report.release_report.render(replace(result, holds=False))
     assert "does NOT have its guarantee. Do not publish it." in text
     assert "has its guarantee" not in text
-    assert "found to hold" not in text
+    assert "guarantee holds" not in text
 
 
 def test_classes_and_local_recodings(result):
@@ -179,9 +181,9 @@ def test_classes_and_local_recodings(result):
     result = replace(result, classes=classes, groups=groups)
     assert "  classes    2, the smallest of 1 rows\n" in repr(result)
     page = Page(pdanon.evaluation.report.release_report.render(result))
-    cells, _ = rows_below(page, "Classes of rows that are alike")
+    cells, _ = rows_below(page, "Equivalence classes")
     assert cells == ["", "number", "classes", "2", "rows", "4", "smallest", "1", "largest", "3"]
-    assert "An item counts once for each group of rows and each label that it became there." in page.texts(
+    assert "An item counts once for each group of rows and each of its labels in the group." in page.texts(
         "p"
     )
 
@@ -190,9 +192,7 @@ def test_index_that_has_a_name_passes_through(frame):
     result = frame.set_axis(pd.Index(list("abcd"), name="person")).txanon.pcta(k=2, m=2)
     assert (
         "<person><index>"
-        in rows_below(
-            Page(pdanon.evaluation.report.release_report.render(result)), "What passed through unprotected"
-        )[1]
+        in rows_below(Page(pdanon.evaluation.report.release_report.render(result)), "Unmodified columns")[1]
     )
 
 
@@ -218,7 +218,11 @@ def test_every_kind_of_frame_has_a_page(kind, monkeypatch):
 
 
 def beyond(page):
-    return [text for text in page.texts("p") if text.startswith("Beyond what is promised")]
+    return [
+        text
+        for text in page.texts("p")
+        if text.startswith("The guarantee does not cover attackers who know 2")
+    ]
 
 
 def test_one_item_more_than_is_promised_is_counted_and_named():
@@ -228,13 +232,13 @@ def test_one_item_more_than_is_promised_is_counted_and_named():
     page = Page(pdanon.evaluation.report.release_report.render(result))
     assert rows_below(page, "Risk of the release")[0][3:] == [
         *("1", "0 %", "0 %"),
-        *("2, beyond what is promised", "75 %", "75 %"),
+        *("2, beyond the guarantee", "75 %", "75 %"),
     ]
     assert beyond(page) == [
-        "Beyond what is promised: for 75 % of the rows, who knows 2 items, one more than the guarantee "
-        "speaks of, finds fewer than 2. If somebody can know as many, ask for a larger m."
+        "The guarantee does not cover attackers who know 2 items. For 75 % of the rows, fewer than 2 rows "
+        "match then. If an attacker may know 2 items, choose a larger m."
     ]
-    assert not any("promises something else" in text for text in page.texts("p"))
+    assert not any("has other conditions" in text for text in page.texts("p"))
 
 
 def test_one_item_more_may_find_as_many():
@@ -242,8 +246,8 @@ def test_one_item_more_may_find_as_many():
         pdanon.evaluation.report.release_report.render(frame_of([{"a", "b"}] * 4).txanon.pcta(k=2, m=1))
     )
     assert beyond(page) == [
-        "Beyond what is promised: who knows 2 items, one more than the guarantee speaks of, finds at least 2 "
-        "rows, too."
+        "The guarantee does not cover attackers who know 2 items. In this release, at least 2 rows match "
+        "even then."
     ]
 
 
@@ -255,7 +259,7 @@ def test_nothing_is_beyond_all_items_of_the_longest_row(frame, m):
 def test_it_says_when_it_was_made_and_with_what(frame, result, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86399")
     cells, _ = rows_below(
-        Page(pdanon.evaluation.report.release_report.render(result)), "Which tables, and when"
+        Page(pdanon.evaluation.report.release_report.render(result)), "Tables, date and versions"
     )
     said = dict(zip(cells[2::2], cells[3::2], strict=True))
     assert said["report made"] == "1970-01-01 23:59 UTC"
@@ -268,7 +272,7 @@ def test_it_is_made_now_unless_another_time_is_said(result, monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     before = pd.Timestamp.now("UTC").floor("min")
     cells, _ = rows_below(
-        Page(pdanon.evaluation.report.release_report.render(result)), "Which tables, and when"
+        Page(pdanon.evaluation.report.release_report.render(result)), "Tables, date and versions"
     )
     assert before <= pd.Timestamp(cells[3].removesuffix(" UTC"), tz="UTC") <= pd.Timestamp.now("UTC")
 
@@ -320,7 +324,7 @@ def test_no_item_that_was_asked_about(result):
     }
     result = replace(result, parameters=parameters)
     assert SECRET not in pdanon.evaluation.report.release_report.render(result)
-    assert asked(result) == {
+    assert parameter_texts(result) == {
         **{"algorithm": "pcta", "k": "2", "m": "all items of a row", "weights": "1 given"},
         **{"utility": "2 given", "sensitive": "given", "constraints": "1 given", "rules": "1 given"},
         **{"hierarchy": "given", "criterion": "mm", "quasi": "store", "private": "store"},
@@ -330,9 +334,9 @@ def test_no_item_that_was_asked_about(result):
 
 def test_shares_and_ways_are_shown_as_they_were_asked():
     frame = frame_of([{"a", "s"}, {"a"}, {"a", "b"}, {"b"}])
-    unsure = asked(frame.txanon.anonymize(pdanon.RhoUncertainty(0.5, ["s"])))
+    unsure = parameter_texts(frame.txanon.anonymize(pdanon.RhoUncertainty(0.5, ["s"])))
     assert (unsure["rho"], unsure["scope"]) == ("0.5", "all")
-    ruled = asked(frame.txanon.anonymize(pdanon.PSRules([(["a"], ["s"])], k=2, c=1 / 3)))
+    ruled = parameter_texts(frame.txanon.anonymize(pdanon.PSRules([(["a"], ["s"])], k=2, c=1 / 3)))
     assert (ruled["c"], ruled["how"]) == ("1/3", "tree")
 
 
@@ -356,7 +360,7 @@ def test_a_guarantee_that_hides_no_row_says_so():
     for expected, results in told.items():
         for result in results:
             page = pdanon.evaluation.report.release_report.render(result)
-            assert ("It hides no row" in page) is expected
+            assert ("does not prevent singling out" in page) is expected
 
 
 def test_no_row_of_the_data(frame):
@@ -446,7 +450,7 @@ def test_page_is_well_built(frame, result):
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
     drawn = text.partition("</style>")[2]
-    assert not set(_COLOURS) & set(re.findall("#[0-9a-f]{6}", drawn))  # all became those of the page
+    assert not set(_COLORS) & set(re.findall("#[0-9a-f]{6}", drawn))  # all became those of the page
     assert "currentColor" in drawn
     assert "var(--bar)" in drawn
 

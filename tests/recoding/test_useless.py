@@ -140,7 +140,7 @@ def test_a_release_of_one_label_warns_and_says_so_everywhere(tmp_path):
     result.report(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert f'<p class="alert warned">{result.useless}.</p>' in page
-    assert "The release has its guarantee, but next to nothing is left of the data." in page
+    assert "The release has its guarantee, but keeps almost no information." in page
 
 
 def test_a_release_with_something_left_does_not_warn():

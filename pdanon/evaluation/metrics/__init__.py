@@ -1,4 +1,4 @@
-"""Measures of what a release loses and what it risks."""
+"""Measures of the information loss and the risk of a release."""
 
 from pdanon.evaluation.metrics import equivalence_classes as classes
 from pdanon.evaluation.metrics import group_reconstruction as reconstruction

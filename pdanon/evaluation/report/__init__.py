@@ -1,4 +1,4 @@
-"""Pages: one that shows a release to others, and a first look at a raw table, which stays where it is."""
+"""HTML reports: a report of a release for others, and a confidential profile of a raw table."""
 
 from pdanon.evaluation.report.release_report import render, write_report
 

@@ -1,4 +1,4 @@
-"""Pieces of HTML: tables, facts, sections. Every text is escaped here, and nowhere else."""
+"""Building blocks of HTML reports: tables, figures, sections, documents. Every text is escaped here."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.util import find_spec
@@ -50,33 +51,33 @@ _NUMBER = ' class="number"'
 
 
 class Cell(NamedTuple):
-    """What a cell of a table shows, and the number it is sorted by if it is one."""
+    """The text of a table cell, and its number, if it has one, for sorting."""
 
     text: str
     value: float | None = None
 
 
 def count(number: int) -> Cell:
-    """A cell with a count."""
+    """Return a cell with a count."""
     return Cell(f"{number:,}", number)
 
 
 def percent(share: float) -> Cell:
-    """A cell with a share, in percent."""
+    """Return a cell with a share, in percent."""
     return Cell(f"{100 * share:.3g} %", share)
 
 
 def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[Cell]], *, sortable: bool = False
 ) -> str:
-    """A table that scrolls if it is too wide, and can be sorted by a script if it says so."""
+    """Return a table, which scrolls if it is too wide, and is sorted by a script if it is ``sortable``."""
     rows = list(rows)
     numeric = [cell.value is not None for cell in rows[0]] if rows else [False] * len(header)
     heads = "".join(
         f'<th scope="col"{_NUMBER if number else ""}>{escape_html(name)}</th>'
         for name, number in zip(header, numeric, strict=True)
     )
-    body = "\n".join(f"<tr>{_row(cells)}</tr>" for cells in rows)
+    body = "\n".join(f"<tr>{_row_html(cells)}</tr>" for cells in rows)
     return (
         f'<div class="scroll" role="region" aria-label="{escape_html(caption)}" tabindex="0">'
         f'<table class="{"sortable" if sortable else "plain"}"><caption>{escape_html(caption)}</caption>\n'
@@ -84,72 +85,72 @@ def table(
     )
 
 
-def _row(cells: Sequence[Cell]) -> str:
+def _row_html(cells: Sequence[Cell]) -> str:
     first, *others = cells
-    return f'<th scope="row"{_value(first)}>{_text(first)}</th>' + "".join(
-        f"<td{_value(cell)}>{_text(cell)}</td>" for cell in others
+    return f'<th scope="row"{_attributes(first)}>{_cell_html(first)}</th>' + "".join(
+        f"<td{_attributes(cell)}>{_cell_html(cell)}</td>" for cell in others
     )
 
 
-def _text(cell: Cell) -> str:
-    """The text, which may go on in a new line after a comma: the label of a set can be long."""
+def _cell_html(cell: Cell) -> str:
+    """Escape a text, and allow line breaks after commas, because the label of a set can be long."""
     return escape_html(cell.text).replace(",", ",<wbr>" if cell.value is None else ",")
 
 
-def _value(cell: Cell) -> str:
+def _attributes(cell: Cell) -> str:
     return "" if cell.value is None else f'{_NUMBER} data-value="{cell.value!r}"'
 
 
 def paragraph(text: str, kind: str = "") -> str:
-    """A paragraph of text."""
+    """Return a paragraph, with a CSS class if ``kind`` is given."""
     return f'<p class="{kind}">{escape_html(text)}</p>' if kind else f"<p>{escape_html(text)}</p>"
 
 
 def steps(todo: Iterable[tuple[str, str]]) -> str:
-    """A numbered list of what was found, and what to do about it."""
+    """Return a numbered list of problems, each with its hint."""
     entries = (
-        f"<li>{escape_html(found)}<p><strong>Do:</strong> {escape_html(done)}</p></li>"
-        for found, done in todo
+        f"<li>{escape_html(problem)}<p><strong>Do:</strong> {escape_html(hint)}</p></li>"
+        for problem, hint in todo
     )
     return f"<ol>{''.join(entries)}</ol>"
 
 
 def figure(svg: str, caption: str) -> str:
-    """A picture, if there is one."""
+    """Return a figure with a caption; an empty text if there is no picture."""
     return f"<figure>{svg}<figcaption>{escape_html(caption)}</figcaption></figure>" if svg else ""
 
 
 def section(title: str, *parts: str) -> str:
-    """A section with a heading."""
+    """Return a section with a heading; empty parts are omitted."""
     return f"<section>\n<h2>{escape_html(title)}</h2>\n" + "\n".join(filter(None, parts)) + "\n</section>"
 
 
-# --- Pictures as inline SVG, in the colours of the page that they are in
+# --- Plots as inline SVG, in the colors of the page
 
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# matplotlib wants colours; the page has its own for light and dark.
-_COLOURS = {"#0b0c0e": "currentColor", "#0d7377": "var(--bar)"}
-_SIZE = (4.3, 2.9)  # inches; small, so that the text can be read on a phone
+# matplotlib accepts no CSS variables: plots are drawn in these colors, which the page then replaces.
+_COLORS = {"#0b0c0e": "currentColor", "#0d7377": "var(--bar)"}
+_SIZE = (4.3, 2.9)  # inches; small enough that the text is legible on a phone
 
 
 def svg(draw: Callable[[Axes], object], description: str) -> str:
-    """Draw a picture.
+    """Draw a plot as inline SVG.
 
     Parameters
     ----------
     draw : callable
-        Draws on the axes it is given.
+        A function that draws on the axes that it receives.
     description : str
-        What the picture shows, for those who do not see it.
+        Text alternative for screen readers.
 
     Returns
     -------
     str
-        An ``svg`` element; nothing if matplotlib is not installed.
+        An ``svg`` element; an empty text if matplotlib is not installed.
     """
     if find_spec("matplotlib") is None:
         return ""
@@ -157,55 +158,56 @@ def svg(draw: Callable[[Axes], object], description: str) -> str:
     from matplotlib.figure import Figure
 
     text = StringIO()
-    with style.context(["default", _look(description)]), warnings.catch_warnings():
+    with style.context(["default", _style(description)]), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the browser has its own fonts
         picture = Figure(figsize=_SIZE, layout="constrained")
         ax = picture.subplots()
         draw(ax)
-        ax.set_title("")  # the heading above it says the same
+        ax.set_title("")  # the heading of the section is the title
         picture.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    return _inlined(escape_controls(text.getvalue()), description)
+    return _inline(escape_controls(text.getvalue()), description)
 
 
-def _look(salt: str) -> dict[str, object]:
+def _style(salt: str) -> dict[str, object]:
     from cycler import cycler
 
-    ink, bar = _COLOURS
+    ink, bar = _COLORS
     inked = ("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color")
     return {
         **dict.fromkeys(inked, ink),
         "axes.prop_cycle": cycler(color=[bar]),
         "font.size": 10.5,
-        "svg.fonttype": "none",  # text stays text
-        "svg.hashsalt": salt,  # same picture, same bytes; other picture, other ids
+        "svg.fonttype": "none",  # keep text as text, not as paths
+        "svg.hashsalt": salt,  # reproducible ids, different in each plot of a page
     }
 
 
-def _inlined(document: str, description: str) -> str:
+def _inline(document: str, description: str) -> str:
+    """Reduce an SVG document to an element in the colors of the page."""
     element = document[document.index("<svg") :]
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
     element = re.sub(r"<style.*?</style>", "", element, flags=re.DOTALL)
-    element = re.sub(r'<g id="[^"]*"', "<g", element)  # the next picture on the page has the same
+    element = re.sub(r'<g id="[^"]*"', "<g", element)  # all plots of a page would have the same ids
     element = re.sub(r' (?:width|height)="[\d.]+pt"', "", element)
-    for colour, themed in _COLOURS.items():
-        element = element.replace(colour, themed)
+    for color, themed in _COLORS.items():
+        element = element.replace(color, themed)
     return element.replace("<svg", f'<svg role="img" aria-label="{escape_html(description)}"', 1).strip()
 
 
-# --- A page as one file: its style and script are in it, and nothing is fetched
+# --- A page as one file, with its style and script; the browser fetches nothing
 
 
 def document(title: str, sections: Iterable[str], note: str) -> str:
-    """A page as text.
+    """Return a page as text.
 
     Parameters
     ----------
     title : str
-        What the page is.
+        Title of the page.
     sections : iterable of str
         Its HTML.
     note : str
-        What is in it and what is not, for its foot.
+        A note on the contents, for the footer.
     """
     script, style = _resource("report.js"), _resource("report.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -225,7 +227,7 @@ def _resource(name: str) -> str:
 
 
 def write_document(page: str, path: str | os.PathLike[str], *, confidential: bool = False) -> None:
-    """Write a page, whole or not at all; a new one that is confidential can be read by its owner alone."""
+    """Write a page, whole or not at all; only the owner of a new confidential file can read it."""
     try:
         with replace_file(path, confidential=confidential) as draft:
             write_draft(page, draft)
@@ -235,99 +237,101 @@ def write_document(page: str, path: str | os.PathLike[str], *, confidential: boo
 
 
 def write_draft(page: str, path: Path) -> None:
-    """Write a page to a file that is nobody's yet."""
+    """Write a page to a temporary file."""
     path.write_bytes(page.encode("utf-8", "xmlcharrefreplace"))
 
 
-# --- Which tables a report is about, when it was made, and with what
+# --- Provenance: tables, date and versions
 
 
 _LIBRARIES = ("pdanon", "pandas", "numpy", "pyarrow")
 
 
 def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
-    """The section that says so."""
-    prints = [paragraph("Fingerprint of the release (SHA-256):"), _print(result.frame)]
+    """Return the section with the date, the versions, and the fingerprints of the tables."""
+    prints = [
+        paragraph("Fingerprint of the release (SHA-256):"),
+        paragraph(fingerprint(result.frame), "model"),
+    ]
     if original is not None:
-        prints += [paragraph("Fingerprint of the original (SHA-256):"), _print(original)]
+        prints += [paragraph("Fingerprint of the original (SHA-256):")]
+        prints += [paragraph(fingerprint(original), "model")]
     how = (
-        "A table has this fingerprint if it has the same columns and rows, in the same order, whatever file "
-        "it is in. Of a release, pdanon audit prints it; of any table in Python, frame.txanon.fingerprint()."
+        "Two tables have the same fingerprint if they have the same columns and rows in the same order, in "
+        "any file format. To compute it, run pdanon audit on the release, or frame.txanon.fingerprint() in "
+        "Python on any table."
     )
-    return section("Which tables, and when", made(), *prints, paragraph(how))
+    return section("Tables, date and versions", made(), *prints, paragraph(how))
 
 
 def made() -> str:
-    """A table that says when a page was made, and with what."""
-    rows = [(Cell("report made"), Cell(f"{_today():%Y-%m-%d %H:%M} UTC"))]
+    """Return a table with the time of the report and the versions of the libraries."""
+    rows = [(Cell("report made"), Cell(f"{_report_time():%Y-%m-%d %H:%M} UTC"))]
     rows += [(Cell(name), Cell(version(name))) for name in _LIBRARIES]
     rows += [(Cell("Python"), Cell(platform.python_version()))]
-    return table("Made", ["", ""], rows)
+    return table("Date and versions", ["", ""], rows)
 
 
-def _print(frame: pd.DataFrame) -> str:
-    return paragraph(fingerprint(frame), "model")
-
-
-def _today() -> datetime:
-    """Now, or the time that ``SOURCE_DATE_EPOCH`` says, so that a report can be made again, byte for byte."""
-    said = os.environ.get("SOURCE_DATE_EPOCH")
-    if not said:
+def _report_time() -> datetime:
+    """Return the time in ``SOURCE_DATE_EPOCH``, for reproducible reports, or the current time."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    if not epoch:
         return datetime.now(UTC)
     try:
-        return datetime.fromtimestamp(int(said), UTC)
+        return datetime.fromtimestamp(int(epoch), UTC)
     except (ValueError, OverflowError, OSError):
-        hint = "seconds since 1970, such as 1767225600; unset it to have the time of day"
-        problem = "this is no time"
-        raise ParameterError(problem, where="environment variable SOURCE_DATE_EPOCH", hint=hint) from None
+        where = "environment variable SOURCE_DATE_EPOCH"
+        hint = "set it to seconds since 1970, such as 1767225600, or unset it to use the current time"
+        raise ParameterError("not a time", where=where, hint=hint) from None
 
 
-# --- What k and m cost, as a section of a page: pictures of the table, and the table
+# --- The tradeoff of k and m, as plots and as a table
 
 
 _SHARES = {
-    "below_k": "at risk with one item more",
+    "below_k": "at risk with m + 1 known items",
     "occurrences": "occurrences changed",
     "suppressed": "occurrences suppressed",
     "singles": "error in an item's count",
     "pairs": "error in a pair's count",
 }
-_PICTURES = {
-    "below_k": "What is left open: the share of the rows that who knows one item more than m finds among "
-    "fewer than k.",
-    "occurrences": "What it costs: the share of the occurrences of items that are not published as "
-    "themselves.",
+_PLOTS = {
+    "below_k": "Remaining risk: the share of rows with fewer than k matching rows if an attacker knows m + 1 "
+    "items, one more than the guarantee covers.",
+    "occurrences": "Information loss: the share of the occurrences of items that are generalized or "
+    "suppressed.",
 }
 
 
 def tradeoff_section(trials: pd.DataFrame, chosen: tuple[Any, Any] | None = None) -> str:
-    """The section of a table that `pdanon.tradeoff` made.
+    """Return the section with a table of `pdanon.tradeoff`.
 
     Parameters
     ----------
     trials : pandas.DataFrame
-        The table: ``k, m`` and shares; ``reason`` where there is no release.
+        The table: ``k, m`` and shares, and the ``reason`` if there is no release.
     chosen : (k, m), optional
-        Those of the release that the page is about.
+        The k and m of the reported release.
     """
-    for name in _PICTURES:
+    for name in _PLOTS:
         check_tradeoff(trials, name)
     shown = [name for name in _SHARES if name in trials and trials[name].notna().any()]
-    pictures = [_picture(trials, name) for name in _PICTURES if name in shown]
+    plots = [
+        figure(svg(partial(_draw_tradeoff, trials, name), caption), caption)
+        for name, caption in _PLOTS.items()
+        if name in shown
+    ]
     text = (
-        "One release was made for each k and m, and none of them kept. The guarantee holds in each up to m "
-        "known items: the risk is that from who knows one more."
+        "For comparison, one release was made for each k and m. None of them was kept. Each release protects "
+        "against attackers who know up to m items. The risk shown is for attackers who know m + 1 items."
     )
     header = ["k", "m", *(_SHARES[name] for name in shown), ""]
     rows = [[*_cells(trial, shown), Cell(_remark(trial, chosen))] for _, trial in trials.iterrows()]
-    return section(
-        "What each k and m costs", paragraph(text), *pictures, table("Releases tried", header, rows)
-    )
+    return section("What each k and m costs", paragraph(text), *plots, table("Releases tried", header, rows))
 
 
-def _picture(trials: pd.DataFrame, name: str) -> str:
-    caption = _PICTURES[name]
-    return figure(svg(lambda ax: draw_tradeoff(trials, measure=name, ax=ax), caption), caption)
+def _draw_tradeoff(trials: pd.DataFrame, measure: str, ax: Axes) -> None:
+    draw_tradeoff(trials, measure=measure, ax=ax)
 
 
 def _cells(trial: pd.Series[Any], shown: list[str]) -> Iterator[Cell]:
@@ -337,6 +341,7 @@ def _cells(trial: pd.Series[Any], shown: list[str]) -> Iterator[Cell]:
 
 
 def _remark(trial: pd.Series[Any], chosen: tuple[Any, Any] | None) -> str:
+    """Mark the k and m of the release; otherwise return the reason why there is no release."""
     if (trial["k"], trial["m"]) == chosen:
         return "k and m of this release"
     reason = trial.get("reason")

@@ -1,6 +1,6 @@
 "use strict";
 
-// Without scripts the tables stay in the order they have.
+// Without scripts, tables keep their order.
 function sort(table, column, direction) {
   const body = table.tBodies[0];
   const order = (first, second) => {

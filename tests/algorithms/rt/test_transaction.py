@@ -13,7 +13,7 @@ from families import RT, TRANSACTION_ALGORITHMS
 import pdanon
 from pdanon import ItemsetDtypeError, ParameterError, Transaction
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.evaluation.report.release_report import asked
+from pdanon.evaluation.report.release_report import parameter_texts
 
 ROWS = [["a", "b"], ["a"], ["b", "c"], ["b", "c"], ["a", "c"], ["a"]]
 TREE = {"*": {"x": ["a", "b"], "y": ["c", SECRET]}}
@@ -177,12 +177,12 @@ def test_other_values_are_refused(name, value):
 
 def test_a_report_has_its_parts():
     value = Transaction("apriori", hierarchy=pdanon.Hierarchy.of(TREE), sensitive=["b"], l=2, tum="ul")
-    shown = asked(run("tum_bound", transaction=value, merge="R"))
+    shown = parameter_texts(run("tum_bound", transaction=value, merge="R"))
     assert shown["transaction"] == "apriori"
     assert shown["hierarchy"] == "4 leaves, height 2"
     assert (shown["sensitive"], shown["l"], shown["tum"]) == ("1 given", "2", "ul")
     assert not {"order", "options", "columns"} & shown.keys()
-    plain = asked(run("rfirst"))
+    plain = parameter_texts(run("rfirst"))
     assert plain["transaction"] == "pcta"
     assert not {"order", "tum", "hierarchy"} & plain.keys()
 
