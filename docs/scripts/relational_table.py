@@ -1,6 +1,6 @@
-"""Measure what the algorithms for quasi-identifiers lose and take, and write into docs/relational-algorithms.md.
+"""Measure the loss and time of quasi-identifiers, and write them into docs/relational-algorithms.md.
 
-Run from the root of the checkout: ``python docs/scripts/relational_table.py``. What stands around the figures
+Run from the root of the checkout: ``python docs/scripts/relational_table.py``. The text around the figures
 stays.
 """
 
