@@ -165,7 +165,7 @@ def test_a_missing_row_becomes_empty_rather_than_too_few_be_left(name):
 
 def test_later_rows_say_no_more_than_the_first():
     """Whether these rows lose an item does not matter: others of the same mapping do."""
-    first = frame_of([{"a"}, {"a"}, {"b"}])
+    first = frame_of([{"a"}, {"a"}, {"a", "b"}])
     mapping = first.txanon.coat(k=2, m=1, utility=[["a"], ["b"]], max_suppressed=1.0).mapping
     later = frame_of([{"a"}, None])
     assert lists_of(later.txanon.apply_mapping(mapping)) == [["a"], []]

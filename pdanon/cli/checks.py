@@ -166,7 +166,7 @@ def check_audited(arguments: argparse.Namespace) -> None:
     if "constraints" in given and given & {"quasi", "sensitive"}:
         hint = "audit the one, and then the other"
         raise ParameterError("--constraints goes with neither --quasi nor --sensitive", hint=hint)
-    if ("mapping" in given) != ("constraints" in given) and "sensitive" not in given:
+    if "constraints" in given and "mapping" not in given:
         hint = "constraints name original items, and the mapping says what became of them"
         raise ParameterError("--constraints and --mapping go together", hint=hint)
 
@@ -196,9 +196,9 @@ def _check_counted(arguments: argparse.Namespace, given: set[str]) -> None:
     if not given >= {"p", "sensitive", "classes"}:
         hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
         raise ParameterError("-p, --sensitive and --classes go together", hint=hint)
-    if len(given) > 3:
+    if len(given - {"mapping"}) > 3:
         hint = "audit one guarantee after the other"
-        raise ParameterError("-p goes with --sensitive, --classes, -k and -m alone", hint=hint)
+        raise ParameterError("-p goes with --sensitive, --classes, -k, -m and --mapping alone", hint=hint)
     if arguments.k is None and not isinstance(arguments.m, Unsaid):
         hint = "such as -k 5 -m 2; without both, rows may be found by their public items"
         raise ParameterError("-m goes with -k", hint=hint)

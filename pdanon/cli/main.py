@@ -361,12 +361,12 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     k, m, quasi = arguments.k, arguments.m, arguments.quasi
     if arguments.chunks:
         return DisassociatedKm(k, m, arguments.safe)
-    if arguments.classes is not None:
-        counts = read_columns(arguments.classes, [*COUNTS])
-        return SensitiveGroups(arguments.p, arguments.sensitive, counts, k=k, m=m)
     mapping = None
     if arguments.mapping is not None:
         mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
+    if arguments.classes is not None:
+        counts = read_columns(arguments.classes, [*COUNTS])
+        return SensitiveGroups(arguments.p, arguments.sensitive, counts, mapping, k, m)
     if arguments.rules is not None:
         check_unsaid(m, "rules")
         return PSRules(arguments.rules, k, arguments.c, mapping)
@@ -377,7 +377,7 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
         most = None if isinstance(m, Unsaid) else m
         return RhoUncertainty(arguments.rho, arguments.sensitive, most, mapping)
     if arguments.sensitive is None:
-        return KmAnonymity(k, m) if quasi is None else KKm(k, m, quasi)
+        return KmAnonymity(k, m, mapping) if quasi is None else KKm(k, m, quasi, mapping=mapping)
     if quasi is None:
         return LmDiversity(arguments.l, m, arguments.sensitive, k, mapping)
     return KLm(k, arguments.l, m, quasi, arguments.sensitive, mapping)

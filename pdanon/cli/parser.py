@@ -281,7 +281,8 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
         "--mapping",
         metavar="FILE",
         type=table_file,
-        help="the mapping of the release: for constraints, rules, and sensitive items that it left out",
+        help="the mapping of the release: for constraints, rules, sensitive items that it left out, and to "
+        "count rows that suppression emptied",
     )
     command.add_argument(
         "--classes", metavar="FILE", type=table_file, help="the counts of groups, to audit a release by cahd"

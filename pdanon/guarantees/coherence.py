@@ -15,6 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pdanon.guarantees.breaches import minimal_sets, rows_at_risk, threats
+from pdanon.guarantees.emptied import emptied_row, few_emptied, with_emptied
 from pdanon.guarantees.named import NamedItems, Told, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_share, shown_share
 from pdanon.guarantees.private import PublicAndPrivate, private_items
@@ -51,7 +52,9 @@ class Coherence:
         The private items; or whether an item is private, by item; or the name of a second list column, all of
         whose items are private. Other items are public.
     mapping : DataFrame, optional
-        The mapping table of the release, which says what labels stand for. Without it, labels are read.
+        The mapping table of the release, which says what labels stand for. Without it, labels are read. With
+        it, rows are counted that lost all public items: if there are some, at least k rows have no public
+        item, or all have none.
 
     Raises
     ------
@@ -115,6 +118,8 @@ class Coherence:
         Audit
             ``threats`` are the minimal moles: public itemsets that violate the guarantee and have no subset
             that does. ``why`` is ``support`` or ``breach``. All rows are at risk if the empty itemset is one.
+            With the mapping, the empty itemset and ``emptied`` as ``why``, if rows lost all public items, and
+            fewer than k rows have none.
 
         Raises
         ------
@@ -155,7 +160,17 @@ class Coherence:
         at_risk |= rows_at_risk(*divided[0], **asked)
         for each in divided[1:]:
             at_risk[told] |= rows_at_risk(*each, **asked)
-        return Audit(self, int(parts.index.weights[at_risk].sum()), list_threats)
+        audit = Audit(self, int(parts.index.weights[at_risk].sum()), list_threats)
+        emptied = self._few_emptied(parts)
+        return with_emptied(audit, emptied, parts.n_rows, partial(emptied_row, parts.itemsets, emptied))
+
+    def _few_emptied(self, parts: PublicAndPrivate) -> int:
+        """How many rows lost all public items, if fewer than k rows have none; others have some."""
+        told = None if self.mapping is None else self.mapping.suppression
+        if told is None or not told.suppresses:
+            return 0
+        bare = told.rows_without_public
+        return few_emptied(parts.public, self.k - bare, replace(told, empty_rows=bare))
 
     def _too_many(self, private: Any, support: Any) -> Any:
         """Whether so many rows with a private item, out of so many, are a breach."""

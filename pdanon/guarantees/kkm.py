@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.guarantees.breaches import rows_at_risk, threats
+from pdanon.guarantees.emptied import Suppression, few_without
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
@@ -46,6 +47,9 @@ class KKm:
         Labels of the quasi-identifiers.
     columns : sequence of hashable, optional
         Labels of several list columns, of which the attacker knows up to m items in all.
+    mapping : DataFrame, optional
+        The mapping table of the release. With it, rows are counted that suppression emptied: in each class
+        there are none or at least k, unless no row of it has a label; of several list columns, in each.
 
     Raises
     ------
@@ -83,6 +87,7 @@ class KKm:
     m: int | None
     quasi: Sequence[Hashable]
     columns: Sequence[Hashable] | None = None
+    mapping: Any = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         columns = "" if self.columns is None else f", columns={self.columns}"
@@ -94,6 +99,7 @@ class KKm:
         object.__setattr__(self, "quasi", quasi_labels(self.quasi))
         if self.columns is not None:
             object.__setattr__(self, "columns", quasi_labels(self.columns, "columns"))
+        object.__setattr__(self, "mapping", Suppression.of(self.mapping))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -111,8 +117,9 @@ class KKm:
             ``threats`` has the quasi-identifiers of a class, an ``itemset`` of at most m labels that too few
             of its rows hold, all of whose proper subsets have k, its ``support`` in the class, and ``why``:
             ``rare``; with ``m=None`` the rare rows. A class has the empty itemset, and ``class`` as ``why``,
-            if fewer than k of its rows are left to an attacker who knows where a row holds data. With several
-            list columns, the number of its column is before each label.
+            if fewer than k of its rows are left to an attacker who knows where a row holds data, and with
+            ``emptied`` if suppression may have emptied fewer than k. With several list columns, the number of
+            its column is before each label.
 
         Raises
         ------
@@ -126,16 +133,17 @@ class KKm:
         """
         classes = QuasiClasses.of(frame, [column] if self.columns is None else self.columns, self.quasi)
         index, small = classes.crowds.index, classes.crowds.small(self.k)
-        exposed = classes.crowds.at_risk(small, index.at_risk(self.k, self.m))
+        emptied = classes.emptied(self.k, self.mapping)
+        exposed = emptied | classes.crowds.at_risk(small, index.at_risk(self.k, self.m))
 
         def list_threats() -> pd.DataFrame:
-            return classes.table(small, index.rare(self.k, self.m), self.k)
+            return classes.table(small, index.rare(self.k, self.m), self.k, emptied)
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> KKm:
-        """Return the guarantee itself: it speaks of published values only."""
-        return self
+        """The same guarantee of a frame whose items became what the mapping says."""
+        return replace(self, mapping=mapping)
 
 
 @dataclass(frozen=True, repr=False)
@@ -222,7 +230,7 @@ class KLm:
         -------
         Audit
             As that of :class:`KKm`; ``why`` is ``class`` or ``rare``, or ``diversity`` where a sensitive item
-            is given away. No itemset is listed that has a listed subset in its class.
+            is given away, or ``emptied``. No itemset is listed that has a listed subset in its class.
 
         Raises
         ------
@@ -249,10 +257,11 @@ class KLm:
         asked: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
         lost = crowds.small(self.k)
         lost[crowds.crowd_of[secrets.singles * diversity > crowds.sizes[crowds.crowd_of]]] = True
-        exposed = crowds.at_risk(lost, rows_at_risk(known, secrets, **asked))
+        emptied = classes.emptied(self.k, None if self.mapping is None else self.mapping.suppression)
+        exposed = emptied | crowds.at_risk(lost, rows_at_risk(known, secrets, **asked))
 
         def list_threats() -> pd.DataFrame:
-            return classes.table(lost, threats(known, secrets, **asked), self.k)
+            return classes.table(lost, threats(known, secrets, **asked), self.k, emptied)
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 
@@ -359,12 +368,15 @@ class QuasiClasses:
         The quasi-identifiers.
     of_row : ndarray of int64, shape (rows,)
         Class of each row.
+    columns : list of Itemsets
+        The list columns.
     crowds : Crowds
         The rows that an attacker is left with, and their items.
     """
 
     quasi: pd.DataFrame
     of_row: NDArray[np.int64]
+    columns: list[Itemsets]
     crowds: Crowds
 
     @classmethod
@@ -374,9 +386,37 @@ class QuasiClasses:
         sets = [read_visible(frame.iloc[:, place]) for place in places]
         positions = find_quasi(frame, quasi)
         of_row = equal_rows(frame, positions)
-        return cls(frame.iloc[:, positions], of_row, Crowds.of(sets, of_row))
+        return cls(frame.iloc[:, positions], of_row, sets, Crowds.of(sets, of_row))
 
-    def table(self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int) -> pd.DataFrame:
+    def emptied(self, k: int, told: Suppression | None) -> NDArray[np.bool_]:
+        """Which rows may have been emptied, where these are fewer than k of a class that has labels."""
+        few = np.zeros(len(self.of_row), np.bool_)
+        if told is None or not told.suppresses:
+            return few
+        found = [
+            few_without((column.lengths == 0) & ~column.nulls, column.lengths > 0, self.of_row, k)
+            for column in self.columns
+        ]
+        if sum(int(np.count_nonzero(each)) for each in found) <= told.empty_rows:
+            return few
+        return np.logical_or.reduce(found)
+
+    def table(
+        self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int, emptied: NDArray[np.bool_]
+    ) -> pd.DataFrame:
+        """List the empty itemset of classes with emptied rows, then what `_lost_and_threats` lists."""
+        listed = self._lost_and_threats(lost, threats, k)
+        if not emptied.any():
+            return listed
+        counts = np.bincount(self.of_row[emptied])
+        owners = np.flatnonzero(counts)
+        none = ItemsetTable(np.empty(0, np.int32), np.zeros(len(owners) + 1, np.int64), counts[owners])
+        _, first = np.unique(self.of_row, return_index=True)
+        quasi = self.quasi.iloc[first[owners]].reset_index(drop=True)
+        found = pd.concat([quasi, threat_table(self.crowds.itemsets, none, "emptied")], axis=1)
+        return pd.concat([found, listed], ignore_index=True) if len(listed) else found
+
+    def _lost_and_threats(self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int) -> pd.DataFrame:
         """List the empty itemset of classes with lost crowds, and the threats of others.
 
         By class, size and items; an itemset that is a threat in several crowds of a class has the lowest of

@@ -6,13 +6,14 @@ Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Da
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pdanon.guarantees.emptied import Suppression, counts_emptied
 from pdanon.guarantees.generalized_itemsets import images
 from pdanon.guarantees.parameters import check_k, check_m, constraint_list
 from pdanon.guarantees.verdict import Audit
@@ -38,6 +39,9 @@ class KmAnonymity:
         Least number of rows that an attacker's knowledge must match; at least 2.
     m : int or None
         Most items that the attacker knows; at least 1. None: all items of a row.
+    mapping : DataFrame, optional
+        The mapping table of the release. With it, rows are counted that suppression emptied: there are none
+        or at least k, unless no row has a label.
 
     Raises
     ------
@@ -63,10 +67,12 @@ class KmAnonymity:
 
     k: int
     m: int | None = 2
+    mapping: Any = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
         object.__setattr__(self, "m", check_m(self.m))
+        object.__setattr__(self, "mapping", Suppression.of(self.mapping))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -92,6 +98,7 @@ class KmAnonymity:
         """
         return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
+    @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
         itemsets = columns.itemsets
@@ -106,8 +113,8 @@ class KmAnonymity:
         return Audit(self, int(index.weights[at_risk].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> KmAnonymity:
-        """Return the guarantee itself: it speaks of published labels only."""
-        return self
+        """The same guarantee of a frame whose items became what the mapping says."""
+        return replace(self, mapping=mapping)
 
 
 def threat_table(
@@ -202,6 +209,7 @@ class PrivacyConstraints:
         """
         return self.recount(ListColumns.of(frame, find_columns(frame, column)))
 
+    @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
         published = columns.itemsets

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.guarantees.breaches import divided, rows_at_risk, threats
+from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
 from pdanon.guarantees.parameters import check_k, check_m
@@ -145,6 +146,7 @@ class LmDiversity:
         """
         return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
+    @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
         itemsets = columns.itemsets

@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
+from pdanon.guarantees.emptied import Suppression
 from pdanon.itemsets.codes import Itemsets, find_items, item_array, item_texts
 from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import distinct, to_numpy
-from pdanon.itemsets.mapping import check_mapping, mapping_labels, mapping_values
+from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.set_labels import label_members
 from pdanon.itemsets.validation import format_positions
@@ -149,10 +150,13 @@ class Told:
         Numbers of the named items that were suppressed wherever they were.
     others : frozenset of str
         Labels that read as sets of which one is a member, and are none.
+    suppression : Suppression
+        What it tells of rows without labels.
     """
 
     left_out: frozenset[int]
     others: frozenset[str]
+    suppression: Suppression
 
     @classmethod
     def of(cls, mapping: Any, named: NamedItems, where: str) -> Told | None:
@@ -175,7 +179,8 @@ class Told:
         """
         if mapping is None or isinstance(mapping, cls):
             return mapping
-        check_mapping(mapping)
+        suppression = Suppression.of(mapping)
+        assert suppression is not None  # there is a mapping
         items = mapping_values(mapping, "item")
         labels = mapping_labels(mapping, items.type)
         label_of = number_texts(labels)
@@ -185,7 +190,7 @@ class Told:
         _refuse_changes(changed & (item >= 0), f"a {where} item has become something else")
         _refuse_changes(changed & (label >= 0), f"an item has become a {where} one")
         left_out = {*item[~published].tolist()} - {*item[published].tolist()}
-        return cls(frozenset(left_out), frozenset(_sets_with(labels.dictionary, named)))
+        return cls(frozenset(left_out), frozenset(_sets_with(labels.dictionary, named)), suppression)
 
 
 def _refuse_changes(changed: NDArray[np.bool_], problem: str) -> None:

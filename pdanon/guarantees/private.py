@@ -107,6 +107,13 @@ class PublicAndPrivate:
         return replace(self, columns=columns, codes=codes, offsets=offsets)
 
     @property
+    def public(self) -> Itemsets:
+        """The list column that is recoded without its private items, by the same numbers."""
+        is_public = ~self.is_private[self.itemsets.codes]
+        offsets = offsets_of(is_public)[self.itemsets.offsets]
+        return replace(self.itemsets, codes=self.itemsets.codes[is_public], offsets=offsets)
+
+    @property
     def index(self) -> SupportIndex:
         """All rows, each as often as it counts."""
         return SupportIndex(self.codes, self.offsets, len(self.is_private), self.itemsets.weights)

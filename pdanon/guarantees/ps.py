@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import rows_at_risk, threats
+from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.generalized_itemsets import UNKNOWN, became, images, united
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
@@ -150,6 +151,7 @@ class PSRules:
         """
         return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
+    @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
         """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
         published = columns.itemsets

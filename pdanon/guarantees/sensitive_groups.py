@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError, ParameterError
+from pdanon.guarantees.emptied import emptied_row, few_emptied
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_within_labels
 from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_k, check_m
@@ -219,7 +220,7 @@ class SensitiveGroups:
         Audit
             ``threats`` has a line for each sensitive item that rows show (``why`` is ``shown``), for each
             that is in too many rows of a group (``frequent``), and with k for the itemsets of public labels
-            that `KmAnonymity` lists (``rare``): ``itemset, support, why, group, size``.
+            that `KmAnonymity` lists (``rare``, ``emptied``): ``itemset, support, why, group, size``.
 
         Raises
         ------
@@ -262,7 +263,14 @@ class SensitiveGroups:
             return np.zeros(itemsets.n_rows, np.bool_)
         if 0 < itemsets.n_present < self.k:
             return ~itemsets.nulls
-        return SupportIndex.of(itemsets).keep_items(~shown).at_risk(self.k, self.m)
+        found = SupportIndex.of(itemsets).keep_items(~shown).at_risk(self.k, self.m)
+        if self._emptied(itemsets):
+            found |= (itemsets.lengths == 0) & ~itemsets.nulls
+        return found
+
+    def _emptied(self, itemsets: Itemsets) -> int:
+        """How many rows were emptied, if these are too few."""
+        return few_emptied(itemsets, self.k, None if self.mapping is None else self.mapping.suppression)
 
     def _rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
         """The public items by which they are found, as text."""
@@ -271,7 +279,9 @@ class SensitiveGroups:
         if 0 < (few := itemsets.n_present) < self.k:
             return threat_table(itemsets, empty_itemset(few), "rare")
         public = SupportIndex.of(itemsets).keep_items(~shown)
-        return threat_table(itemsets, public.rare(self.k, self.m), "rare")
+        rare = threat_table(itemsets, public.rare(self.k, self.m), "rare")
+        emptied = self._emptied(itemsets)
+        return pd.concat([emptied_row(itemsets, emptied), rare], ignore_index=True) if emptied else rare
 
     def _refuse_unknown(self, itemsets: Itemsets) -> None:
         """Refuse sensitive items that are neither counted nor shown."""

@@ -19,6 +19,7 @@ from pdanon.itemsets.columns import added_label, with_column
 from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.mapping import mapping_labels
+from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.labels import Labels, relabelled_sets
 from pdanon.recoding.loss import information_loss, with_measure
 from pdanon.recoding.recoding import Recoding, label_column, mapping_table
@@ -139,13 +140,18 @@ def decide_lists(
     *,
     trace: pd.DataFrame | None = None,
     problem: InfeasibleError | None = None,
+    attributes: Mapping[str, int] | None = None,
 ) -> Decision[ListRows]:
     """Return the decision for a recoding: measure its loss, and give the guarantee the mapping.
 
-    ``parameters`` holds those that are recorded in another form than they were given.
+    ``parameters`` holds those that are recorded in another form than they were given, and ``attributes`` what
+    the mapping says beside its lines. If fewer than k rows lose all their items, more are suppressed before.
     """
+    if problem is None:
+        recoding = hide_emptied(columns, recoding, guarantee)
     changes = recoding.changes(columns.itemsets)
     mapping = mapping_table(columns.itemsets, recoding, changes)
+    mapping.attrs.update(attributes or {})
     loss = information_loss(columns.itemsets, recoding, changes)
     rows = ListRows(replace(columns, itemsets=recoding.prepared(columns.itemsets)), recoding)
     known = guarantee.with_mapping(mapping)

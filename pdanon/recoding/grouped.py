@@ -36,10 +36,11 @@ class GroupedRows:
     itemsets : Itemsets
         The original column.
     recoding : Recoding
-        What becomes of its items, alike in the whole table: rows do not show the suppressed ones, which are
-        the sensitive ones.
+        What becomes of its items, alike in the whole table: rows do not show the suppressed ones.
     groups : ndarray of int, shape (rows,)
         Group of each row, from 0 on.
+    sensitive : ndarray of bool, shape (items,), optional
+        Which items are counted in the groups; all of them are suppressed. By default all that are.
 
     Notes
     -----
@@ -51,11 +52,17 @@ class GroupedRows:
     itemsets: Itemsets
     recoding: Recoding
     groups: NDArray[Any]
+    sensitive: NDArray[np.bool_] | None = None
 
     @cached_property
     def is_sensitive(self) -> NDArray[np.bool_]:
-        """Which items rows do not show."""
-        return self.recoding.targets < 0
+        """Which items groups count, and rows do not show."""
+        return self.recoding.targets < 0 if self.sensitive is None else self.sensitive
+
+    @cached_property
+    def is_shown(self) -> NDArray[np.bool_]:
+        """Which items rows show, as a label."""
+        return self.recoding.targets >= 0
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
@@ -116,7 +123,7 @@ class GroupedRows:
 
     def drawn(self, n: int, size: int, rng: np.random.Generator) -> list[tuple[int, NDArray[np.int64]]]:
         """Draw queries: a sensitive item, and up to so many public ones, all alike likely; by their codes."""
-        secrets, public = np.flatnonzero(self.is_sensitive), np.flatnonzero(~self.is_sensitive)
+        secrets, public = np.flatnonzero(self.is_sensitive), np.flatnonzero(self.is_shown)
         if not len(secrets) or not len(public):
             return []
         size = min(size, len(public))
@@ -195,6 +202,8 @@ class GroupedRows:
         if self.is_sensitive[other]:
             return float((chance * self._chance(other)) @ self.sizes)
         label = self.recoding.targets[other]
+        if label < 0:
+            return 0.0
         starts, tids, _ = self._shown.index.transpose
         rows = tids[starts[label] : starts[label + 1]]
         return float(chance[self.groups[rows]].sum() / self._shown.sizes[label])

@@ -14,6 +14,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pdanon.guarantees.emptied import EMPTY_ROWS
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets.codes import Codes, Itemsets, compact, text_exceeds
 from pdanon.itemsets.lists import distinct
@@ -210,10 +211,11 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | Non
     pandas.DataFrame
         Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` (missing where suppressed; else
         of the type of what is released) and ``support``, the rows of the group in which the item became
-        that; by group, then by item.
+        that; by group, then by item. If something is suppressed, and some rows had no item, the attribute
+        ``empty_rows`` is the number of these.
     """
     changes = recoding.changes(itemsets) if changes is None else changes
-    return pd.DataFrame(
+    mapping = pd.DataFrame(
         {
             "group": changes.groups,
             "item": _arrow_column(itemsets.vocabulary.take(pa.array(changes.items))),
@@ -221,6 +223,10 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | Non
             "support": changes.supports,
         }
     )
+    index = SupportIndex.of(itemsets)
+    if (changes.targets < 0).any() and (empty := index.n_rows - index.n_non_empty):
+        mapping.attrs[EMPTY_ROWS] = empty
+    return mapping
 
 
 def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.ExtensionArray:

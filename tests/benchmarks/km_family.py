@@ -89,7 +89,7 @@ def mhghs() -> Iterator[Figure]:
 ROUNDS = f"""
 import time
 import pdanon
-from pdanon.algorithms.items.mhghs import rounds
+from pdanon.algorithms.items.mhghs import paths
 from pdanon.itemsets.timing import report_nothing
 from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import Itemsets
@@ -106,7 +106,8 @@ itemsets = Itemsets.from_series(baskets["items"])
 texts = itemsets.texts()
 covering, leaves = Hierarchy.of(tree, texts).cover(texts)
 before = time.perf_counter()
-for number, each in enumerate(rounds(SupportIndex.of(itemsets), covering, leaves, 5, 7, report_nothing), 1):
+asked = SupportIndex.of(itemsets), covering, leaves, 5, 7, report_nothing
+for number, (*_, each) in enumerate(paths(*asked), 1):
     now = time.perf_counter()
     suppressed = each.cut.sum() - each.kept.sum()
     print(f"round {{number}}: {{now - before:.1f}} s, {{each.cut.sum()}} nodes, {{suppressed}} suppressed")

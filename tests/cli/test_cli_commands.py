@@ -18,6 +18,7 @@ import pdanon
 from pdanon.guarantees import rho as inferences
 from pdanon.io.csv import read_csv
 from pdanon.io.parquet import read_parquet, to_parquet
+from pdanon.io.tables import write_plain
 
 # --- audit
 
@@ -72,10 +73,35 @@ def test_audit_of_constraints_needs_what_the_items_became(run):
     code, _, err = run("audit", *asked, "--mapping", "map.parquet")  # of another release
     assert code == 2
     assert "the frame holds labels that the mapping lacks" in err
-    for half in (asked, ("in.parquet", "-k", "2", "--mapping", "kept.parquet")):
-        code, _, err = run("audit", *half)
-        assert code == 2
-        assert "--constraints and --mapping go together" in err
+    code, _, err = run("audit", *asked)
+    assert code == 2
+    assert "--constraints and --mapping go together" in err
+
+
+def test_with_the_mapping_rows_that_suppression_emptied_are_counted(run):
+    """One row was empty before, which a mapping in a Parquet file says, and none was emptied."""
+    frame = frame_of([{"a"}, {"a"}, {"a"}, {"a", "b"}, set()])
+    result = pdanon.coat(frame, k=2, utility=[["a"], ["b"]], max_suppressed=0.5)
+    to_parquet(result.frame.assign(age=1), "in.parquet")
+    to_parquet(result.mapping, "map.parquet")
+    write_plain(result.mapping, Path("map.csv"))
+    for asked in (("-k", "2", "-m", "1"), ("-k", "2", "-m", "1", "--quasi", "age")):
+        assert run("audit", "in.parquet", *asked)[0] == 0
+        assert run("audit", "in.parquet", *asked, "--mapping", "map.parquet")[0] == 0
+        code, out, _ = run(
+            "audit",
+            "in.parquet",
+            *asked,
+            "--mapping",
+            "map.csv",
+            "--threats",
+            f"{len(asked)}.csv",
+            "--separator",
+            " ",
+        )
+        assert code == 1
+        assert re.search(r"at risk +1 rows\n", out)
+        assert Path(f"{len(asked)}.csv").read_text().endswith(",1,emptied\n")
 
 
 def patients():
@@ -172,7 +198,6 @@ def test_what_does_not_go_with_rho_is_refused(run, asked, message):
         (("--sensitive", "s"), "--sensitive and -l go together"),
         (("-l", "3"), "--sensitive and -l go together"),
         (("--quasi", "age", "--constraints", "c.csv"), "goes with neither --quasi nor --sensitive"),
-        (("--quasi", "age", "--mapping", "m.csv"), "--constraints and --mapping go together"),
     ],
 )
 def test_what_does_not_go_together_in_an_audit_is_refused(run, asked, message):

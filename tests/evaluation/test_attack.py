@@ -84,15 +84,16 @@ def test_counts_are_the_naive_ones(rows, k, m, algorithm):
 
 
 def test_a_suppressed_item_tells_nothing():
-    frame = frame_of([{"a"}, {"b", "c"}, {"b", "c"}, {"b", "c"}])
-    result = frame.txanon.coat(k=2, m=2, utility=[["a"], ["b"], ["c"]], max_suppressed=0.5)
+    frame = frame_of([{"a"}, {"b", "c"}, {"b", "c"}, {"b", "c"}, {"d"}])
+    result = frame.txanon.coat(k=2, m=2, utility=[["a"], ["b"], ["c"], ["d"]], max_suppressed=0.5)
     assert result.mapping.set_index("item")["generalized"].isna().to_dict() == {
         "a": True,
         "b": False,
         "c": False,
+        "d": True,
     }
     cases = pdanon.attack(frame, result, m=1, n=50, random_state=1).cases
-    assert cases.loc[cases["row"] == 0, ["before", "after"]].drop_duplicates().to_numpy().tolist() == [[1, 4]]
+    assert cases.loc[cases["row"] == 0, ["before", "after"]].drop_duplicates().to_numpy().tolist() == [[1, 5]]
 
 
 def test_rows_are_drawn_alike_and_repeatably():

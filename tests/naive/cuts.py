@@ -90,8 +90,8 @@ def choices(tree):
     return [here, *({leaf: node for part in parts for leaf, node in part.items()} for parts in below)]
 
 
-def best_choice(rows, tree, k, m):
-    """Least LM of a safe choice: all of them in the order of their losses, up to the first safe one."""
+def safe_choices(rows, tree, k, m):
+    """The LM of each safe choice and the rows that it publishes, in the order of these losses."""
     n_leaves = len(naive.leaves(tree))
     losses = []
     for number, became in enumerate(choices(tree)):
@@ -102,8 +102,12 @@ def best_choice(rows, tree, k, m):
     for loss, _, became in sorted(losses, key=lambda each: each[:2]):
         published = [frozenset(became[item] for item in row if became[item]) for row in rows]
         if not naive.km_threats(published, k, m):
-            return loss
-    raise AssertionError("to suppress everything is safe")
+            yield loss, published
+
+
+def best_choice(rows, tree, k, m):
+    """Least LM of a safe choice."""
+    return next(safe_choices(rows, tree, k, m))[0]  # to suppress everything is safe
 
 
 class NaiveCut:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
+from naive.emptied import hidden
 from naive.itemsets import leaves
 
 
@@ -172,3 +173,22 @@ def mhghs(rows, tree, k, m):
         *_, last = taxonomy.descent()
         yield taxonomy, last
         remaining = pruned(remaining, last[0])
+
+
+def hiding_emptied(rows, taxonomy, k):
+    """What each item becomes by a descent when none or k rows have to be emptied, and what that costs."""
+    items = sorted(frozenset().union(*rows))
+    best = None
+    for cut, suppressed, cost in reversed([*taxonomy.descent()]):
+        if best and cost > best[1]:
+            break
+        all_of = taxonomy.became(cut, suppressed)
+        became = {item: all_of[item] for item in items}
+        found = hidden(rows, became, k)
+        gone = {became[item] for item in items if found[item] is None and became[item] is not None}
+        cost = taxonomy.cost(cut, suppressed | gone)
+        if not best or cost <= best[1]:
+            best = found, cost
+        if not gone:
+            break
+    return best

@@ -355,7 +355,7 @@ def test_nodes_keep_their_names():
 
 
 def test_a_legend_leaves_out_what_says_itself_or_nothing():
-    frame = frame_of([["a"], ["b"], ["c"], ["c"], ["d"]])
+    frame = frame_of([["a"], ["b"], ["c"], ["c"], ["c", "d"]])
     result = frame.txanon.upcta(k=2, m=1, utility=[["a", "b"], ["c"], ["d"]], max_suppressed=0.5)
     assert result.legend.to_dict("list") == {"label": ["(a,b)"] * 2, "item": ["a", "b"]}
     assert np.array_equal(result.legend.index, [0, 1])

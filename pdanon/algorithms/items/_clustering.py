@@ -70,8 +70,19 @@ def decide_within_blocks(
     del clusters, index  # losses are measured with an index of their own
     read = {"constraints": constraints, "utility": blocks}
     decided = decide_lists(columns, recoding, guarantee, read, problem=problem)
-    if problem is None:
-        check_release(decided.mapping, blocks, allowed)
+    if problem is not None:
+        return decided
+    suppressed = int((decided.rows.recoding.targets < 0).sum())
+    if decided.rows.recoding is not recoding and suppressed > allowed:
+        digits = -(-suppressed * 10**4 // itemsets.n_items) / 10**4  # rounded up, so that it does work
+        problem = InfeasibleError(
+            "to hide fewer than k rows that lose all their items takes more than may be suppressed",
+            where="max_suppressed",
+            got=f"max_suppressed={float(share):g}: {allowed} items; it takes {suppressed}",
+            hint=f"max_suppressed={digits:g}; or larger blocks, in which fewer items have to be suppressed",
+        )
+        return decide_lists(columns, recoding, guarantee, read, problem=problem)
+    check_release(decided.mapping, blocks, allowed)
     return decided
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+
 from pdanon.algorithms.states.cuts import empty_alike
+from pdanon.algorithms.states.descent import Scenario
 from pdanon.guarantees import KmAnonymity, TransactionalK
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets
@@ -14,9 +18,10 @@ from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_feasible
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding
 
-__all__ = ["covered", "decide_groups", "decide_nodes", "of_occurrences"]
+__all__ = ["covered", "decide_groups", "decide_nodes", "hiding_emptied", "of_occurrences", "summed_lm"]
 
 
 def covered(itemsets: Itemsets, hierarchy: HierarchyLike, k: int) -> tuple[SupportIndex, Hierarchy, Codes]:
@@ -41,6 +46,56 @@ def decide_nodes(
     index, tree, leaves = covered(columns.itemsets, hierarchy, k)
     became = nodes(index, tree, leaves, k, m, report)
     return decide_lists(columns, Recoding.of_cut(became, tree), guarantee)
+
+
+def hiding_emptied(
+    path: Sequence[Scenario], index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int
+) -> Codes:
+    """What each item becomes by one of some scenarios, with none or at least k emptied rows.
+
+    Where a scenario has fewer, more of its nodes are suppressed. The one that costs least is taken (then:
+    the first).
+
+    Parameters
+    ----------
+    path : sequence of Scenario
+        Safe ones, each of less cost than the one before.
+    index : SupportIndex
+        The rows.
+    tree : Hierarchy
+        Of their items.
+    leaves : ndarray of int32, shape (items,)
+        The leaf of each item.
+    k : int
+        How many rows are to be emptied, if any is.
+
+    Returns
+    -------
+    ndarray of int32
+        The node of each item; -1 where it is suppressed.
+    """
+    missing = np.zeros(len(index.weights), np.bool_)
+    itemsets = Itemsets(index.codes, index.offsets, pa.array(leaves), missing, index.weights)
+    best, least = None, 0
+    for scenario in reversed(path):
+        if best is not None and scenario.cost > least:  # and so does each before
+            break
+        nodes = scenario.nodes_of(leaves)
+        gone = labels_to_suppress(nodes[index.codes].astype(np.int64), itemsets, k)
+        nodes[np.isin(nodes, gone)] = -1
+        cost = summed_lm(nodes, index, tree)
+        if best is None or cost <= least:
+            best, least = nodes, cost
+        if not len(gone):
+            break
+    assert best is not None  # a path is not empty
+    return best
+
+
+def summed_lm(nodes: Codes, index: SupportIndex, tree: Hierarchy) -> int:
+    """LM of all occurrences, times the leaves of the hierarchy less one: the cost of a scenario."""
+    lost = np.where(nodes < 0, tree.n_leaves, tree.leaves[nodes]).astype(np.int64) - 1
+    return int(lost @ index.singles)
 
 
 def decide_groups(

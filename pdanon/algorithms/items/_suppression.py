@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import Coherence, PublicK
+from pdanon.guarantees.emptied import ROWS_WITHOUT_PUBLIC
 from pdanon.guarantees.private import PublicAndPrivate
-from pdanon.itemsets.support import check_rows
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.emptied import with_enough_emptied
 from pdanon.recoding.recoding import Recoding, mapping_table
 
 __all__ = ["check_coherent_without_public", "decide_suppressed"]
@@ -60,7 +64,26 @@ def decide_suppressed(
         told = guarantee.with_mapping(mapping_table(itemsets, recoding))  # items may look like labels
         if not told.recount(columns).holds:
             columns = replace(columns, itemsets=itemsets.missing_as_empty())
+    if isinstance(guarantee, Coherence) and suppressed.any():
+        decided = _hiding_emptied(columns, recoding, guarantee, parts.public)
+    else:
+        decided = decide_lists(columns, recoding, guarantee)
     supports = parts.supports
-    lost = int(supports[suppressed].sum())
+    lost = int(supports[: itemsets.n_items][decided.rows.recoding.targets < 0].sum())
     share = lost / int(supports.sum()) if lost else 0.0
-    return decide_lists(columns, recoding, guarantee).with_loss("S/N", share)
+    return decided.with_loss("S/N", share)
+
+
+def _hiding_emptied(
+    columns: ListColumns, recoding: Recoding, guarantee: Coherence, public: Itemsets
+) -> Decision[ListRows]:
+    """Suppress more public items, if rows lose all of them and fewer than k rows have none.
+
+    An attacker knows public items only. So rows that have had none hide the others, missing ones as well,
+    which are published as empty ones. With all public items gone, no row differs from another one.
+    """
+    bare = SupportIndex.of(public).n_rows - SupportIndex.of(public).n_non_empty
+    recoding = with_enough_emptied(recoding, public, guarantee.k - bare)
+    return decide_lists(
+        columns, recoding, guarantee, attributes={ROWS_WITHOUT_PUBLIC: bare} if bare else None
+    )

@@ -35,6 +35,7 @@ from pdanon.itemsets.timing import Report
 from pdanon.itemsets.validation import check_count, check_flag, check_known
 from pdanon.recoding.counts import FEW
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
+from pdanon.recoding.emptied import hide_emptied
 from pdanon.recoding.grouped import GroupedRows
 from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
@@ -157,7 +158,8 @@ def cahd(
     sensitive items among rows that are not missing, even from an attacker who knows which rows are.
 
     Without k identity is not protected. A row that holds sensitive items alone is published as an empty one:
-    who knows that nobody in the table has no item knows that it had a sensitive one.
+    who knows that nobody in the table has no item knows that it had a sensitive one. With k there are none or
+    at least k such rows, for which public items may be suppressed.
 
     Cost: memory of about 55 bytes for each occurrence, 70 with ``"rcm"``, and 150 for each row; time of
     ``2 * alpha * p`` comparisons for each row with a sensitive item, each as long as a row has items, and of
@@ -234,15 +236,17 @@ def decide(
     if guarantee.k is not None:
         hiding = KmAnonymity(guarantee.k, guarantee.m)
         recoding = _generalized(itemsets, is_sensitive, hiding, hierarchy, refine, report)
-    labels, shown = np.unique(recoding.targets[~is_sensitive], return_inverse=True)
+        recoding = hide_emptied(columns, recoding, hiding)  # before groups are formed of rows
+    shown = recoding.targets >= 0
+    labels, number = np.unique(recoding.targets[shown], return_inverse=True)
     numbers = np.full(itemsets.n_items, -1)
-    numbers[~is_sensitive] = shown.ravel()
+    numbers[shown] = number.ravel()
     public = index.recode(numbers, len(labels))  # no number is left out: the order "rcm" would go by it
     _warn_of_emptied(public, secret, guarantee.p)
     there = np.flatnonzero(~itemsets.nulls)
     groups = groups_of(public.within(there), secret.within(there), guarantee.p, order, alpha, report)
     groups = _with_missing(groups, there, itemsets.n_rows)
-    grouped = GroupedRows(itemsets, recoding, groups)
+    grouped = GroupedRows(itemsets, recoding, groups, is_sensitive)
     classes = grouped.classes()
     decided = decide_lists(columns, recoding, guarantee.with_classes(classes))
     for name, value in grouped.losses().items():

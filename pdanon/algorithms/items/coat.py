@@ -76,15 +76,15 @@ def coat(
     -------
     Anonymized
         A global recoding. Merged items are published as ``(a,b)``; a suppressed item is in no row, and NA
-        in the mapping table. Rows that lose all items stay, empty.
+        in the mapping table. Rows that lose all items stay, empty: none or at least k.
 
     Raises
     ------
     InfeasibleError
         If fewer than k, but more than 0, rows are not missing; or if more items would have to be suppressed
-        than ``max_suppressed`` allows. Then the message names the block, by its label if labels are integers,
-        else by its number; ``partial`` is the attempt up to there, which keeps the utility constraints, and
-        whose guarantee does not hold.
+        than ``max_suppressed`` allows, also to hide rows that lose all items. For a block, the message names
+        it, by its label if labels are integers, else by its number; ``partial`` is the attempt up to there,
+        which keeps the utility constraints, and whose guarantee does not hold.
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
         If the column, a file or a parameter is not what it should be.
 
@@ -122,7 +122,7 @@ def coat(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice", "tea"], ["milk"]]})
+    >>> df = pd.DataFrame({"items": [["rice", "tea"], ["salt", "tea"], ["rice", "tea"], ["milk", "tea"]]})
     >>> blocks = {"drink": ["milk", "tea"], "food": ["rice", "salt"]}
     >>> frame, mapping = df.txanon.coat(k=2, m=2, utility=blocks)
     >>> frame
@@ -137,7 +137,7 @@ def coat(
     0      0  milk         <NA>        1
     1      0  rice  (rice,salt)        2
     2      0  salt  (rice,salt)        1
-    3      0   tea          tea        3
+    3      0   tea          tea        4
     """
     decision = partial(
         decide_within_blocks,

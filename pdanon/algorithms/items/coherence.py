@@ -244,6 +244,9 @@ def coherence(
     Items that are moles by themselves go first. Then the item of the highest score goes, again and again,
     until no mole is left; ties: more moles, less loss, item order. Scores are compared as integers.
 
+    If a row loses all its public items, at least k rows of the release have none. Rows that had none before
+    count as well; where these are fewer, more public items are suppressed.
+
     Cost: memory of about 30 bytes for each occurrence, 20 for each itemset of fewer than p items that
     contains no mole, and 4 for each item of each minimal mole; time of visiting, for each row, its itemsets
     of up to p public items that add one to those. Rows that agree count once. Below h = 1, private items

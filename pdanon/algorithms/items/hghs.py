@@ -10,7 +10,7 @@ from functools import partial
 
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
+from pdanon.algorithms.items._generalization import decide_nodes, hiding_emptied, of_occurrences
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.descent import Descent
 from pdanon.guarantees import KmAnonymity
@@ -76,6 +76,10 @@ def hghs(
     expensive to suppress, each unless a rare itemset of at most m nodes would be kept with it. To suppress
     a node changes no support of what is left.
 
+    None or at least k rows lose all their items. Where they would be fewer, more nodes of the last cut are
+    suppressed: those of a row together, of which the fewest occurrences go for each row that is emptied. The
+    cuts before it are mended in the same way, and that which then costs least is taken (then: the coarsest).
+
     The search begins at the root and goes to the child cut of least cost, in which the children of one
     node replace it, as long as that costs less. The cost is LM, summed over all original occurrences;
     costs are compared as integers. A node with one child is taken for that child.
@@ -116,8 +120,8 @@ def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Codes:
     """The node of each item; -1 where it is suppressed."""
-    *_, scenario = Descent(index, tree, leaves, k=k, m=m).steps(report)
-    return scenario.nodes_of(leaves)
+    path = [*Descent(index, tree, leaves, k=k, m=m).steps(report)]
+    return hiding_emptied(path, index, tree, leaves, k)
 
 
 RECORD = Algorithm(

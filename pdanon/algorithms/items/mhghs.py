@@ -11,7 +11,7 @@ from itertools import count
 
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
+from pdanon.algorithms.items._generalization import decide_nodes, hiding_emptied, of_occurrences
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.descent import Descent, Scenario
 from pdanon.guarantees import KmAnonymity
@@ -22,7 +22,7 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import Report
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "mhghs", "rounds"]
+__all__ = ["RECORD", "mhghs", "paths"]
 
 
 @called_by_name
@@ -76,7 +76,8 @@ def mhghs(
     Guarantee: ``KmAnonymity(k, m)``. Round i is :func:`pdanon.hghs` for itemsets of at most i items, over
     the hierarchy without what is below the cut of the round before; the last round alone gives the
     guarantee. Each round starts at the root and decides anew what is suppressed. Rounds end early when no
-    row holds more than i nodes of that hierarchy: further ones would change nothing.
+    row holds more than i nodes of that hierarchy: further ones would change nothing. None or at least k rows
+    lose all their items, as with :func:`pdanon.hghs`, by the cuts of the last round.
 
     Cost: as :func:`pdanon.hghs`, but large itemsets are only looked at in the few cuts that are left. The
     loss may be higher or lower, as early rounds decide without regard to larger itemsets.
@@ -107,22 +108,22 @@ def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Codes:
     """The node of each item; -1 where it is suppressed."""
-    *_, scenario = rounds(index, tree, leaves, k, m, report)
-    return scenario.nodes_of(leaves)
+    *_, path = paths(index, tree, leaves, k, m, report)
+    return hiding_emptied(path, index, tree, leaves, k)
 
 
-def rounds(
+def paths(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
-) -> Iterator[Scenario]:
-    """Give the result of each round."""
+) -> Iterator[list[Scenario]]:
+    """Give the scenarios of each round, each of less cost than the one before."""
     floor = None
     for size in count(1):
         descent = Descent(index, tree, leaves, k=k, m=size, floor=floor)
-        *_, scenario = descent.steps(report)
-        yield scenario
+        path = [*descent.steps(report)]
+        yield path
         if size == m or size >= descent.longest:
             return
-        floor = scenario.cut
+        floor = path[-1].cut
 
 
 RECORD = Algorithm(

@@ -19,8 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import cut_search
-from pdanon.algorithms.items._generalization import covered
-from pdanon.algorithms.items.mhghs import rounds
+from pdanon.algorithms.items._generalization import covered, hiding_emptied, summed_lm
+from pdanon.algorithms.items.mhghs import paths
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.algorithms.states.descent import Descent, Scenario
@@ -352,8 +352,9 @@ def optimal(
     -------
     Anonymized
         A global recoding to a cut of the hierarchy; without ``suppress`` nothing is suppressed.
-        ``loss["gap"]`` is 0 if no safe cut has a lower NCP, or with ``suppress`` LM; else, when time was up,
-        the largest share of it that a better cut could still save.
+        ``loss["gap"]`` is 0 if no safe cut has a lower NCP, or with ``suppress`` LM; else, when time was up
+        or more was suppressed to hide rows that lose all items, the largest share of it that a better cut
+        could still save.
 
     Raises
     ------
@@ -384,6 +385,9 @@ def optimal(
     the better one of the results of :func:`hghs` and :func:`mhghs`, which it never falls behind, if there is
     time for them; else with the cut that :func:`hghs` has come down to.
 
+    None or at least k rows lose all their items. Where they would be fewer, more is suppressed, as in
+    :func:`hghs`. ``gap`` counts what that loses: the bound is for choices that may empty fewer.
+
     Cost: memory of 12 bytes for each pair of nodes that are in a row together; time of counting those
     pairs, for m > 2 of listing rare itemsets of the generalized rows, and of the solver, which may grow
     exponentially with the inner nodes that are neither forced nor free; there are seldom many. With
@@ -401,7 +405,7 @@ def optimal(
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> df = pd.DataFrame({"items": [["a1"], ["a1", "a2"], ["a1", "b1"], ["b1"], ["a2", "b1"], ["b2"]]})
+    >>> df = pd.DataFrame({"items": [["a1"], ["a1", "a2"], ["a1", "b1"], ["b1"], ["a2", "b1"], ["a1", "b2"]]})
     >>> result = df.txanon.optimal(k=2, hierarchy={"A": ["a1", "a2"], "B": ["b1", "b2"]})
     >>> result.loss["gap"]
     np.float64(0.0)
@@ -435,8 +439,10 @@ def decide(
     check_flag(suppress, "suppress")
     index, tree, leaves = covered(columns.itemsets, hierarchy, k)
     if suppress:
-        scenario, bound = least_scenario(index, tree, leaves, k, m, report, seconds)
-        nodes, loss = scenario.nodes_of(leaves), scenario.cost
+        found, bound = least_scenarios(index, tree, leaves, k, m, report, seconds)
+        choices = [hiding_emptied(path, index, tree, leaves, k) for path in found]
+        nodes = min(choices, key=lambda each: summed_lm(each, index, tree))
+        loss = summed_lm(nodes, index, tree)
     else:
         cut, bound = least_cut(index, tree, leaves, k, m, report, seconds)
         nodes, loss = cut.nodes, cut.loss
@@ -516,7 +522,7 @@ def _least_cover(
     return np.zeros(1, np.int32) if found is None else nodes[found], bound, solved
 
 
-def least_scenario(
+def least_scenarios(
     index: SupportIndex,
     tree: Hierarchy,
     leaves: Codes,
@@ -524,8 +530,11 @@ def least_scenario(
     m: int | None,
     report: Report,
     time_limit: float,
-) -> tuple[Scenario, int]:
-    """Find a cut and what is kept of it at little cost, and a cost that no other such choice is below."""
+) -> tuple[list[list[Scenario]], int]:
+    """Find cuts and what is kept of them, and a cost that no such choice is below.
+
+    The first list ends with the least cost that was found; another one, if there is one, is that of `mhghs`.
+    """
     search = _Search(index, tree, leaves, k, m, report)
     try:
         with limit_time(time_limit):
@@ -533,7 +542,7 @@ def least_scenario(
             search.go_on()
     except TimeLimitError:
         pass  # what was found so far is safe, and the bound holds
-    return search.best, max(search.bound, 0)
+    return search.found, max(search.bound, 0)
 
 
 class _Search:
@@ -549,7 +558,13 @@ class _Search:
         cut = Cut(index, tree, leaves)
         self._packing = Packing(cut, tree, self._descent.worth, k=k, pairs=m != 1)
         self._steps = self._descent.steps(report)
-        self.best = next(self._steps)
+        self.path = [next(self._steps)]
+        self.found = [self.path]
+
+    @property
+    def best(self) -> Scenario:
+        """What costs least so far."""
+        return self.path[-1]
 
     @property
     def bound(self) -> int:
@@ -560,8 +575,10 @@ class _Search:
         """Take the better one of the results of `hghs`, step by step, and `mhghs`."""
         for scenario in self._steps:
             self._take(scenario)
-        *_, in_rounds = rounds(self._index, self._tree, self._leaves, self._k, self._m, self._report)
-        self._take(in_rounds)
+        task = self._index, self._tree, self._leaves, self._k, self._m, self._report
+        *_, in_rounds = paths(*task)
+        self._take(in_rounds[-1])
+        self.found.append(in_rounds)
 
     def go_on(self) -> None:
         """Raise the bound and look at what gives it, until nothing can be better."""
@@ -600,7 +617,8 @@ class _Search:
         self._take(choice if safe else self._descent.scenario(choice.cut))
 
     def _take(self, scenario: Scenario) -> None:
-        self.best = min(self.best, scenario, key=lambda each: each.cost)
+        if scenario.cost < self.best.cost:
+            self.path.append(scenario)
 
 
 def _sample(threats: ItemsetTable, most: int) -> ItemsetTable:

@@ -294,7 +294,8 @@ def ps_rules(
     is known and gives something away, by the cheapest merge; in turns, until no rule is broken.
 
     Sensitive items are suppressed only for rules that one set of all public items does not protect: of each
-    the rarest, if none of it is suppressed already.
+    the rarest, if none of it is suppressed already. If fewer than k rows would lose all their items by that,
+    more items are suppressed, public ones as well.
 
     Cost: memory of about 50 bytes for each occurrence, and 50 for each item of each rule. There are fewer
     than ``2 * items`` sets, and for each that cannot be parted in two one step for each of its items. A step

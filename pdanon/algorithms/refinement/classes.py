@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.cuts import base_of, equal_mappings, published_nodes
-from pdanon.algorithms.refinement.task import Task
+from pdanon.algorithms.refinement.task import Task, reached
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction_side import ClassSearch, held
@@ -48,18 +48,30 @@ def refined_classes(task: Task) -> Anonymized:
     groups = result.groups.to_numpy().astype(np.int64)
     class_search = data.transactions.search
     assert class_search is not None  # who calls has seen to it
-    if class_search.cover is None:
-        became = _numbers(result, itemsets, groups)
-    else:
-        became = published_nodes(result, itemsets, *class_search.cover, groups)
-    _check(result, data, groups, became)
+    became = _became(result, itemsets, groups, class_search)
+    made = _check(result, data, groups, became)
     class_search = replace(class_search, base=base_of(task))
     search = ClassRefinement(itemsets, groups, became, class_search, task.started)
     cut_short = task.run(search)
     numbers = _of_occurrences(search.best, itemsets, groups)
     decide = partial(data.decision, groups, numbers, task.parameters)
     refined = release(data.writer, decide, result.passing.judged)
-    return replace(refined, trace=search.trace, cut_short=cut_short)
+    trace = search.trace
+    if refined.mapping["generalized"].isna().any():  # more than the search has found: to hide emptied rows
+        found = search.cost(_became(refined, itemsets, groups, class_search))
+        before = search.cost(became)
+        if found >= before:
+            refined, trace = replace(made, parameters=refined.parameters), trace.head(1)
+        else:
+            trace = reached(trace, found, before)
+    return replace(refined, trace=trace, cut_short=cut_short)
+
+
+def _became(result: Anonymized, itemsets: Itemsets, groups: Numbers, search: ClassSearch) -> Codes:
+    """The node, or a number of the set, of each item in each class; -1 if it is suppressed or not there."""
+    if search.cover is None:
+        return _numbers(result, itemsets, groups)
+    return published_nodes(result, itemsets, *search.cover, groups)
 
 
 def _numbers(result: Anonymized, itemsets: Itemsets, groups: Numbers) -> Codes:
@@ -82,8 +94,8 @@ def _of_occurrences(became: Codes, itemsets: Itemsets, groups: Numbers) -> Codes
     return became[groups[itemsets.rows], itemsets.codes]
 
 
-def _check(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) -> None:
-    """Check that what was read from the result makes that result again."""
+def _check(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) -> Anonymized:
+    """Check that what was read from the result makes that result again, and return it."""
     numbers = _of_occurrences(became, data.columns[0], groups)
     try:
         with warnings.catch_warnings():
@@ -97,6 +109,7 @@ def _check(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) ->
     assert result.classes is not None
     if not made.classes.equals(result.classes) or not equal_mappings(made.mapping, result.mapping):
         raise other_frame("other classes, or items with other supports")
+    return made
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -149,6 +162,10 @@ class ClassRefinement:
         self._classes = [each for each, cost in costs if cost]
         self._least = sum(cost for _, cost in costs)
         self._curve = [(time.perf_counter() - started, self._least)]
+
+    def cost(self, became: Codes) -> int:
+        """Loss of the classes that had some to begin with, by what their items became."""
+        return sum(self._cost(each, became[each.number, each.items]) for each in self._classes)
 
     def _search(self, each: _Class) -> Refinement | CutRefinement:
         """A search that begins with the best so far."""

@@ -57,7 +57,8 @@ def refined_cuts(task: Task) -> Anonymized:
     search = CutRefinement(index, of_row, tree, leaves, became, km, base, task.started)
     cut_short = task.run(search)
     recoding = _recoding(search.best, itemsets, tree, groups)
-    refined = task.released(itemsets, recoding, search.trace, cut_short)
+    before = _recoding(became, itemsets, tree, groups)
+    refined = task.released(itemsets, recoding, search.trace, cut_short, before)
     loss = refined.loss
     if "gap" in result.loss:
         loss = with_measure(loss, "gap", _gap(result, refined, int(index.singles.sum()), tree.n_leaves))

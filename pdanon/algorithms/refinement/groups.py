@@ -212,9 +212,10 @@ def refined_groups(task: Task) -> Anonymized:
     group_of = np.where(silent, -1, groups)
     search = GroupRefinement(rows, tree, group_of, guarantee.k, bags, base_of(task), task.started)
     before = search.nodes if bags else published_occurrences(result, itemsets, tree, leaves, groups)
-    check_mapping(result, itemsets, Recoding.of_cut(before, tree, groups, repeats=bags))
+    made = Recoding.of_cut(before, tree, groups, repeats=bags)
+    check_mapping(result, itemsets, made)
     search.descend(task.limit)
     cut_short = task.cut_short
     of_row = by_first_row(search.group_of)
     recoding = Recoding.of_cut(search.nodes, tree, of_row, repeats=bags)
-    return task.released(itemsets, recoding, search.trace(before), cut_short)
+    return task.released(itemsets, recoding, search.trace(before), cut_short, made)

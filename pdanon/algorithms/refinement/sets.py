@@ -287,7 +287,8 @@ def refined_sets(task: Task) -> Anonymized:
         search = Refinement(itemsets, labels, result.guarantee, blocks, task.asked["loss"], task.started)
     cut_short = task.run(search)
     recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
-    refined = task.released(itemsets, recoding, search.trace, cut_short)
+    before = Recoding.of_clusters(labels.astype(np.int32), itemsets)
+    refined = task.released(itemsets, recoding, search.trace, cut_short, before)
     check_release(refined.mapping, utility, int((labels < 0).sum()))
     return refined
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from pdanon.errors import InfeasibleError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.timing import is_over
@@ -19,7 +20,9 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Search", "Task"]
+__all__ = ["Search", "Task", "reached"]
+
+_BASES = {"ncp": 0, "lm": 1}  # what is taken off a number of items
 
 
 class Search(Protocol):
@@ -84,17 +87,41 @@ class Task:
         return f"stopped at the time limit{seconds}; more time may lose less"
 
     def released(
-        self, itemsets: Itemsets, recoding: Recoding, trace: pd.DataFrame, cut_short: str
+        self, itemsets: Itemsets, recoding: Recoding, trace: pd.DataFrame, cut_short: str, before: Recoding
     ) -> Anonymized:
-        """Publish what the search has found."""
+        """Publish what the search has found, or what it began with if that loses no more.
+
+        A search knows nothing of emptied rows: to hide few of them may cost more than it has gained.
+        """
         columns = ListColumns(itemsets, label=self.original.columns[self.position])
 
         def decide() -> Decision[ListRows]:
-            found = decide_lists(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
+            found = self._hidden(columns, recoding, trace, before)
+            if found is None:
+                told = self.result.guarantee, self.parameters
+                found = decide_lists(columns, before, *told, trace=trace.head(1))
             return relabel(found, self.labels)
 
         result = release(FrameWriter(self.original, [self.position]), decide, self.result.passing.judged)
         return replace(result, cut_short=cut_short)
+
+    def _hidden(
+        self, columns: ListColumns, recoding: Recoding, trace: pd.DataFrame, before: Recoding
+    ) -> Decision[ListRows] | None:
+        """What was found with none or at least k emptied rows, if that still loses less than the result."""
+        try:
+            found = decide_lists(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
+        except InfeasibleError:
+            return None
+        if found.rows.recoding is recoding:
+            return found
+        hidden, loss = found.rows.recoding, self.asked["loss"]
+        if not isinstance(loss, str) or loss not in _BASES:  # it has no sum over occurrences to compare
+            return None
+        if not before.hierarchical and (hidden.targets < 0).sum() > (before.targets < 0).sum():
+            return None  # of sets, no more is suppressed than before
+        now, then = (_summed(each, columns.itemsets, _BASES[loss]) for each in (hidden, before))
+        return replace(found, trace=reached(trace, now, then)) if now < then else None
 
     def run(self, search: Search) -> str:
         """Search until nothing gains; with a limit go on at random until it is reached.
@@ -109,3 +136,20 @@ class Task:
         if self.limit is not None:
             search.restart(self.limit, random_generator(self.asked["random_state"]))
         return cut_short
+
+
+def reached(trace: pd.DataFrame, now: int, then: int) -> pd.DataFrame:
+    """A trace that ends with the loss of the release, which is ``now`` where it was ``then`` at first."""
+    loss = trace["loss"].to_numpy()
+    least = loss[0] * now / max(then, 1) if len(loss) else 0.0
+    if not len(loss) or loss[-1] * (1 + 1e-9) >= least:  # either may be rounded
+        return trace
+    above = trace[loss > least * (1 + 1e-9)]
+    return pd.concat([above, trace.tail(1).assign(loss=least)], ignore_index=True)
+
+
+def _summed(recoding: Recoding, itemsets: Itemsets, base: int) -> int:
+    """The loss of all occurrences as an integer: NCP, or LM if one is taken off each number of items."""
+    became = recoding.targets[itemsets.codes] if recoding.groups is None else recoding.targets
+    stands_for = np.append(recoding.covered, max(recoding.domain, 2))[became]
+    return int(np.where(stands_for > 1, stands_for - base, 0).sum())

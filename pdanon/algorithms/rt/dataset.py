@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pdanon.algorithms.items.apriori import covering
 from pdanon.algorithms.relational.attributes import Numbers
@@ -27,6 +28,8 @@ from pdanon.algorithms.rt.transaction_side import (
 from pdanon.algorithms.states.cuts import by_first_row
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KLm
+from pdanon.guarantees.emptied import EMPTY_ROWS, few_without
+from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.parameters import lasting
@@ -36,6 +39,7 @@ from pdanon.itemsets.columns import find_column, with_column
 from pdanon.itemsets.timing import progress_bar
 from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, WrittenRows
+from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.labels import relabelled_sets
 from pdanon.recoding.loss import joint_loss, with_measure
 from pdanon.recoding.recoding import Recoding, mapping_table
@@ -161,6 +165,7 @@ class Dataset:
         parameters : mapping
             The parameters of the call, for the record.
         """
+        numbers = self.hiding_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)
         of_row = by_first_row(groups)
         recodings: list[Recoding] = []
@@ -172,6 +177,7 @@ class Dataset:
         lost = [(column, recoding, recoding.changes(column)) for column, recoding in recoded]
         mappings = [mapping_table(*column) for column in lost]
         mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
+        mapping.attrs = self._attributes(recoded, classes)
         return Decision(
             DatasetRows(self.table, classes, recoded, of_row),
             self.guarantee.with_mapping(mapping),
@@ -179,6 +185,47 @@ class Dataset:
             with_measure(joint_loss(lost), "NCP_relational", classes.ncp),
             parameters,
         )
+
+    def hiding_emptied(self, groups: Numbers, numbers: Codes) -> Codes:
+        """What occurrences become when none or at least k rows of a class are emptied; as in `decision`.
+
+        A class has one cluster or several that are published alike. Each list column counts.
+        """
+        if (numbers >= 0).all():
+            return numbers
+        class_of = self._class_of(Classes.of_members(self.table, groups))
+        joined, numbers = self.transactions.itemsets, numbers.copy()
+        units = by_first_row(groups)[joined.rows] * (int(numbers.max()) + np.int64(1)) + numbers
+        units[numbers < 0] = -1
+        for own, itemsets in zip(self._occurrences(), self.columns, strict=True):
+            gone = labels_to_suppress(units[own], itemsets, self.guarantee.k, class_of)
+            numbers[own & np.isin(units, gone)] = -1
+        return numbers
+
+    def _class_of(self, classes: Classes) -> Numbers:
+        """The class of each row: clusters that are published alike are one."""
+        return equal_rows(with_classes(self.frame, self.table, classes), self.table.positions)
+
+    def _attributes(
+        self, recoded: Sequence[tuple[Itemsets, Recoding]], classes: Classes
+    ) -> dict[Hashable | None, int]:
+        """What the mapping says beside its lines: how many rows that look emptied have had no item."""
+        if all((recoding.targets >= 0).all() for _, recoding in recoded):
+            return {}
+        class_of, n_empty = self._class_of(classes), 0
+        for column, recoding in recoded:
+            shown = np.zeros(column.n_rows, np.bool_)
+            shown[column.rows[recoding.targets >= 0]] = True
+            few = few_without(~shown & ~column.nulls, shown, class_of, self.guarantee.k)
+            n_empty += int(np.count_nonzero(few))
+        return {EMPTY_ROWS: n_empty} if n_empty else {}
+
+    def _occurrences(self) -> Iterable[NDArray[np.bool_]]:
+        """Which occurrences among all are those of each list column."""
+        first_item, codes = 0, self.transactions.itemsets.codes
+        for itemsets in self.columns:
+            yield (codes >= first_item) & (codes < first_item + itemsets.n_items)
+            first_item += itemsets.n_items
 
     def _prepared(self, recodings: Sequence[Recoding], of_row: Codes) -> list[Itemsets]:
         """The rows to be recoded; missing ones are empty if an attacker could leave out too many of them.
@@ -203,10 +250,8 @@ class Dataset:
         joined = self.transactions.itemsets
         if self.trees is None:  # a cluster's sets are told apart from those of another
             numbers = np.where(numbers >= 0, groups[joined.rows] * joined.n_items + numbers, -1)
-        first_item, first_node = 0, int(len(self.columns) > 1)
-        for place, itemsets in enumerate(self.columns):
-            own = (joined.codes >= first_item) & (joined.codes < first_item + itemsets.n_items)
-            first_item += itemsets.n_items
+        first_node = int(len(self.columns) > 1)
+        for place, (own, itemsets) in enumerate(zip(self._occurrences(), self.columns, strict=True)):
             if self.trees is None:
                 yield Recoding.of_clusters(numbers[own], itemsets, of_row)
                 continue

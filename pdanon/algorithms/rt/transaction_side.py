@@ -30,6 +30,7 @@ from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.lists import distinct
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import report_nothing
+from pdanon.recoding.emptied import labels_to_suppress
 
 __all__ = [
     "ClassSearch",
@@ -304,7 +305,13 @@ class TransactionSide:
         became = np.empty(len(items), np.int32)
         became[own.codes] = numbers
         refined = self.search.refined(own, items, became)[own.codes]
-        return places, min(numbers, refined, key=partial(self.loss, places))
+        both = self._hidden(own, numbers), self._hidden(own, refined)
+        return places, min(both, key=partial(self.loss, places))
+
+    def _hidden(self, rows: Itemsets, numbers: Codes) -> Codes:
+        """What occurrences become when none or at least k rows are to be emptied."""
+        gone = labels_to_suppress(numbers.astype(np.int64), rows, self.k)
+        return np.where(np.isin(numbers, gone), np.int32(-1), numbers)
 
     def _decided(self, rows: Numbers) -> tuple[Numbers, Itemsets, Codes, Codes]:
         """Where the occurrences of some rows are, the rows not missing, their items, and what was decided."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -166,18 +167,34 @@ def decide(
     first = data.whole.groups(cluster, random_generator(random_state), report)
     merging = Merging(data.table, first, data.transactions.itemsets)
     order = data.transaction.order
-    numbers = _merge_until(bound, merging, data.transactions, merge, order, report)
+    numbers = _merge_until(bound, merging, data, merge, order, report)
     return merging.groups, numbers
 
 
 def _merge_until(
-    bound: Fraction, merging: Merging, transactions: TransactionSide, merge: str, order: str, report: Report
+    bound: Fraction, merging: Merging, data: Dataset, merge: str, order: str, report: Report
 ) -> Codes:
-    """Merge clusters until the items lose no more than they may; return what each occurrence becomes."""
+    """Merge clusters until the items lose no more than they may; return what each occurrence becomes.
+
+    To hide emptied rows may lose more. That is known when the rest is decided: it is counted where the
+    clusters lose little enough without it, and in the end.
+    """
+    transactions = data.transactions
     parts = [transactions.protect(rows) for rows in merging.rows]
     losses = [transactions.loss(*part) for part in parts]
-    least = sum(losses)
-    while sum(losses) > bound * transactions.most and len(merging) > 1:
+    suppresses = [bool((own < 0).any()) for _, own in parts]
+    least: float = inf
+    while True:
+        lost, is_last = sum(losses), len(merging) <= 1
+        if lost <= bound * transactions.most or is_last:
+            numbers = data.hiding_emptied(merging.groups, _joined(parts, transactions))
+            lost = sum(transactions.loss(places, numbers[places]) for places, _ in parts)
+            if lost <= bound * transactions.most:
+                return numbers
+        if is_last or not any(suppresses):
+            least = min(least, lost)
+        if is_last:
+            break
         seed = merging.seed
         unions = merging.losses_with(seed)
         far = None if merge == "R" else distances(merging, seed, transactions if order == "tum" else None)
@@ -186,17 +203,19 @@ def _merge_until(
         first, last = sorted((seed, other))
         parts[first] = transactions.protect(merging.rows[first])
         losses[first] = transactions.loss(*parts[first])
-        del parts[last], losses[last]
-        least = min(least, sum(losses))
+        suppresses[first] = bool((parts[first][1] < 0).any())
+        del parts[last], losses[last], suppresses[last]
         report(1)
-    if sum(losses) > bound * transactions.most:
-        reached = at_least(least / transactions.most)
-        raise InfeasibleError(
-            "the items lose more than they may, whatever is merged",
-            where="delta",
-            got=f"delta={float(bound):g}, the least that was reached is {reached}",
-            hint="choose delta at least as large, or another algorithm for the transactions",
-        )
+    raise InfeasibleError(
+        "the items lose more than they may, whatever is merged",
+        where="delta",
+        got=f"delta={float(bound):g}, the least that was reached is {at_least(least / transactions.most)}",
+        hint="choose delta at least as large, or another algorithm for the transactions",
+    )
+
+
+def _joined(parts: Sequence[tuple[Numbers, Codes]], transactions: TransactionSide) -> Codes:
+    """What each occurrence becomes, given the clusters of rows."""
     numbers = np.full(len(transactions.itemsets.codes), -1, np.int32)
     for places, own in parts:
         numbers[places] = own

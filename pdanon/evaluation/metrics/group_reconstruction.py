@@ -101,7 +101,12 @@ def reconstruction_error(
     itemsets = Itemsets.from_series(list_column(original, column))
     if not original.index.equals(result.frame.index):
         raise other_frame(f"{len(original)} rows, the result has {len(result.frame)}, or another index")
-    rows = GroupedRows(itemsets, _recoding(result, itemsets), group_numbers(result.frame))
+    rows = GroupedRows(
+        itemsets,
+        _recoding(result, itemsets),
+        group_numbers(result.frame),
+        result.guarantee.is_sensitive(itemsets),
+    )
     if queries is None:
         check_count(n, "n", least=1, most=MOST_DRAWN)
         check_count(size, "size", least=1, most=_MOST)
@@ -138,7 +143,7 @@ def _read_query(query: Any, rows: GroupedRows) -> tuple[int, NDArray[np.int64]]:
     items = np.unique(rows.itemsets.lookup(read_list(parts[1], "queries", hint)))
     if (secret < 0).any() or not rows.is_sensitive[secret].all():
         raise ParameterError("the first item of a query is not sensitive", where="queries", hint=hint)
-    if (items < 0).any() or rows.is_sensitive[items].any() or len(items) > _MOST:
-        problem = f"the list of a query is not up to {_MOST} public items of the data"
+    if (items < 0).any() or not rows.is_shown[items].all() or len(items) > _MOST:
+        problem = f"the list of a query is not up to {_MOST} public items that the release shows"
         raise ParameterError(problem, where="queries", hint=hint)
     return int(secret[0]), items.astype(np.int64)

@@ -82,13 +82,13 @@ def test_rarest_item_is_suppressed_though_another_could_be_merged():
 def test_rarest_item_is_the_one_in_fewest_rows_then_the_first():
     asked = {"k": 2, "constraints": [["a", "b"]], "utility": [["a"], ["b"]], "max_suppressed": 0.5}
     for rows, suppressed in ((["ab", "a", "a", "b"], "b"), (["ab", "a", "b", "b"], "a"), (["ab"], "a")):
-        rows = [frozenset(row) for row in [*rows, "b", "a"]]
+        rows = [frozenset(row) for row in [*rows, "b", "a", "b", "a"]]
         assert outcome(coat_of(rows, **asked))[1] == [suppressed]
 
 
 def test_of_equally_rare_clusters_the_one_of_fewer_items_is_suppressed():
-    """For the sake of {a}, a and c are merged; then (a,c) and b are in two rows each, in one together."""
-    rows = [frozenset(row) for row in ("ab", "c", "b")]
+    """For the sake of {a}, a and c are merged; then (a,c) and b are in three rows each, in one together."""
+    rows = [frozenset(row) for row in ("ab", "c", "c", "b", "b")]
     asked = {"k": 2, "constraints": [["a"], ["a", "b"]], "utility": [["a", "c"], ["b"]]}
     assert outcome(coat_of(rows, max_suppressed=1.0, **asked)) == ([("a", "c")], ["b"])
 

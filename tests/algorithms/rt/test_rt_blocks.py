@@ -22,6 +22,7 @@ from executors import LastFirst
 from families import TRANSACTION_ALGORITHMS, gathered
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive import emptied as naive_emptied
 from naive import rt as naive
 from naive.relational import Table
 from test_rt import (
@@ -159,7 +160,7 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
     left = int(delta * everything) - sum(loss)
     result = run(frame, cluster="mondrian", merge=merge, block_rows=5, delta=float(delta), refine=False)
     became = [None] * len(rows)
-    apart = []
+    apart, chosen = [], {}
     for block, first, own in zip(blocks, firsts, loss, strict=True):
         most = Fraction(own + left * len(block) // len(rows), unit)
         clusters = naive.rum_bound(
@@ -167,12 +168,19 @@ def test_blocks_are_anonymized_each_apart(rows, merge, percent):
         )
         apart += clusters
         for cluster in clusters:
-            sets = pcta.became(cluster)
-            for row in cluster:
-                shown = {sets[item] for item in items[row]} - {None}
-                became[row] = {
-                    "(" + ",".join(sorted(own)) + ")" if len(own) > 1 else next(iter(own)) for own in shown
-                }
+            chosen |= {(item, min(cluster)): own for item, own in pcta.became(cluster).items()}
+    cluster_of = {row: min(cluster) for cluster in apart for row in cluster}
+    for members in result.frame.groupby(
+        [repr(each) for each in result.frame[QUASI].to_numpy().tolist()]
+    ).indices.values():
+        own = [{(item, cluster_of[row]) for item in items[row]} for row in members]
+        sets = {each: chosen[each] and (chosen[each], each[1]) for row in own for each in row}
+        sets = naive_emptied.hidden(own, sets, 2)
+        for row, each in zip(members, own, strict=True):
+            shown = {sets[item][0] for item in each if sets[item]}
+            became[row] = {
+                "(" + ",".join(sorted(own)) + ")" if len(own) > 1 else next(iter(own)) for own in shown
+            }
     assert rows_of(result.frame) == became
     groups = [sorted(np.flatnonzero(result.groups == group).tolist()) for group in set(result.groups)]
     assert sorted(groups) == sorted(map(sorted, apart))

@@ -1,0 +1,232 @@
+"""Enough emptied rows: where suppression would empty fewer than k rows, it empties k.
+
+A row without labels shows that all of its items were suppressed, to whoever knows that it had some. So it has
+to look like k - 1 others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pdanon.errors import InfeasibleError
+from pdanon.guarantees import Coherence, PrivacyConstraints, PSRules, PublicK, TransactionalK
+from pdanon.guarantees.verdict import Guarantee
+from pdanon.itemsets.codes import Codes, Itemsets
+from pdanon.itemsets.list_columns import ListColumns
+from pdanon.itemsets.lists import offsets_of
+from pdanon.itemsets.support import SupportIndex
+from pdanon.itemsets.table import ItemsetTable
+from pdanon.recoding.recoding import Recoding, mapping_table
+
+__all__ = ["hide_emptied", "labels_to_suppress", "with_enough_emptied"]
+
+# Two count rows without (public) labels like all others; for the third, see `decide_suppressed`.
+_OTHERWISE = (Coherence, PublicK, TransactionalK)
+
+
+def hide_emptied(columns: ListColumns, recoding: Recoding, guarantee: Guarantee) -> Recoding:
+    """Suppress more items of a table, until none or at least k of its rows are emptied.
+
+    Parameters
+    ----------
+    columns : ListColumns
+        The original.
+    recoding : Recoding
+        What becomes of its items.
+    guarantee : Guarantee
+        What the recoding has, and keeps. Without a k, nothing is done.
+
+    Raises
+    ------
+    InfeasibleError
+        If what hides the rows breaks a rule of `PSRules`.
+
+    Notes
+    -----
+    To suppress a label changes the support of no itemset of other labels. So all that a guarantee says of
+    published itemsets stays. One that names itemsets of original items speaks of what is left of them, which
+    may be rare: of each that is, a label is suppressed, too.
+    """
+    k = getattr(guarantee, "k", None)
+    if k is None or isinstance(guarantee, _OTHERWISE):
+        return recoding
+    itemsets = columns.itemsets
+    while True:
+        found = with_enough_emptied(recoding, itemsets, k)
+        if found is recoding or not isinstance(guarantee, (PrivacyConstraints, PSRules)):
+            return found
+        told, published = guarantee.with_mapping(mapping_table(itemsets, found)), found.apply(itemsets)
+        assert isinstance(published, Itemsets)  # a global recoding has no bags
+        audit = told.recount(replace(columns, itemsets=published))
+        if audit.holds:
+            return found
+        recoding = _without_threats(found, itemsets, Itemsets.from_series(audit.threats["itemset"]))
+
+
+def with_enough_emptied(recoding: Recoding, itemsets: Itemsets, k: int) -> Recoding:
+    """Suppress more labels of a table that has fewer than k emptied rows, and labels.
+
+    Parameters
+    ----------
+    recoding : Recoding
+        What becomes of the items.
+    itemsets : Itemsets
+        The original column.
+    k : int
+        How many rows are to be emptied, if any is.
+
+    Returns
+    -------
+    Recoding
+        The same object if nothing is to be done.
+    """
+    if (recoding.targets >= 0).all():
+        return recoding
+    became = recoding.targets[itemsets.codes] if recoding.groups is None else recoding.targets
+    units = became.astype(np.int64)
+    if recoding.groups is not None:  # each group has labels of its own
+        units += recoding.groups[itemsets.rows] * np.int64(len(recoding.labels))
+        units[became < 0] = -1
+    gone = labels_to_suppress(units, itemsets, k)
+    return _without(recoding, itemsets, units, gone) if len(gone) else recoding
+
+
+def labels_to_suppress(
+    units: NDArray[np.int64],
+    itemsets: Itemsets,
+    k: int,
+    class_of: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """The labels that `with_enough_emptied` suppresses as well, by number; other parameters are the same.
+
+    Parameters
+    ----------
+    units : ndarray of int64, shape (occurrences,)
+        The number of the label that each occurrence becomes; -1 where it is suppressed. Each group of a local
+        recoding has numbers of its own.
+    class_of : ndarray of int64, shape (rows,), optional
+        The class of each row; without it all are one. A class is one group of a local recoding, or several.
+    """
+    weights = SupportIndex.of(itemsets).weights
+    labelled = np.zeros(itemsets.n_rows, np.bool_)
+    labelled[itemsets.rows[units >= 0]] = True
+    emptied = (itemsets.lengths > 0) & ~labelled
+    if not emptied.any():
+        return np.zeros(0, np.int64)
+    if class_of is None:
+        class_of = np.zeros(itemsets.n_rows, np.int64)
+    counts = np.zeros(int(class_of.max(initial=0)) + 1, np.int64)
+    np.add.at(counts, class_of[emptied], weights[emptied])
+    few = (counts > 0) & (counts < k)
+    rows = np.flatnonzero(labelled & few[class_of])
+    if not len(rows):
+        return np.zeros(0, np.int64)
+    rows = rows[np.argsort(class_of[rows], kind="stable")]
+    starts = np.flatnonzero(np.diff(class_of[rows])) + 1
+    there = counts[class_of[rows[[0, *starts]]]].tolist()
+    gone = [
+        _cheapest_of(itemsets, own, units, weights, k - count)
+        for own, count in zip(np.split(rows, starts), there, strict=True)
+    ]
+    return np.concatenate(gone)
+
+
+def _without(
+    recoding: Recoding, itemsets: Itemsets, units: NDArray[np.int64], gone: NDArray[np.int64]
+) -> Recoding:
+    """The same without some labels, given the number of the label of each occurrence."""
+    lost = np.isin(units, gone) & (units >= 0)
+    targets = recoding.targets.copy()
+    targets[itemsets.codes[lost] if recoding.groups is None else lost] = -1
+    return replace(recoding, targets=targets)
+
+
+def _cheapest_of(
+    itemsets: Itemsets,
+    rows: NDArray[np.int64],
+    units: NDArray[np.int64],
+    weights: NDArray[np.int64],
+    need: int,
+) -> NDArray[np.int64]:
+    """The labels without which so many of some rows are empty."""
+    places = itemsets.places(rows)
+    offsets = offsets_of(itemsets.lengths[rows])
+    shown = units[places] >= 0
+    offsets = offsets_of(shown)[offsets]
+    names, codes = np.unique(units[places[shown]], return_inverse=True)
+    first = np.full(len(names), itemsets.n_items)  # labels are in the order of the first of their items
+    np.minimum.at(first, codes, itemsets.codes[places[shown]])
+    order = np.lexsort((names, first))
+    names, codes = names[order], np.argsort(order)[codes]
+    occurrences = np.zeros(len(names), np.int64)
+    np.add.at(occurrences, codes, np.repeat(weights[rows], np.diff(offsets)))
+    index = SupportIndex(codes.astype(np.int32), offsets, len(names), weights[rows])
+    index = index.recode(np.arange(len(names)), len(names)).distinct()  # a label once in a row
+    return names[_cheapest(index, occurrences, need)]
+
+
+def _cheapest(index: SupportIndex, occurrences: NDArray[np.int64], need: int) -> NDArray[np.intp]:
+    """Labels of few occurrences without which so many rows are empty; all, if there are not so many rows.
+
+    The labels of a distinct row go together: of the row with the fewest occurrences for each row that it
+    empties (then: fewer labels, then label order), again and again. Labels that are not needed in the end
+    come back, those of most occurrences first (then: label order).
+    """
+    gone = np.zeros(index.n_items, np.bool_)
+    while True:
+        left = index.recode(np.where(gone, -1, np.arange(index.n_items)), index.n_items).distinct()
+        filled = np.diff(left.offsets) > 0
+        lacking = need - int(left.weights[~filled].sum())
+        if lacking <= 0 or not filled.any():
+            break
+        rows = ItemsetTable(left.codes, left.offsets, left.weights).take(filled).ordered()
+        prices = np.add.reduceat(occurrences[rows.codes], rows.offsets[:-1])
+        gains = np.minimum(rows.supports, lacking)
+        order = np.lexsort((prices, gains))
+        cheapest = order[np.flatnonzero(np.diff(gains[order], prepend=-1))].tolist()  # of each gain
+        best = min(cheapest, key=lambda row: (Fraction(int(prices[row]), int(gains[row])), row))
+        gone[rows.codes[rows.offsets[best] : rows.offsets[best + 1]]] = True
+    spare = -lacking
+    emptied = index.within(np.isin(np.arange(len(index.weights)), _rows_within(index, gone)))
+    starts, holders, _ = emptied.transpose
+    is_empty = np.ones(len(emptied.weights), np.bool_)
+    for label in sorted(np.flatnonzero(gone).tolist(), key=lambda each: (-occurrences[each], each)):
+        own = holders[starts[label] : starts[label + 1]]
+        own = own[is_empty[own]]
+        if (back := int(emptied.weights[own].sum())) <= spare:
+            gone[label], spare = False, spare - back
+            is_empty[own] = False
+    return np.flatnonzero(gone)
+
+
+def _rows_within(index: SupportIndex, items: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """The rows that hold none but some items."""
+    others = np.zeros(len(index.weights), np.bool_)
+    rows = np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))
+    others[rows[~items[index.codes]]] = True
+    return np.flatnonzero(~others)
+
+
+def _without_threats(recoding: Recoding, itemsets: Itemsets, threats: Itemsets) -> Recoding:
+    """Suppress of each threat the label of fewest occurrences (then: label order)."""
+    if not len(threats.lengths) or not threats.lengths.all():
+        raise InfeasibleError(
+            "fewer than k rows would lose all their items, and what hides them breaks the guarantee",
+            where="k",
+            hint="leave rows out of the table whose items are all suppressed, or choose a smaller k",
+        )
+    became = recoding.targets[itemsets.codes]
+    occurrences = np.zeros(len(recoding.labels), np.int64)
+    np.add.at(occurrences, became[became >= 0], SupportIndex.of(itemsets).weights[itemsets.rows[became >= 0]])
+    place = {text: label for label, text in enumerate(recoding.labels.cast(pa.string()).to_pylist())}
+    label_of: Codes = np.array([place[text] for text in threats.texts()], np.int32)
+    gone = [
+        min(label_of[threats.codes[start:end]].tolist(), key=lambda each: (occurrences[each], each))
+        for start, end in zip(threats.offsets[:-1].tolist(), threats.offsets[1:].tolist(), strict=True)
+    ]
+    return _without(recoding, itemsets, became.astype(np.int64), np.array(gone, np.int64))
