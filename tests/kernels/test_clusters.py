@@ -1,0 +1,238 @@
+"""Clusters: merges and suppression against a naive version on sets, with fractions for losses."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from kernels.arrays import TIMES, csr, draw_rows, rows_of
+from pdanon._kernels import clusters
+
+N_ITEMS = 6
+HALT = np.zeros(1, np.bool_)
+
+
+class Naive:
+    """Clusters by their labels; supports are counted in all rows each time."""
+
+    def __init__(self, sets, weights, importance, block, spare):
+        self.sets, self.weights, self.importance, self.block = sets, weights, importance, block
+        self.members = {item: {item} for item in range(N_ITEMS) if any(item in row for row in sets)}
+        self.spare, self.refused = spare, -1
+
+    def support(self, *labels):
+        return sum(
+            int(weight)
+            for row, weight in zip(self.sets, self.weights, strict=True)
+            if all(self.members[label] & set(row) for label in labels)
+        )
+
+    def image(self, items):
+        return sorted({label for label, inside in self.members.items() if inside & set(items)})
+
+    def union(self, a, b):
+        """What a merge is chosen by: loss, size, labels."""
+        inside = self.members[a] | self.members[b]
+        support = self.support(a) + self.support(b) - self.support(a, b)
+        weight = max(int(self.importance[item]) for item in inside)
+        return (2 ** len(inside) - 1) * weight * support, len(inside), min(a, b), max(a, b)
+
+    def merge(self, a, b):
+        self.members[min(a, b)] |= self.members.pop(max(a, b))
+
+    def coarsen(self, image, least_first):
+        """The cheapest merge of a cluster of the image; else suppress the least supported one."""
+        least = min(image, key=lambda a: (self.support(a), len(self.members[a]), a))
+        options = [
+            self.union(a, b)
+            for a in ([least] if least_first else image)
+            for b in self.members
+            if a != b and self.block[a] == self.block[b]
+        ]
+        if options:
+            self.merge(*min(options)[2:])
+        elif len(self.members[least]) > self.spare:
+            self.refused = least
+        else:
+            self.spare -= len(self.members.pop(least))
+        return self.refused < 0
+
+    def satisfy_pairs(self, k, pairs, least_first):
+        while True:
+            rare = [(self.support(a), 1, -a, -a, (a,)) for a in self.members]
+            if pairs:
+                enough = [a for a in self.members if self.support(a) >= k]
+                rare += [(self.support(a, b), 0, -a, -b, (a, b)) for a, b in combinations(sorted(enough), 2)]
+            rare = [each for each in rare if 0 < each[0] < k]
+            if not rare:
+                return
+            items = max(rare)[4]
+            while (image := self.image(items)) and self.support(*image) < k:
+                if not self.coarsen(image, least_first):
+                    return
+
+    def satisfy_itemsets(self, k, itemsets, least_first):
+        for items in itemsets:
+            while (image := self.image(items)) and 0 < self.support(*image) < k:
+                if not self.coarsen(image, least_first):
+                    return
+
+    def labels(self):
+        return [
+            next((a for a, inside in self.members.items() if item in inside), -1) for item in range(N_ITEMS)
+        ]
+
+
+def draw_cases(times=TIMES, lines=None):
+    """A naive state and a compiled one of the same random rows."""
+    for seed in range(times):
+        rng = np.random.default_rng(seed)
+        sets, weights = draw_rows(rng, N_ITEMS, 10)
+        importance, spare = rng.integers(1, 4, N_ITEMS), int(rng.integers(0, 7))
+        block = rng.integers(0, rng.integers(1, 3), N_ITEMS).astype(np.int32)
+        naive = Naive(sets, weights, importance, block, spare)
+        singles = np.array([naive.support(i) if i in naive.members else 0 for i in range(N_ITEMS)], np.int64)
+        state = clusters.State(
+            rows=rows_of(sets, weights, N_ITEMS),
+            size=(singles > 0).astype(np.int64),
+            support=singles,
+            weight=importance,
+            lines=lines or int(rng.integers(2, N_ITEMS + 1)),
+            block=block,
+            spare=spare,
+        )
+        yield rng, naive, state
+
+
+def agree(naive, state):
+    labels = naive.labels()
+    assert np.asarray(state.label).tolist() == labels
+    assert state.n_active == len(naive.members)
+    for a, inside in naive.members.items():
+        assert (state.size[a], state.support[a]) == (len(inside), naive.support(a))
+    for a, b in combinations(sorted(naive.members), 2):
+        assert clusters.together(a, b, state) == clusters.together(b, a, state) == naive.support(a, b)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_merge_and_drop(counted):
+    """With the supports of pairs counted row by row before, and with few lines for them."""
+    for rng, naive, state in draw_cases(lines=N_ITEMS if counted else None):
+        if counted:
+            assert clusters.begin_lines(state)
+            clusters.count_rows(0, 1, state)
+            clusters.count_rows(1, len(naive.sets), state)
+        agree(naive, state)
+        while len(naive.members) > 1:
+            a, b = (int(each) for each in rng.choice(sorted(naive.members), 2, replace=False))
+            if rng.random() < 0.7:
+                naive.merge(a, b)
+                clusters.merge(a, b, state)
+            else:
+                del naive.members[a]
+                clusters.drop(a, state)
+            agree(naive, state)
+
+
+@pytest.mark.parametrize("least_first", [False, True])
+@pytest.mark.parametrize("pairs", [False, True])
+def test_satisfy_pairs(pairs, least_first):
+    for rng, naive, state in draw_cases():
+        k = int(rng.integers(2, 8))
+        naive.satisfy_pairs(k, pairs, least_first)
+        rare = clusters.RarePartners(k, N_ITEMS)
+        rare.look_up_some(0, N_ITEMS, state)
+        while clusters.satisfy_pairs(pairs, least_first, 1, rare, state, HALT):
+            pass
+        assert state.refused == naive.refused
+        if naive.refused < 0:
+            assert state.spare == naive.spare
+        agree(naive, state)
+
+
+@pytest.mark.parametrize("least_first", [False, True])
+def test_satisfy_itemsets(least_first):
+    for rng, naive, state in draw_cases():
+        k = int(rng.integers(2, 8))
+        triples = list(combinations(range(N_ITEMS), 3))
+        itemsets = [triples[i] for i in rng.permutation(len(triples))[:6]]
+        bitmaps = clusters.Bitmaps(*csr(naive.sets), naive.weights.astype(np.int64), N_ITEMS)
+        held = [each for each in itemsets if set(each) <= set(naive.members)]
+        found = clusters.itemset_supports(*csr(held), 2**40, bitmaps, state)
+        assert found.tolist() == [naive.support(*each) for each in held]
+        naive.satisfy_itemsets(k, itemsets, least_first)
+        begin = 0
+        while begin < len(itemsets) and state.refused < 0:
+            _, begin = clusters.satisfy_itemsets(k, least_first, 1, *csr(itemsets), begin, bitmaps, state)
+        assert state.refused == naive.refused
+        agree(naive, state)
+
+
+def test_coarsen_each():
+    """One merge for each itemset, unless a merge before has changed a cluster of it."""
+    for rng, naive, state in draw_cases():
+        naive.block[:], state = 0, None
+        if len(naive.members) < 3:
+            continue
+        singles = np.array([naive.support(i) if i in naive.members else 0 for i in range(N_ITEMS)], np.int64)
+        state = clusters.State(
+            rows=rows_of(naive.sets, naive.weights, N_ITEMS),
+            size=(singles > 0).astype(np.int64),
+            support=singles,
+            weight=naive.importance,
+            lines=N_ITEMS,
+            block=naive.block,
+            spare=0,
+        )
+        pairs = list(combinations(sorted(naive.members), 2))
+        itemsets = [pairs[i] for i in rng.permutation(len(pairs))[:4]]
+        changed, merges = set(), 0
+        for items in itemsets:
+            image = naive.image(items)
+            if not changed & set(image) and len(naive.members) > 1:
+                a, b = min(naive.union(a, b) for a in image for b in naive.members if a != b)[2:]
+                naive.merge(a, b)
+                changed.add(a)
+                merges += 1
+        assert clusters.coarsen_each(*csr(itemsets), state) == merges
+        agree(naive, state)
+
+
+def test_compare_loss():
+    rng = np.random.default_rng(1)
+    for _ in range(2000):
+        size_1, size_2 = (int(each) for each in rng.integers(1, 70, 2))
+        rows_2 = int(rng.integers(0, 2 ** int(rng.integers(1, 47))))
+        near = rows_2 * (2**size_2 - 1) // (2**size_1 - 1)
+        rows_1 = min(max(near + int(rng.integers(-1, 2)), 0), 2**47 - 1)
+        one, other = (2**size_1 - 1) * rows_1, (2**size_2 - 1) * rows_2
+        assert clusters._compare_loss(size_1, rows_1, size_2, rows_2) == (one > other) - (one < other)
+
+
+def distance(one, other):
+    """(different items + 1) / (common items + 1) * items of both."""
+    return (len(one ^ other) + 1) * len(one | other) / (len(one & other) + 1)
+
+
+def test_distances():
+    for seed in range(TIMES):
+        rng = np.random.default_rng(seed)
+        sets, _ = draw_rows(rng, N_ITEMS, 9)
+        rows = np.array(sorted(range(len(sets)), key=lambda i: -len(sets[i])))
+        codes, offsets = csr(sets)
+        as_sets = [set(row) for row in sets]
+        best = float(rng.integers(-1, 20))
+        chosen, others = rows[rng.random(len(rows)) < 0.6], rows[rng.random(len(rows)) < 0.6]
+        pairs = [distance(as_sets[a], as_sets[b]) for a in chosen for b in others if a != b]
+        assert clusters.farthest(chosen, others, codes, offsets, best) == max(best, *pairs, best)
+        own = max((distance(as_sets[a], as_sets[b]) for a in chosen for b in chosen if a != b), default=0.0)
+        groups = [np.sort(each) for each in np.array_split(np.arange(len(others)), 2)]
+        members, bounds = np.concatenate([others[each] for each in groups]), np.cumsum([0, *map(len, groups)])
+        inner = rng.integers(0, 9, 2).astype(float)
+        result = inner.copy()
+        clusters.joined(chosen, members, bounds, own, codes, offsets, result)
+        for i, each in enumerate(groups):
+            across = [distance(as_sets[a], as_sets[b]) for a in chosen for b in others[each] if a != b]
+            assert result[i] == max(own, inner[i], *across, own)
