@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -21,9 +21,7 @@ def csr(sets):
 
 def lists(codes, offsets):
     """Lists of codes and offsets."""
-    return [
-        np.asarray(codes)[begin:end].tolist() for begin, end in zip(offsets[:-1], offsets[1:], strict=True)
-    ]
+    return [np.asarray(codes)[begin:end].tolist() for begin, end in pairwise(offsets)]
 
 
 def draw_rows(rng, n_items=6, most=12):

@@ -1,0 +1,127 @@
+"""Rules between itemsets: each kernel against a naive version that counts rows."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from kernels.arrays import TIMES, contained_sets, csr, draw_rows, rows_of, support_of
+from pdanon._kernels import rules
+
+N_ITEMS = 6
+HALT = np.zeros(1, np.bool_)
+
+
+def draw_cases():
+    for seed in range(TIMES):
+        rng = np.random.default_rng(seed)
+        yield rng, *draw_rows(rng, N_ITEMS, 10)
+
+
+def test_sensitive_rules():
+    for rng, sets, weights in draw_cases():
+        about = [[item for item in row if item in (0, 3, 5)] for row in sets]
+        above, below = sorted(int(each) for each in rng.integers(0, 5, 2))
+        below, size = below + 1, int(rng.integers(1, 4))
+        found = []
+        for begin, end in ((0, 2), (2, N_ITEMS)):
+            asked = above, below, size, np.array([1000]), HALT
+            search = rules.SensitiveRules(rows_of(sets, weights, N_ITEMS), *csr(about), *asked)
+            found += search.beginning(begin, end).tolist()
+        expected = [
+            [*known, item]
+            for known in sorted(contained_sets(sets, [size]))
+            for item in {0, 3, 5} - set(known)
+            if support_of([*known, item], sets, weights) * below > above * support_of(known, sets, weights)
+            and support_of([*known, item], sets, weights)
+        ]
+        assert sorted(found) == sorted(expected)
+
+
+def test_restorable():
+    """Of each set some item stays gone; items that were restored before no longer count as gone."""
+    for seed in range(TIMES):
+        rng = np.random.default_rng(seed)
+        sets_of = [np.flatnonzero(rng.random(5) < 0.5).tolist() for _ in range(6)]
+        gone = rng.permutation(6)[:4]
+        codes, starts = csr(sets_of)
+        missing = np.array([sum(one in sets_of[item] for item in gone) for one in range(5)])
+        left, expected = set(gone.tolist()), []
+        for item in gone.tolist():
+            if all(any(one in sets_of[other] for other in left - {item}) for one in sets_of[item]):
+                left.remove(item)
+                expected.append(item)
+        assert rules.restorable(starts, codes, gone, missing).tolist() == expected
+        assert missing.tolist() == [sum(one in sets_of[item] for item in left) for one in range(5)]
+
+
+def test_rows_with_some():
+    for rng, sets, weights in draw_cases():
+        items = np.flatnonzero(rng.random(N_ITEMS) < 0.4).astype(np.int32)
+        found = rules.rows_with_some(items, rows_of(sets, weights, N_ITEMS))
+        assert found.tolist() == [i for i, row in enumerate(sets) if set(row) & set(items.tolist())]
+
+
+def test_beside():
+    """A set alone, and with each other set, against supports of merged items."""
+    for rng, sets, weights in draw_cases():
+        labels = rng.integers(-1, 3, N_ITEMS).astype(np.int32)
+        known, is_secret = rng.random(N_ITEMS) < 0.8, rng.random(N_ITEMS) < 0.4
+        labels[:2], known[:2], is_secret[:2] = (0, 1), True, False
+        labels[is_secret] = -1
+        k, (above, below) = int(rng.integers(1, 5)), sorted(rng.integers(1, 5, 2).tolist())
+        members = [{int(i) for i in np.flatnonzero(labels == label)} for label in range(3)]
+        near = np.array([i for i, row in enumerate(sets) if set(row) & members[0]], np.int32)
+        beside = rules.Beside(near, labels, 0, known, is_secret, rows_of(sets, weights, N_ITEMS))
+
+        def is_protected(*chosen, sets=sets, weights=weights, k=k, share=(above, below), secret=is_secret):
+            weighted = zip(sets, weights.tolist(), strict=True)
+            held = [(row, weight) for row, weight in weighted if all(set(row) & each for each in chosen)]
+            support = sum(weight for _, weight in held)
+            worst = max((sum(w for row, w in held if s in row) for s in np.flatnonzero(secret)), default=0)
+            return support == 0 or (support >= k and worst * share[1] <= share[0] * support)
+
+        others = [members[i] for i in (1, 2) if any(known[item] for item in members[i])]
+        assert beside.is_protected(k, above, below) == is_protected(members[0])
+        expected = all(is_protected(members[0], other) for other in others)
+        assert beside.is_protected_with_others(k, above, below) == expected
+
+
+def test_bisect():
+    for rng, sets, weights in draw_cases():
+        importance = rng.integers(1, 4, N_ITEMS)
+        singles = np.array([support_of([item], sets, weights) for item in range(N_ITEMS)])
+        items = np.argsort(-singles, kind="stable")[: rng.integers(2, N_ITEMS + 1)].astype(np.int32)
+
+        def loss(part, sets=sets, weights=weights, importance=importance):
+            held = sum(int(w) for row, w in zip(sets, weights, strict=True) if set(row) & set(part))
+            return (2 ** len(part) - 1) * max(int(importance[i]) for i in part) * held
+
+        order = items.tolist()
+        one, other = max(
+            combinations(order, 2), key=lambda pair: (loss(pair), [-order.index(i) for i in pair])
+        )
+        parts = [one], [other]
+        for item in order:
+            if item not in (one, other):
+                growth = [loss([*part, item]) - loss(part) for part in parts]
+                parts[growth[1] < growth[0]].append(item)
+        args = singles, importance, rows_of(sets, weights, N_ITEMS), np.zeros(len(sets), np.uint8)
+        assert rules.bisect(items, *args).tolist() == [item in parts[1] for item in order]
+
+
+def test_compare_growth():
+    rng = np.random.default_rng(1)
+    for _ in range(2000):
+        sizes = rng.integers(1, 70, 2).tolist()
+        news = [int(rng.integers(0, 2 ** int(rng.integers(1, 47)))) for _ in range(2)]
+        olds = [int(rng.integers(0, new + 1)) for new in news]
+        if rng.random() < 0.5:
+            sizes[1], news[1], olds[1] = sizes[0], news[0], max(olds[0] - int(rng.integers(0, 2)), 0)
+        one, other = (
+            (2 ** (size + 1) - 1) * new - (2**size - 1) * old
+            for size, old, new in zip(sizes, olds, news, strict=True)
+        )
+        found = rules.compare_growth(sizes[0], olds[0], news[0], sizes[1], olds[1], news[1])
+        assert found == (one > other) - (one < other)
