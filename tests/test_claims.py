@@ -658,7 +658,7 @@ CLAIMS = [
     (CAHD, "each call takes less than half a second", cahd_takes_less_than_half_a_second),
     (
         "docs/algorithms/cahd.md",
-        "was [nearest to the truth](../measured/papers.md#cahd-measured) with nearly all settings",
+        "was [nearest to the truth](../measured/papers/cahd.md) with almost all settings",
         nearest_rows_are_nearest_to_the_truth,
     ),
     (
@@ -683,7 +683,7 @@ CLAIMS = [
     ("docs/algorithms/ps_rules.md", "cost more NCP each time", a_tenth_of_the_rows_loses_more_ncp),
     (
         RHO,
-        "kept more than three quarters of these; with two or more, less than a",
+        "kept more than three quarters of them; with two or more, less than a",
         nearly_all_sensitive_items_go,
     ),
     (
@@ -691,8 +691,8 @@ CLAIMS = [
         "the least possible loss of suppression, found by a 0-1 program, was less than 0.1 % below it",
         suppression_is_near_the_least,
     ),
-    (RHO, "lost more than to suppress all sensitive items, up to five times", what_stays_away_costs_more),
-    (RHO, "`td_control` lost less in nine of these ten cases", hierarchies_save_sensitive_items),
+    (RHO, "lost more than suppressing all sensitive items, up to five times", what_stays_away_costs_more),
+    (RHO, "`td_control` lost less in nine of ten cases", hierarchies_save_sensitive_items),
     ("docs/refine.md", "22 to 45 % of the NCP of `pcta` is left", refinement_leaves),
     ("docs/algorithms/pcta.md", "more than half of it on the data sets", more_than_half_is_not_necessary),
     ("docs/algorithms/apriori.md", "the release loses 2.60 % (NCP)", apriori_on_clicks),
