@@ -235,7 +235,7 @@ def coat_suppresses_more_in_blocks():
 def times_of_coat(part, *measures):
     """A measure of COAT divided by that of PCTA or UPCTA: by data set, measure and setting."""
     found = {}
-    for heading, table in tables_of("measured/papers/pcta.md", "reproduction").items():
+    for heading, table in tables_of("measured/papers/pcta_tables.md", "reproduction").items():
         data, _, rest = heading.partition(": ")
         setting, _, measure = rest.partition(": ")
         if measure.strip(":") not in measures or not setting.startswith(part):
@@ -691,7 +691,11 @@ CLAIMS = [
         "the least possible loss of suppression, found by a 0-1 program, was less than 0.1 % below it",
         suppression_is_near_the_least,
     ),
-    (RHO, "lost more than suppressing all sensitive items, up to five times", what_stays_away_costs_more),
+    (
+        "docs/algorithms/rho_audit.md",
+        "lost more than suppressing all sensitive items, up to five times",
+        what_stays_away_costs_more,
+    ),
     (RHO, "`td_control` lost less in nine of ten cases", hierarchies_save_sensitive_items),
     ("docs/refine.md", "22 to 45 % of the NCP of `pcta` is left", refinement_leaves),
     ("docs/algorithms/pcta.md", "more than half of it on the data sets", more_than_half_is_not_necessary),

@@ -1,4 +1,4 @@
-"""Repeat the evaluation of coherence of KDD 2008: docs/measured/papers/coherence.md and its pictures.
+"""Repeat the evaluation of coherence of KDD 2008: docs/measured/papers/coherence_tables.md and its pictures.
 
 Run from the root of the checkout, with the extra ``plot``: ``python docs/scripts/coherence_evaluation.py``.
 """
@@ -258,7 +258,8 @@ TITLES = {"any": "Private items by the rule of the paper", "rarer": "Private ite
 def main() -> None:
     start = time.perf_counter()
     figures = measured()
-    write_section("measured/papers/coherence.md", "coherence", text(figures, time.perf_counter() - start))
+    lines = text(figures, time.perf_counter() - start)
+    write_section("measured/papers/coherence_tables.md", "coherence", lines)
 
 
 if __name__ == "__main__":
