@@ -6,7 +6,7 @@ runs a kernel as plain Python. The rest of pdanon imports kernels at the top of 
 
 A module is a family: kernels that share a state, or a data structure. Each module costs about a second of
 compilation before its first line, for memoryviews and classes. So a new kernel goes to an existing family.
-``tests/kernels`` compares each kernel that counts, searches or merges with a naive version.
+``tests/kernels`` calls kernels directly and compares them with naive versions.
 
 How a kernel is written:
 
