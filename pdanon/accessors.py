@@ -302,7 +302,7 @@ class ItemsetAccessor:
         Parameters
         ----------
         k : int
-            Least number of rows that an attacker's knowledge must match; at least 2.
+            Minimum number of rows that match an attacker's knowledge; at least 2.
         m : int or None
             Most items that the attacker knows; None: all items of a row, and then whole rows are listed.
 
@@ -333,7 +333,7 @@ class ItemsetAccessor:
         Parameters
         ----------
         k : int
-            Least number of rows that an attacker's knowledge must match; at least 2.
+            Minimum number of rows that match an attacker's knowledge; at least 2.
         m : int or None
             Most items that the attacker knows; None: all items of a row.
 

@@ -152,7 +152,7 @@ def anonymize(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     guarantee : Guarantee, optional
         What must hold, such as ``pdanon.KKm(k=5, m=2, quasi=["age"])``.
     column : hashable, optional
@@ -166,7 +166,7 @@ def anonymize(
     utility : DataFrame, mapping or iterable of list-likes, optional
         Blocks of items, as for `upcta`. Only items of one block are then published as one.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     loss : str
         What is to be least: ``"ncp"``, ``"lm"``, or what a result of this guarantee has in ``loss``, by its
         name in lower case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. See the notes.
@@ -180,7 +180,7 @@ def anonymize(
         What sets of items are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the
         list of their items. ``result.legend`` says which items they stand for. Nodes keep their names.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar: the algorithms that were tried, or left out.
 

@@ -1,9 +1,8 @@
-"""Relational quasi-identifiers: encoding, classes, and the algorithms that form them.
+"""Algorithms for relational quasi-identifiers: encoding, equivalence classes, suppression, release.
 
-``encoding`` is the door in: columns become ``attributes``, of which ``ranges`` is one kind, and ``cells``
-what they share. ``quasi`` has the table and its classes, ``publishing`` is the door out; ``digests`` and
-``suppression`` are for several algorithms. Each other file is one: a public function, the decision that it
-applies, and its record, which has both.
+``attributes`` and ``cells`` encode single columns. ``quasi`` holds the encoded table and its classes.
+``suppression`` is shared by the algorithms, ``publishing`` writes their releases. Each other file is one
+algorithm: its public function, its decision, and the record that lists both.
 """
 
 from __future__ import annotations
@@ -13,6 +12,6 @@ from pdanon.algorithms.relational import cluster, full_subtree, incognito, k_mem
 
 __all__: list[str] = []
 
-# In the order in which they are listed.
+# The order of registration is the order in every list of algorithms.
 _FILES = (cluster, k_member, mondrian, top_down, incognito, full_subtree)
 register(*(each.RECORD for each in _FILES))

@@ -1,8 +1,7 @@
-"""Quasi-identifiers as integers: ranges of what has an order, nodes of a hierarchy, and sets of values.
+"""Quasi-identifiers as integer codes: ordered ranges, nodes of a hierarchy, and sets of values.
 
-The values of a column are numbered in order, a missing value last. The three kinds answer the same
-questions: what covers some values, how much that says less than the values (the penalty), and what it
-looks like when it is published.
+Values are numbered in order, and a missing value comes last. All three kinds have the same methods: cover
+some values, measure the loss (the penalty), and write the published cell.
 """
 
 from __future__ import annotations
@@ -43,28 +42,28 @@ class Intervals:
     Parameters
     ----------
     lower, upper : pandas.Index
-        Where an interval begins and ends that has each of the distinct numbers at its end, ascending: the
-        number, or what is next to it in the type of the intervals.
+        Both ends of the interval of each distinct number alone, ascending. An end is the number itself, or
+        its neighbor in the dtype of the intervals.
     missing : bool
-        Whether there are missing values.
+        Whether values are missing.
     """
 
     lower: pd.Index[Any]
     upper: pd.Index[Any]
     missing: bool
 
-    def alike(self, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
-        """One pair of numbers for all ranges, from one number to another, that are published alike."""
+    def merge_equal(self, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+        """Merge the ranges that are published as the same interval: one pair of numbers for each."""
         n = len(self.lower)
         mixed = (high == n) & (low < n)
         low, high = np.where(mixed, 0, low), np.where(mixed, n - 1, high)
-        # Numbers that end an interval alike are one.
+        # Numbers whose interval has the same end are one number.
         low = np.append(self.lower.searchsorted(self.lower), n)[low]
         high = np.append(self.upper.searchsorted(self.upper, side="right") - 1, n)[high]
         return low, high
 
-    def published(self, low: Numbers, high: Numbers) -> pd.api.extensions.ExtensionArray:
-        """The intervals from some numbers to others, missing from a missing one."""
+    def write(self, low: Numbers, high: Numbers) -> pd.api.extensions.ExtensionArray:
+        """Return the intervals between pairs of numbers; the interval of a missing value is missing."""
         lower, upper = (
             ends.insert(len(ends), None) if self.missing else ends for ends in (self.lower, self.upper)
         )
@@ -73,28 +72,28 @@ class Intervals:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Grades:
-    """Ranges of ordered categories, as text: ``first .. last``, or the only one.
+    """Ranges of ordered categories, as text: ``first .. last``, or the category alone.
 
     Parameters
     ----------
     texts : sequence of str
-        The texts of all categories, in their order, also of those that do not occur; no two are alike.
+        The distinct texts of all categories, in order, including those that do not occur.
     places : ndarray of int64, shape (values,)
-        Which of them each value is, ascending.
+        Position of each value in ``texts``, ascending.
 
     Notes
     -----
-    Where a category has two dots in a row, there are more dots between the first and the last: as many as
-    no category has. So a range has one place to be parted at, and is no category's text.
+    If a category contains "..", the delimiter of all ranges is a longer run of dots than any category has.
+    A range can then be split at one position only, and its text differs from that of every category.
     """
 
     texts: Sequence[str]
     places: Numbers
 
-    def alike(self, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
-        """One pair of numbers for all ranges, from one value to another, that are published alike.
+    def merge_equal(self, low: Numbers, high: Numbers) -> tuple[Numbers, Numbers]:
+        """Merge the ranges that are published as the same text: one pair of numbers for each.
 
-        All categories, as which a missing value is published beside others, are the range up to this value.
+        A missing value is published with others as the range of all categories, which ends at its number.
         """
         n = len(self.places)
         if len(self.texts) == 1:
@@ -104,8 +103,8 @@ class Grades:
         everything &= low < high
         return np.where(everything, 0, low), np.where(everything, n, high)
 
-    def published(self, low: Numbers, high: Numbers) -> pd.api.extensions.ExtensionArray:
-        """The ranges from some values to others, missing from a missing one."""
+    def write(self, low: Numbers, high: Numbers) -> pd.api.extensions.ExtensionArray:
+        """Return the ranges between pairs of values; the range of a missing value alone is missing."""
         mark = ".."
         while any(mark in text for text in self.texts):
             mark += "."
@@ -123,25 +122,25 @@ class Grades:
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Values in an order, published as ranges that include both ends.
+    """Ordered values, published as ranges that include both ends.
 
     Parameters
     ----------
     codes : ndarray of int32, shape (rows,)
         The value of each row.
     ends : Intervals or Grades
-        What ranges look like.
+        Writer of the ranges.
     positions : ndarray of int64, shape (values,)
-        Where the distinct values are, ascending, between the first there can be, 0, and the last, ``unit``.
+        Distance of each distinct value from the smallest possible value, ascending, up to ``unit``.
     missing : bool
-        Whether there are missing values.
+        Whether values are missing.
     unit : int
-        What is lost where nothing is known.
+        Loss of a suppressed value.
 
     Notes
     -----
-    Together with others, a missing value is covered by the whole range only, which says nothing. Where there
-    can be one value only, that has no such range: beside missing values it is one of `Sets`.
+    A class with a missing value and others is published as the whole range. If only one value is possible,
+    that range would be the value itself. `Sets` then encodes the column.
     """
 
     codes: Codes
@@ -157,7 +156,7 @@ class Ranges:
 
     @cached_property
     def taxonomy(self) -> Taxonomy:
-        """Pairs of consecutive values, pairs of those, and so on; a missing value is below the root."""
+        """Pairs of consecutive values, pairs of those pairs, and so on; a missing value is below the root."""
         n = len(self.positions)
         tree = Hierarchy.balanced(map(str, range(n)), 2) if n else flat(0)
         if self.missing:
@@ -168,72 +167,69 @@ class Ranges:
         return Taxonomy(tree, leaves, self.between(first, last))
 
     def between(self, low: Numbers, high: Numbers) -> Numbers:
-        """What is lost by ranges from one value to another."""
+        """Return the losses of ranges from one value to another."""
         positions = np.append(self.positions, 0)
         mixed = (high >= len(self.positions)) & (low < high)
         return np.where(mixed, self.unit, np.maximum(positions[high] - positions[low], low < high))
 
     def digest(self, codes: Codes) -> Codes:
-        """The least and the largest of some values, which are covered by the same."""
+        """Return the smallest and the largest of some values; they have the same cover as all of them."""
         return np.array([codes.min(), codes.max()], np.int32)
 
-    def lost(self, lines: Codes) -> Numbers:
-        """What is lost by the range of the values of each line."""
+    def line_losses(self, lines: Codes) -> Numbers:
+        """Return the loss of the range of the values of each line."""
         return self.between(lines.min(axis=1), lines.max(axis=1))
 
-    def widened(self, codes: Codes) -> Numbers:
-        """What is lost by the range of some values and one more, for each value."""
+    def losses_with_each(self, codes: Codes) -> Numbers:
+        """Return, for each value, the loss of the range of some values and this one."""
         values = np.arange(self.n_values)
         return self.between(np.minimum(values, codes.min()), np.maximum(values, codes.max()))
 
     def split(self, codes: Codes) -> Numbers | None:
-        """Cut where the two parts are most alike in size, of two such places at the lower."""
+        """Cut between the values where the two parts differ least in size (ties: the lower cut)."""
         return halves(codes)
 
     @property
     def whole(self) -> int:
-        """What is lost by the whole range."""
-        return int(self.between(*self.ends.alike(np.array([0]), np.array([len(self.positions)])))[0])
+        """Loss of the whole range."""
+        return int(self.between(*self.ends.merge_equal(np.array([0]), np.array([len(self.positions)])))[0])
 
     def generalize(
         self, classes: Numbers, codes: Codes, n_classes: int, suppressed: int | None = None
     ) -> Cells:
-        """Publish each class as the range of its values, and a suppressed one as the whole range."""
+        """Generalize each class to the range of its values, and a suppressed one to the whole range."""
         low, high = bounds(classes, codes, n_classes)
         n = len(self.positions)
         if suppressed is not None:
             low[suppressed], high[suppressed] = 0, n
-        low, high = self.ends.alike(low, high)
+        low, high = self.ends.merge_equal(low, high)
         keys, numbers = np.unique(low * (n + 1) + high, return_inverse=True)
         low, high = np.divmod(keys, n + 1)
-        return Cells(numbers, self.between(low, high), self.ends.published(low, high))
+        return Cells(numbers, self.between(low, high), self.ends.write(low, high))
 
     def recode(self, groups: Numbers) -> Cells:
-        """Publish each value as the range of the values of its group, and one more as the whole range."""
+        """Generalize each value to the range of its group, and one more to the whole range."""
         return recode_groups(self, groups)
 
     def by_height(self) -> Ranges:
-        """The same."""
+        """Return the attribute itself: heights do not apply to ranges."""
         return self
-
-
-# --- Quasi-identifiers as integers: ranges of what has an order, nodes of a hierarchy, and sets of values
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Values with a hierarchy, published as the names of its nodes.
+    """Values with a hierarchy, published as the labels of its nodes.
 
     Parameters
     ----------
     codes : ndarray of int32, shape (rows,)
-        The value of each row, numbered in the order of the leaves.
+        The value of each row, in the order of the leaves.
     taxonomy : Taxonomy
-        The hierarchy. Its last leaf, right below the root, stands for a missing value, if there is one.
+        The hierarchy. If values are missing, its last leaf, a child of the root, stands for them.
     missing : bool
-        Whether there are missing values.
+        Whether values are missing.
     unit : int
-        What is lost where nothing is known.
+        Loss of a suppressed value.
     """
 
     codes: Codes
@@ -243,20 +239,20 @@ class Tree:
 
     @classmethod
     def of(cls, codes: Codes, hierarchy: Hierarchy, nodes: Codes, missing: bool, unit: int) -> Tree:
-        """Number the values by their leaves.
+        """Number the values in the order of their leaves.
 
         Parameters
         ----------
         codes : ndarray of int32, shape (rows,)
-            The value of each row; a missing one is numbered last.
+            The value of each row; missing values have the last number.
         hierarchy : Hierarchy
-            The hierarchy, which knows of no missing value.
+            The hierarchy, without a leaf for missing values.
         nodes : ndarray of int32
-            The leaf of each value that is not missing.
+            The leaf of each value.
         missing : bool
-            Whether there are missing values.
+            Whether values are missing.
         unit : int
-            What is lost where nothing is known.
+            Loss of a suppressed value.
         """
         if missing:
             nodes = np.append(nodes, np.int32(hierarchy.n_nodes))
@@ -273,15 +269,15 @@ class Tree:
         return len(self.taxonomy.leaves)
 
     def digest(self, codes: Codes) -> Codes:
-        """The least and the largest of some values, which are covered by the same."""
+        """Return the smallest and the largest of some values; they have the same cover as all of them."""
         return np.array([codes.min(), codes.max()], np.int32)
 
-    def lost(self, lines: Codes) -> Numbers:
-        """What is lost by the lowest node above the values of each line."""
+    def line_losses(self, lines: Codes) -> Numbers:
+        """Return the loss of the lowest common ancestor of the values of each line."""
         return self.taxonomy.penalties[self._digests(lines.min(axis=1), lines.max(axis=1))]
 
-    def widened(self, codes: Codes) -> Numbers:
-        """What is lost by the lowest node above some values and one more, for each value."""
+    def losses_with_each(self, codes: Codes) -> Numbers:
+        """Return, for each value, the loss of the lowest common ancestor of some values and this one."""
         tree, leaves, penalties = self._parts
         low, high = np.array([codes.min()]), np.array([codes.max()])
         result = np.empty(self.n_values, np.int64)
@@ -291,7 +287,7 @@ class Tree:
         return result
 
     def split(self, codes: Codes) -> Numbers | None:
-        """Cut into the children of the lowest node above the values."""
+        """Split into the children of the lowest common ancestor; None for a single value."""
         tree, leaves, _ = self._parts
         node = int(self._digests(np.array([codes.min()]), np.array([codes.max()]))[0])
         if codes.min() == codes.max():
@@ -307,7 +303,7 @@ class Tree:
     def generalize(
         self, classes: Numbers, codes: Codes, n_classes: int, suppressed: int | None = None
     ) -> Cells:
-        """Publish each class as the lowest node above its values, and a suppressed one as the root."""
+        """Generalize each class to the lowest common ancestor of its values, a suppressed one to the root."""
         low, high = bounds(classes, codes, n_classes)
         if suppressed is None:
             return self._publish(self._digests(low, high))
@@ -317,14 +313,14 @@ class Tree:
         return self._publish(nodes)
 
     def recode(self, groups: Numbers) -> Cells:
-        """Publish each value as its node, and one more, and those of node -1, as the root."""
+        """Generalize each value to its node, and one more, and those of node -1, to the root."""
         return self._publish(np.append(np.maximum(groups, 0), 0))
 
     def by_height(self) -> Tree:
-        """The same, where a node loses its height above the leaves, not their number."""
+        """Return the attribute with losses by the height of a node, not by its number of leaves."""
         tree = self.taxonomy.hierarchy
         height = tree.depth.astype(np.int64)
-        for node in range(tree.n_nodes - 1, 0, -1):  # depth of the deepest leaf below each node
+        for node in range(tree.n_nodes - 1, 0, -1):  # children before parents: depth of the deepest leaf
             height[tree.parent[node]] = max(height[tree.parent[node]], height[node])
         height -= tree.depth
         penalties = shares(height, tree.height, self.unit)
@@ -335,7 +331,7 @@ class Tree:
         return self.taxonomy.hierarchy, self.taxonomy.leaves, self.taxonomy.penalties
 
     def _digests(self, low: Numbers, high: Numbers) -> Numbers:
-        """Lowest common ancestors: in pre-order, the one of the first and the last leaf covers all."""
+        """Lowest common ancestors. In pre-order, that of the first and the last leaf covers all between."""
         tree, leaves, _ = self._parts
         nodes, last = leaves[low], leaves[high]
         while True:
@@ -354,20 +350,20 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Sets:
-    """Values without order or hierarchy, published as the set of those that occur in a class.
+    """Values without order or hierarchy, published as the set of the values of a class.
 
     Parameters
     ----------
     codes : ndarray of int32, shape (rows,)
         The value of each row.
     texts : sequence of str
-        The distinct values that are not missing, in order.
+        The distinct values, in order.
     missing : bool
-        Whether there are missing values.
+        Whether values are missing.
     prices : ndarray of int64, shape (values + 1,)
-        What is lost by a set, by its size.
+        Loss of a set, by its size.
     unit : int
-        What is lost where nothing is known.
+        Loss of a suppressed value.
     """
 
     codes: Codes
@@ -378,7 +374,7 @@ class Sets:
 
     @classmethod
     def of(cls, codes: Codes, texts: Sequence[str], missing: bool, unit: int) -> Sets:
-        """Values that lose, as a set, its share of all values."""
+        """Create the attribute; the loss of a set is its share of all values."""
         n = len(texts) + missing
         prices = shares(np.arange(n + 1), n, unit)
         prices[:2] = 0
@@ -391,41 +387,41 @@ class Sets:
 
     @cached_property
     def taxonomy(self) -> Taxonomy:
-        """All values right below the root."""
+        """Tree with all values as children of the root."""
         tree = flat(self.n_values)
         penalties = np.zeros(tree.n_nodes, np.int64)
         penalties[0] = self.prices[-1]
         return Taxonomy(tree, np.arange(1, self.n_values + 1), penalties)
 
     def digest(self, codes: Codes) -> Codes:
-        """The distinct ones of some values."""
+        """Return the distinct values."""
         return np.unique(codes)
 
-    def lost(self, lines: Codes) -> Numbers:
-        """What is lost by the set of the values of each line."""
+    def line_losses(self, lines: Codes) -> Numbers:
+        """Return the loss of the set of the values of each line."""
         ordered = np.sort(lines, axis=1)
         return self.prices[1 + np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)]
 
-    def widened(self, codes: Codes) -> Numbers:
-        """What is lost by the set of some values and one more, for each value."""
+    def losses_with_each(self, codes: Codes) -> Numbers:
+        """Return, for each value, the loss of the set of some values and this one."""
         members = np.unique(codes)
         sizes = np.full(self.n_values, len(members) + 1)
         sizes[members] = len(members)
         return self.prices[sizes]
 
     def split(self, codes: Codes) -> Numbers | None:
-        """Cut in the order of the values, where the two parts are most alike in size."""
+        """Split in the order of the values where the two parts differ least in size."""
         return halves(codes)
 
     @property
     def whole(self) -> int:
-        """What is lost by the set of all values."""
+        """Loss of the set of all values."""
         return int(self.prices[-1])
 
     def generalize(
         self, classes: Numbers, codes: Codes, n_classes: int, suppressed: int | None = None
     ) -> Cells:
-        """Publish each class as the set of its values, and a suppressed one as that of all."""
+        """Generalize each class to the set of its values, and a suppressed one to the set of all."""
         if suppressed is not None:
             classes = np.append(classes, np.full(self.n_values, suppressed))
             codes = np.append(codes, np.arange(self.n_values, dtype=np.int32))
@@ -441,15 +437,15 @@ class Sets:
         return Cells(numbers, self.prices[sizes[first]], text_column(published))
 
     def recode(self, groups: Numbers) -> Cells:
-        """Publish each value as the set of the values of its group, and one more as that of all."""
+        """Generalize each value to the set of its group, and one more to the set of all."""
         return recode_groups(self, groups)
 
     def by_height(self) -> Sets:
-        """The same, where any set of several values loses all."""
+        """Return the attribute with full loss for every set of several values."""
         return replace(self, prices=np.where(self.prices > 0, self.unit, 0))
 
     def _members(self, classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Numbers]:
-        """The distinct values of each class, ascending, and where those of each class begin."""
+        """Return the distinct values of all classes, ascending by class, and where each class begins."""
         keys = distinct(classes * max(self.n_values, 1) + codes)
         owners, members = np.divmod(keys, max(self.n_values, 1))
         return members, np.searchsorted(owners, np.arange(n_classes + 1))

@@ -1,9 +1,9 @@
-"""What all kinds of quasi-identifiers share: published cells, trees over values, and shares as integers.
+"""Elements of all quasi-identifiers: published cells, trees over values, and shares as integers.
 
-Penalties are integers, ``unit`` for a value of which nothing is known. It is a multiple of what shares are of
-(a number of leaves, the length of a range), so that shares and their sums are exact, and equal ones compare
-equal. What is too large for that, see `common_unit`, is rounded down; a range of several numbers loses at
-least 1.
+Penalties are integers, and ``unit`` is the penalty of a suppressed value. ``unit`` is a multiple of the
+denominators of shares (numbers of leaves, lengths of ranges). Shares and their sums are therefore exact, and
+equal ones compare equal. Shares of denominators that are too large, see `common_unit`, are rounded down. A
+range of several numbers loses at least 1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = [
     "with_leaf",
 ]
 
-_FINE = 2**32  # shares that cannot be exact are finer than one in half as many
+_FINE = 2**32  # lower bound on half the unit: the precision of shares that cannot be exact
 
 Numbers: TypeAlias = NDArray[np.int64]
 
@@ -45,11 +45,11 @@ class Cells:
     Parameters
     ----------
     numbers : ndarray of int64, shape (classes,)
-        Which of the values each class has.
+        Position of the value of each class.
     penalties : ndarray of int64, shape (values,)
-        What is lost by each value.
+        Loss of each value.
     values : pandas array, length (values,)
-        The values as they are published.
+        The published values.
     """
 
     numbers: Numbers
@@ -59,7 +59,7 @@ class Cells:
 
 @dataclass(frozen=True, eq=False)
 class Taxonomy:
-    """A tree over the values of a column, for recodings that treat equal values alike.
+    """A tree over the values of a column, for recodings that treat equal values equally.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Taxonomy:
     leaves : ndarray of int64, shape (values,)
         The leaf of each value, ascending.
     penalties : ndarray of int64, shape (nodes,)
-        What is lost by each node.
+        Loss of each node.
     """
 
     hierarchy: Hierarchy
@@ -83,12 +83,12 @@ class _Generalizing(Protocol):
 
 
 def common_unit(wholes: Iterable[int], cells: int) -> int:
-    """Integer of which many shares are integers, where sums of so many cells, and twice that, are of 64 bits.
+    """Return an integer that many denominators divide and whose sums over all cells fit 64 bits twice.
 
     Parameters
     ----------
     wholes : iterable of int
-        What shares are of. The large ones are left out if their common multiple is too large.
+        Denominators of shares. Large ones are left out if their common multiple is too large.
     cells : int
         Number of rows times columns.
     """
@@ -100,13 +100,14 @@ def common_unit(wholes: Iterable[int], cells: int) -> int:
 
 
 def shares(parts: Numbers, whole: int, unit: int) -> Numbers:
-    """Shares of a whole, which is ``unit``, rounded down; all products are of 64 bits."""
+    """Return shares of a whole as parts of ``unit``, rounded down."""
+    # divmod splits the product: parts * unit alone could exceed 64 bits.
     each, rest = divmod(unit, max(whole, 1))
     return parts * each + parts * rest // max(whole, 1)
 
 
 def bounds(classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Numbers]:
-    """Least and largest value of each class."""
+    """Return the smallest and the largest value of each class."""
     low, high = np.full(n_classes, np.iinfo(np.int64).max), np.full(n_classes, -1)
     np.minimum.at(low, classes, codes)
     np.maximum.at(high, classes, codes)
@@ -114,7 +115,7 @@ def bounds(classes: Numbers, codes: Codes, n_classes: int) -> tuple[Numbers, Num
 
 
 def halves(codes: Codes) -> Numbers | None:
-    """Cut values, in their order, where the two parts are most alike in size; None if all are one."""
+    """Cut values in order where the two parts differ least in size; None if all are equal."""
     ordered = np.sort(codes)
     cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
     if len(cuts) == 0:
@@ -124,8 +125,9 @@ def halves(codes: Codes) -> Numbers | None:
 
 
 def recode_groups(attribute: _Generalizing, groups: Numbers) -> Cells:
-    """Publish each value as what covers the values of its group, and one more as what covers all."""
-    if not len(groups):  # of nothing, nothing covers all
+    """Generalize each value to the cover of its group, and one more to the cover of all values."""
+    # Without values, no cover exists, so nothing is added for all of them.
+    if not len(groups):
         return attribute.generalize(groups, groups.astype(np.int32), 0)
     names, inverse = np.unique(groups, return_inverse=True)
     values = np.arange(len(groups), dtype=np.int32)
@@ -134,10 +136,10 @@ def recode_groups(attribute: _Generalizing, groups: Numbers) -> Cells:
 
 
 def flat(n: int) -> Hierarchy:
-    """A tree of so many leaves right below the root."""
+    """Return a tree with n leaves as children of the root."""
     return Hierarchy(("*", *map(str, range(n))), np.array([-1, *[0] * n], np.int32))
 
 
 def with_leaf(tree: Hierarchy) -> Hierarchy:
-    """Add a last leaf below the root; its name is empty, as that of no other node is."""
+    """Add a last leaf below the root; no other node has its name, the empty text."""
     return replace(tree, names=(*tree.names, ""), parent=np.append(tree.parent, np.int32(0)))

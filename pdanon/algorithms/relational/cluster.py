@@ -1,4 +1,4 @@
-"""Cluster: a random seed and the rows that are nearest to it, again and again.
+"""Cluster: form clusters of a random row and its nearest rows, one after another.
 
 Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
 Attributes", ECML PKDD 2013.
@@ -15,8 +15,8 @@ import pandas as pd
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.publishing import release_classes
-from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, numbered
-from pdanon.algorithms.relational.suppression import trimmed
+from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, number_groups
+from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -37,49 +37,49 @@ def cluster(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Make small clusters of rows around random seeds, and publish what covers each.
+    """Cluster rows around random seeds, and generalize each cluster.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     quasi : sequence of hashable
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     random_state : int, Generator or None
-        Where the seeds come from.
+        Seed or generator of the random numbers.
     suppress : float
-        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
-        class, of at least k rows.
+        Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
+        loss. They form one class of at least k rows.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        A local recoding: a value may be published differently in two clusters.
+        A local recoding: two clusters may publish the same value differently.
 
     Raises
     ------
     InfeasibleError
-        If there are fewer than k, but more than 0, rows.
+        If there is at least one row, but fewer than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values of its column.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     Notes
     -----
-    Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, one of them, the seed, is drawn, and takes
-    the k - 1 rows that lose the least NCP together with it (ties: the first in the table). Each row that
-    is left at last joins the cluster that has the least NCP with it (ties: the oldest). Clusters that
-    become equal are one class. With ``suppress``, a cluster of more than k rows may go on without those that
-    differ from most of it.
+    Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, a random one, the seed, forms a cluster with
+    the k - 1 rows that have the least NCP together with it (ties: the first in the table). Each remaining
+    row joins the cluster that has the least NCP with it (ties: the oldest). Clusters with equal published
+    values are one class. With ``suppress``, rows that differ from most of their cluster may be suppressed if
+    k rows are left in it.
 
     Cost: time of rows squared / k and memory of a few numbers a row, for each column.
 
@@ -116,27 +116,27 @@ def cluster(
 def form_clusters(
     table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
-    """Decide the clusters, as `cluster` says."""
+    """Form the clusters of `cluster`."""
     left, clusters = np.arange(table.n_rows), []
     while len(left) >= k:
         seed = int(rng.integers(len(left)))
-        distances = table.widened(left[seed : seed + 1], left)
-        distances[seed] = -1
+        distances = table.losses_with_each(left[seed : seed + 1], left)
+        distances[seed] = -1  # the seed is in its own cluster, whatever rows equal it
         chosen = _least(distances, k)
         clusters.append(left[chosen])
         left = np.delete(left, chosen)
         report(1)
-    digests, groups = Digests(table, clusters), numbered(clusters, table.n_rows)
+    digests, groups = Digests(table, clusters), number_groups(clusters, table.n_rows)
     for row in left.tolist():
         values = [each.codes[row : row + 1] for each in table.attributes]
         nearest = int(np.argmin(digests.losses_with(values)))
         digests.add(nearest, values)
         groups[row] = nearest
-    return trimmed(table, groups, k, most)
+    return trim_groups(table, groups, k, most)
 
 
 def _least(values: Numbers, count: int) -> Numbers:
-    """Places of the least values; of equal ones, the first."""
+    """Return the places of the smallest values; of equal ones, the first."""
     bound = np.partition(values, count - 1)[count - 1]
     below = np.flatnonzero(values < bound)
     return np.concatenate((below, np.flatnonzero(values == bound)[: count - len(below)]))

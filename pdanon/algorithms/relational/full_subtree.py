@@ -1,4 +1,4 @@
-"""Full-subtree generalization, bottom-up: replace all children of a node by the node, again and again.
+"""Full-subtree generalization, bottom-up: replace all children of a node by the node, repeatedly.
 
 After Wang, Yu, Chakraborty, "Bottom-Up Generalization: A Data Mining Solution to Privacy Protection",
 ICDM 2004.
@@ -22,7 +22,7 @@ from pdanon.algorithms.relational.cells import Numbers, Taxonomy
 from pdanon.algorithms.relational.incognito import Levels, best_levels, ladder
 from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
-from pdanon.algorithms.relational.suppression import lost, published
+from pdanon.algorithms.relational.suppression import publish_values, total_loss
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -31,9 +31,9 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "full_subtree", "raise_groups"]
 
-_FEW = 20_000  # combinations of levels: a few seconds
+_FEW = 20_000  # combinations of levels that are searched in a few seconds
 
-# The column, the node, the values below it, and their nodes before.
+# Column, node, the values below the node, and their nodes before the step.
 Step: TypeAlias = tuple[int, int, Numbers, Numbers]
 
 
@@ -48,23 +48,23 @@ def full_subtree(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Replace all children of a node by the node, where that hides most rows for least loss.
+    """Replace all children of a node by the node where this gains the most anonymity for its loss.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     quasi : sequence of hashable
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     suppress : float
-        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
-        class, of at least k rows.
+        Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
+        loss. They form one class of at least k rows.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -76,33 +76,33 @@ def full_subtree(
     Raises
     ------
     InfeasibleError
-        If there are fewer than k, but more than 0, rows.
+        If there is at least one row, but fewer than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values of its column.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     Notes
     -----
-    Guarantee: ``KAnonymity(k, quasi)``. A value that is in fewer than k rows can be in no release, so first
-    each is raised to the lowest node that is in k rows, with all that is below it. Then, as long as a row
-    is in a class of fewer than k, a node is chosen all of whose children are in the cut, and replaces
-    them: the one that gains the most anonymity for its NCP. Anonymity is the size of the class, or k if that
-    is less, summed over the rows. Ties: a node above a row in a class of fewer than k, then the least NCP,
-    the first column, the first node. The roots, the last resort, put all rows into one class. At last the
-    steps that turn out not to be necessary are taken back, the latest first. If there are at most 20,000
-    combinations of levels, the same is done from the best of them, see :func:`pdanon.incognito`; the release
-    of less NCP is returned.
+    Guarantee: ``KAnonymity(k, quasi)``. A value in fewer than k rows cannot be released. Each such value is
+    first raised, with its whole subtree, to the lowest ancestor in k rows. While a row is in a class of
+    fewer than k, a node replaces its children if all of them are in the cut. The chosen node gains the most
+    anonymity for its NCP. Anonymity is the size of the class, at most k, summed over the rows. Ties: a node
+    above a row in a class of fewer than k, then the least NCP, the first column, the first node. The roots
+    are the last resort and put all rows into one class. Unnecessary steps are then reverted, the latest
+    first. For at most 20,000 combinations of levels, the search also starts from the best combination, see
+    :func:`pdanon.incognito`. The release with less NCP is returned.
 
-    With ``suppress``, all this is also done until no more rows than allowed are in nodes, and then in
-    classes, of fewer than k. The last are suppressed, and with them the smallest other class if they are
-    fewer than k. Steps are taken back if that loses less.
+    With ``suppress``, both phases also end when no more rows than allowed are in nodes, then in classes, of
+    fewer than k. The rows of these classes are suppressed, and the smallest other class with them if they
+    are fewer than k. Steps are reverted if that loses less.
 
-    Without a hierarchy, numbers and times have one of pairs of consecutive values, pairs of those, and so
+    Numbers and times without a hierarchy have a balanced one: pairs of consecutive values, pairs of those,
+    and so on. Other values without a hierarchy are published as they are, or all as the set of all values.
     on; of other values all become the set of all, or none.
 
-    Cost: time of the classes for each column and step; at most as many steps as nodes; and the time of
-    `incognito` where that is tried. Memory of a few numbers for each row and column.
+    Cost: time of the classes for each column and step, with at most as many steps as nodes, and the time of
+    `incognito` where it is tried. Memory of a few numbers for each row and column.
 
 
     References
@@ -138,14 +138,14 @@ def full_subtree(
 def raise_groups(
     table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
-    """Decide the cut of each hierarchy, as `full_subtree` says; nothing is left to chance."""
+    """Choose the cut of each hierarchy as `full_subtree` does; nothing is random."""
     releases = [each for allowed in sorted({0, most}) for each in _releases(table, k, allowed, report)]
-    return min(releases, key=lambda each: each.lost)
+    return min(releases, key=lambda each: each.loss)
 
 
 def _releases(table: QuasiTable, k: int, most: int, report: Callable[[int], Any]) -> list[Classes]:
-    """What is found from the leaves, and from the best levels, if so many rows may be suppressed."""
-    tuples, weights = table.distinct()
+    """Return the releases found from the leaves and from the best levels, for this many suppressed rows."""
+    tuples, weights = table.combinations()
     taxonomies = [each.taxonomy for each in table.attributes]
     cuts = [
         _necessary_cut(taxonomy, codes, weights, k, most)
@@ -157,15 +157,15 @@ def _releases(table: QuasiTable, k: int, most: int, report: Callable[[int], Any]
         starts.append(_levels(ladders, best_levels(table, ladders, k, report, most)))
     found = []
     for cuts, steps in starts:
-        before = published(table, cuts, k, most)
+        before = publish_values(table, cuts, k, most)
         _take_back(cuts, steps, table.attributes, tuples, weights, k, most)
-        # Ranges and sets of fewer values may lose less than their nodes: so neither is sure to be better.
-        found += [each for each in (published(table, cuts, k, most), before) if each is not None]
+        # Ranges and sets of fewer values may lose less than their nodes, so either release may be better.
+        found += [each for each in (publish_values(table, cuts, k, most), before) if each is not None]
     return found
 
 
 def _levels(ladders: list[list[Numbers]], levels: Levels) -> tuple[list[Numbers], list[Step]]:
-    """The cuts at these levels, and the steps to them from the leaves."""
+    """Return the cuts at some levels, and the steps to them from the leaves."""
     steps: list[Step] = []
     for place, (column, level) in enumerate(zip(ladders, levels, strict=True)):
         for before, after in pairwise(column[: level + 1]):
@@ -184,16 +184,16 @@ def _take_back(
     k: int,
     most: int,
 ) -> None:
-    """Undo steps, in place, the latest first, where less is lost without."""
+    """Revert steps in place, the latest first, where this loses less."""
 
     def loss() -> int | None:
         keys = [cut[codes] for cut, codes in zip(cuts, tuples, strict=True)]
-        return lost(attributes, keys, weights, k, most)
+        return total_loss(attributes, keys, weights, k, most)
 
     least = loss()
     for place, node, values, before in reversed(steps):
         cut = cuts[place]
-        if (cut[values] == node).all():  # else a later step, further up, was necessary
+        if (cut[values] == node).all():  # else a later step raised them further and was necessary
             cut[values] = before
             now = loss()
             if now is None or (least is not None and now > least):
@@ -211,11 +211,11 @@ def _raise(
     allowed: int,
     report: Callable[[int], Any],
 ) -> list[Step]:
-    """Raise the cuts, in place, until few rows are in classes of fewer than k; the steps that were taken."""
+    """Raise the cuts in place until few rows are in classes of fewer than k; return the steps."""
     keys = [cut[codes] for cut, codes in zip(cuts, tuples, strict=True)]
     steps: list[Step] = []
     while True:
-        keys, weights = _merged(keys, weights)
+        keys, weights = _merge_equal(keys, weights)
         if weights[weights < k].sum() <= allowed:
             return steps
         found = [
@@ -223,6 +223,7 @@ def _raise(
             for place, taxonomy in enumerate(taxonomies)
             for score, node in _best_group(taxonomy, keys, weights, place, k)
         ]
+        # Of equal scores, the first column and the lowest node.
         *_, place, node = max(found, key=lambda each: (*each[:-2], -each[-2], -each[-1]))
         last = node + taxonomies[place].hierarchy.size[node]
         cut, key = cuts[place], keys[place]
@@ -234,11 +235,11 @@ def _raise(
 
 
 def _necessary_cut(taxonomy: Taxonomy, codes: Codes, weights: Numbers, k: int, allowed: int) -> Numbers:
-    """Node of each value, where nodes of fewer than k rows are raised until few rows have such ones."""
+    """Raise nodes of fewer than k rows until few rows have one; return the node of each value."""
     tree = taxonomy.hierarchy
     rows = np.zeros(tree.n_nodes, np.int64)
     np.add.at(rows, taxonomy.leaves[codes], weights)
-    for node in range(tree.n_nodes - 1, 0, -1):
+    for node in range(tree.n_nodes - 1, 0, -1):  # pre-order, backwards: children before parents
         rows[tree.parent[node]] += rows[node]
     nodes = taxonomy.leaves.copy()
     while True:
@@ -249,8 +250,8 @@ def _necessary_cut(taxonomy: Taxonomy, codes: Codes, weights: Numbers, k: int, a
             nodes[(nodes >= node) & (nodes < node + tree.size[node])] = node
 
 
-def _merged(keys: list[Numbers], weights: Numbers) -> tuple[list[Numbers], Numbers]:
-    """Classes that became equal as one."""
+def _merge_equal(keys: list[Numbers], weights: Numbers) -> tuple[list[Numbers], Numbers]:
+    """Merge classes that became equal."""
     groups = group_rows(keys, len(weights))
     first = np.unique(groups, return_index=True)[1]
     return [key[first] for key in keys], sums(groups, weights)
@@ -259,7 +260,7 @@ def _merged(keys: list[Numbers], weights: Numbers) -> tuple[list[Numbers], Numbe
 def _best_group(
     taxonomy: Taxonomy, keys: list[Numbers], weights: Numbers, place: int, k: int
 ) -> list[tuple[tuple[Fraction, bool, int], int]]:
-    """Score of the best node that can replace its children in one column, and the node; none at the root."""
+    """Return the best node to replace its children in one column, with its score; none at the root."""
     complete = _complete(taxonomy, keys[place])
     above = taxonomy.hierarchy.parent[keys[place]].astype(np.int64)
     chosen = (above >= 0) & complete[above]
@@ -277,7 +278,7 @@ def _best_group(
     cost = sums(below, old * lost)
     risky = sums(below, np.where(old < k, old, 0)) > 0
     ratio = gain / np.maximum(cost, 1)
-    near = np.flatnonzero(ratio >= ratio.max() * (1 - 1e-9))  # the exact comparison is among these
+    near = np.flatnonzero(ratio >= ratio.max() * (1 - 1e-9))  # floats preselect, fractions decide
     scores = [
         ((Fraction(int(gain[i]), max(int(cost[i]), 1)), bool(risky[i]), -int(cost[i])), int(nodes[i]))
         for i in near
@@ -286,7 +287,7 @@ def _best_group(
 
 
 def _complete(taxonomy: Taxonomy, cut: Numbers) -> NDArray[np.bool_]:
-    """Whether all children of each node that stand for a value of these rows are in the cut."""
+    """Return for each node whether all its children with a value of these rows are in the cut."""
     parent = taxonomy.hierarchy.parent
     present = np.zeros(len(parent), np.bool_)
     nodes = np.unique(cut)

@@ -1,4 +1,4 @@
-"""Incognito: one level of generalization for each column, the best of all that are k-anonymous.
+"""Incognito: one level of generalization for each column, the best of all k-anonymous combinations.
 
 LeFevre, DeWitt, Ramakrishnan, "Incognito: Efficient Full-Domain K-Anonymity", SIGMOD 2005.
 """
@@ -17,7 +17,7 @@ from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Attribute, Numbers
 from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.relational.suppression import lost, published, rows_below
+from pdanon.algorithms.relational.suppression import publish_values, rows_below, total_loss
 from pdanon.errors import ParameterError
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
@@ -28,7 +28,7 @@ __all__ = ["RECORD", "Levels", "best_levels", "choose_levels", "incognito", "lad
 
 Levels: TypeAlias = tuple[int, ...]
 
-_MOST = 5_000_000  # combinations: minutes
+_MOST = 5_000_000  # combinations of levels that are searched in minutes
 
 
 @called_by_name
@@ -42,56 +42,57 @@ def incognito(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Generalize each column to one level of its hierarchy, the best combination of levels.
+    """Generalize each column to one level of its hierarchy, with the best combination of levels.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     quasi : sequence of hashable
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     suppress : float
-        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
-        class, of at least k rows.
+        Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
+        loss. They form one class of at least k rows.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        A global recoding to one level a column, the one of least NCP among all that are k-anonymous.
+        A global recoding to one level per column, with the least NCP of all that are k-anonymous.
 
     Raises
     ------
     InfeasibleError
-        If there are fewer than k, but more than 0, rows.
+        If there is at least one row, but fewer than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values of its column.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     Notes
     -----
-    Guarantee: ``KAnonymity(k, quasi)``. All combinations of levels are looked at, for ever larger sets of
-    columns. One is passed over if leaving a column out of it is not k-anonymous; above one that is
-    k-anonymous all are. Of those of all columns, the one of least NCP is applied (ties: the one of less NCP
-    before rows are suppressed, then the least general in the first column, then in the next).
+    Guarantee: ``KAnonymity(k, quasi)``. All combinations of levels are searched, for growing sets of
+    columns. A combination is skipped if it is not k-anonymous without one of its columns. Combinations above
+    a k-anonymous one are k-anonymous. The combination of all columns with the least NCP is applied. Ties:
+    less NCP before rows are suppressed, then the lowest level in the first column, then in the next.
 
-    With ``suppress``, a combination need only leave no more rows than allowed in classes of fewer than k.
-    These are suppressed, and with them the smallest other class if they are fewer than k (ties: the first).
+    With ``suppress``, a combination may leave up to the allowed number of rows in classes of fewer than k.
+    They are suppressed, and the smallest other class with them if they are fewer than k (ties: the first).
 
-    At level l, leaves and nodes that are deeper than the height of the hierarchy less l are generalized to
-    that depth. Without a hierarchy, numbers and times have one of pairs of consecutive values, pairs of
-    those, and so on; other values have two levels, themselves and the set of all.
+    Level l generalizes leaves and nodes to the depth of the height of the hierarchy less l, if they are
+    deeper. Numbers and times without a hierarchy have a balanced one: pairs of consecutive values, pairs of
+    those, and so on. Other values without a hierarchy have two levels: themselves and the set of all.
 
-    Cost: time of rows for each combination of levels that is counted, whose number grows with the product
-    of the heights and doubles with each column: up to about eight columns, and refused beyond 5 million.
+    Cost: time of the rows for each combination of levels that is counted. Their number grows with the
+    product of the heights and doubles with each column. Up to about eight columns are practical, and more
+    than 5 million combinations raise an error.
 
 
     References
@@ -127,21 +128,21 @@ def incognito(
 def choose_levels(
     table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
-    """Decide the level of each column, as `incognito` says; nothing is left to chance."""
+    """Choose the level of each column as `incognito` does; nothing is random."""
     ladders = [ladder(each) for each in table.attributes]
     _refuse_too_many(ladders)
     levels = best_levels(table, ladders, k, report, most)
     cuts = [column[level] for column, level in zip(ladders, levels, strict=True)]
-    classes = published(table, cuts, k, most)
-    assert classes is not None  # they were found to be possible
+    classes = publish_values(table, cuts, k, most)
+    assert classes is not None  # `best_levels` only returns levels that can be published
     return classes
 
 
 def best_levels(
     table: QuasiTable, ladders: list[list[Numbers]], k: int, report: Callable[[int], Any], most: int
 ) -> Levels:
-    """The level of each column, of least NCP, given the nodes of each level."""
-    tuples, weights = table.distinct()
+    """Return the levels of least NCP, given the nodes of each level."""
+    tuples, weights = table.combinations()
     keys = [[nodes[codes] for nodes in column] for column, codes in zip(ladders, tuples, strict=True)]
     places = range(len(ladders))
     possible: dict[tuple[int, ...], set[Levels]] = {}
@@ -158,7 +159,7 @@ def best_levels(
         [int(weights @ each.taxonomy.penalties[nodes]) for nodes in column]
         for each, column in zip(table.attributes, keys, strict=True)
     ]
-    # Suppressed rows lose more than generalized ones: what comes later loses at least as much.
+    # The generalized loss is a lower bound, as suppressed rows lose more: the search stops at the best loss.
     best: tuple[int, Levels] | None = None
     for bound, levels in sorted(
         (sum(map(list.__getitem__, generalized, levels)), levels) for levels in possible[tuple(places)]
@@ -166,26 +167,26 @@ def best_levels(
         if best is not None and bound >= best[0]:
             break
         chosen = [column[level] for column, level in zip(keys, levels, strict=True)]
-        loss = lost(table.attributes, chosen, weights, k, most)
+        loss = total_loss(table.attributes, chosen, weights, k, most)
         if loss is not None and (best is None or loss < best[0]):
             best = loss, levels
-    assert best is not None  # the roots are one class
+    assert best is not None  # all rows are one class at the roots
     return best[1]
 
 
 def _refuse_too_many(ladders: list[list[Numbers]]) -> None:
-    combinations_of_levels = prod(len(ladder) + 1 for ladder in ladders)  # or without the column
+    combinations_of_levels = prod(len(ladder) + 1 for ladder in ladders)  # + 1: the column is left out
     if combinations_of_levels > _MOST:
         raise ParameterError(
-            "there are too many combinations of levels to look at",
+            "there are too many combinations of levels to search",
             where="quasi",
             got=f"{len(ladders)} columns, {combinations_of_levels:.2g} combinations",
-            hint="name fewer columns, give hierarchies of fewer levels, or use mondrian or top_down",
+            hint="pass fewer columns, hierarchies of fewer levels, or use mondrian or top_down",
         )
 
 
 def ladder(attribute: Attribute) -> list[Numbers]:
-    """Node of each value, level by level, from the leaves to the root."""
+    """Return the node of each value, level by level, from the leaves to the root."""
     tree, nodes = attribute.taxonomy.hierarchy, attribute.taxonomy.leaves
     ladder = [nodes]
     for depth in range(tree.height - 1, -1, -1):
@@ -195,14 +196,14 @@ def ladder(attribute: Attribute) -> list[Numbers]:
 
 
 def _is_above(levels: Levels, found: set[Levels]) -> bool:
-    """Whether one level less, in one column, has been found."""
+    """Return whether a combination one level lower, in one column, has been found."""
     return any((*levels[:i], level - 1, *levels[i + 1 :]) in found for i, level in enumerate(levels))
 
 
 def _is_possible(
     subset: tuple[int, ...], levels: Levels, possible: dict[tuple[int, ...], set[Levels]]
 ) -> bool:
-    """Whether all but one of the columns are k-anonymous at these levels, whichever is left out."""
+    """Return whether each choice of all columns but one is k-anonymous at these levels."""
     return len(subset) == 1 or all(
         (*levels[:i], *levels[i + 1 :]) in possible[(*subset[:i], *subset[i + 1 :])]
         for i in range(len(subset))

@@ -1,4 +1,4 @@
-"""Greedy k-member clustering: grow clusters one row at a time, whichever row loses least.
+"""Greedy k-member clustering: add the row with the least loss to a cluster until it has k rows.
 
 Byun, Kamra, Bertino, Li, "Efficient k-Anonymization Using Clustering Techniques", DASFAA 2007.
 """
@@ -13,8 +13,8 @@ import pandas as pd
 
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.publishing import release_classes
-from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, numbered
-from pdanon.algorithms.relational.suppression import trimmed
+from pdanon.algorithms.relational.quasi import Classes, Digests, QuasiTable, number_groups
+from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -35,53 +35,53 @@ def k_member(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Grow clusters of k rows, one row at a time, and publish what covers each.
+    """Grow clusters of k rows, one row at a time, and generalize each.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     quasi : sequence of hashable
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     random_state : int, Generator or None
-        Where the first seed comes from.
+        Seed or generator of the random number that selects the first row.
     suppress : float
-        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
-        class, of at least k rows.
+        Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
+        loss. They form one class of at least k rows.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        A local recoding: a value may be published differently in two clusters.
+        A local recoding: two clusters may publish the same value differently.
 
     Raises
     ------
     InfeasibleError
-        If there are fewer than k, but more than 0, rows.
+        If there is at least one row, but fewer than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values of its column.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     Notes
     -----
-    Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, a cluster begins with the row that is
-    furthest from the seed before (the first seed is drawn), and takes, k - 1 times, the row that adds the
-    least information loss. Each row that is left at last joins the cluster that it adds the least
-    to. Ties: the first row in the table, the oldest cluster. Clusters that become equal are one class. With
-    ``suppress``, a cluster of more than k rows may go on without those that differ from most of it.
+    Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, a cluster starts with the row that is
+    furthest from the previous seed. The first seed is random. The cluster grows by the row that adds the
+    least information loss, k - 1 times. Each remaining row joins the cluster to which it adds the least.
+    Ties: the first row in the table, the oldest cluster. Clusters with equal published values are one class.
+    With ``suppress``, rows that differ from most of their cluster may be suppressed if k rows are left in it.
 
-    Information loss is that of the paper: a range costs its share of the whole one, a node its height
-    above the leaves over the height of the hierarchy, a set of several values all. ``NCP_relational``, as
-    everywhere, has leaves instead of heights.
+    Information loss is that of the paper. A range costs its share of the whole range, and a set of several
+    values costs everything. A node costs its height above the leaves, divided by the height of the
+    hierarchy. ``NCP_relational`` counts leaves instead of heights, as everywhere.
 
     Cost: time of rows squared and memory of a few numbers a row, for each column.
 
@@ -120,7 +120,7 @@ def k_member(
 def grow_members(
     table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
-    """Decide the clusters, as `k_member` says."""
+    """Grow the clusters of `k_member`."""
     measured = table.by_height()
     left, clusters = np.arange(table.n_rows), []
     place = int(rng.integers(max(len(left), 1)))
@@ -128,22 +128,23 @@ def grow_members(
         members = left[place : place + 1]
         left = np.delete(left, place)
         while len(members) < k:
-            nearest = int(np.argmin(measured.widened(members, left)))
+            nearest = int(np.argmin(measured.losses_with_each(members, left)))
             members = np.append(members, left[nearest])
             left = np.delete(left, nearest)
         clusters.append(members)
         if len(left):
-            place = int(np.argmax(measured.widened(members[:1], left)))
+            place = int(np.argmax(measured.losses_with_each(members[:1], left)))
         report(1)
     digests = Digests(measured, clusters)
-    groups, sizes = numbered(clusters, table.n_rows), np.array([len(rows) for rows in clusters])
+    groups, sizes = number_groups(clusters, table.n_rows), np.array([len(rows) for rows in clusters])
     for row in left.tolist():
         values = [each.codes[row : row + 1] for each in measured.attributes]
+        # The row's own loss, and what it adds to the loss of each member.
         chosen = int(np.argmin((sizes + 1) * digests.losses_with(values) - sizes * digests.losses))
         digests.add(chosen, values)
         groups[row] = chosen
         sizes[chosen] += 1
-    return trimmed(table, groups, k, most)
+    return trim_groups(table, groups, k, most)
 
 
 RECORD = Algorithm(

@@ -1,4 +1,4 @@
-"""Mondrian: cut the table in two, and the parts again, as long as each part keeps k rows.
+"""Mondrian: cut the table in two, and each part again, while every part keeps k rows.
 
 LeFevre, DeWitt, Ramakrishnan, "Mondrian Multidimensional K-Anonymity", ICDE 2006.
 """
@@ -15,7 +15,7 @@ from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
-from pdanon.algorithms.relational.suppression import trimmed
+from pdanon.algorithms.relational.suppression import trim_groups
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -35,23 +35,23 @@ def mondrian(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Cut the rows into ever smaller boxes of at least k, and publish what covers each.
+    """Cut the rows into ever smaller boxes of at least k, and generalize each box.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     quasi : sequence of hashable
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     suppress : float
-        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
-        class, of at least k rows.
+        Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
+        loss. They form one class of at least k rows.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -63,21 +63,21 @@ def mondrian(
     Raises
     ------
     InfeasibleError
-        If there are fewer than k, but more than 0, rows.
+        If there is at least one row, but fewer than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values of its column.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     Notes
     -----
-    Guarantee: ``KAnonymity(k, quasi)``. A part is cut only if all that come of it have k rows. It is cut
-    along the column that is widest in it, by NCP (ties: the first asked for), or along the next
-    one where that cannot be. Numbers, times and values without a hierarchy are cut in two, in their
-    order, where the parts are most alike in size: at the median, or right beside it (ties: the lower).
-    Values with a hierarchy are cut into the children of the lowest node above them. Parts that become
-    equal are one class. With ``suppress``, a part then goes on without rows that differ from most of it, if
-    that loses less: those that gain most for each row first.
+    Guarantee: ``KAnonymity(k, quasi)``. A part is cut only if each resulting part has k rows. The cut is
+    along the column with the largest NCP in the part (ties: the first in ``quasi``), or along the next where
+    no cut is possible. Numbers, times and values without a hierarchy are cut in two, in order, where the
+    parts differ least in size: at the median or beside it (ties: the lower). Values with a hierarchy are
+    split into the children of their lowest common ancestor. Parts with equal published values are one class.
+    With ``suppress``, rows that differ from most of their part are then suppressed if that loses less. Rows
+    that gain the most for each suppressed row come first.
 
     Cost: time of rows times the logarithm of rows, for each column, and memory of a few numbers a row.
 
@@ -113,7 +113,7 @@ def mondrian(
 def cut_boxes(
     table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
-    """Decide the boxes, as `mondrian` says; nothing is left to chance."""
+    """Cut the boxes as `mondrian` does; nothing is random."""
     groups = np.zeros(table.n_rows, np.int64)
     waiting, n_groups = [np.arange(table.n_rows)], 0
     while waiting:
@@ -124,14 +124,14 @@ def cut_boxes(
             groups[rows] = n_groups
             n_groups += 1
             report(1)
-    return trimmed(table, groups, k, most)
+    return trim_groups(table, groups, k, most)
 
 
 def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
-    """Cut the rows into as few blocks of at most so many as there can be, which are alike in size.
+    """Cut the rows into the fewest blocks of a maximum size, which differ little in size.
 
-    A block is cut in its widest column, in the order of the values: also between equal ones, so that no
-    block is ever too large or too small. Their rows are then those of either block, in their order.
+    A block is cut in its widest column, in the order of the values. A cut may separate rows of equal values,
+    so no block is too large or too small. Equal rows stay in the order of the table.
 
     Returns
     -------
@@ -151,13 +151,13 @@ def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
 
 
 def _widest(table: QuasiTable, rows: Numbers) -> list[int]:
-    """The columns, the one that is widest in some rows first."""
-    widths = [int(each.lost(each.codes[rows][np.newaxis])[0]) for each in table.attributes]
+    """Return the columns, the one with the widest range of these rows first."""
+    widths = [int(each.line_losses(each.codes[rows][np.newaxis])[0]) for each in table.attributes]
     return sorted(range(len(widths)), key=lambda place: -widths[place])
 
 
 def _cut(table: QuasiTable, rows: Numbers, k: int) -> list[Numbers]:
-    """The parts of the first allowed cut, widest column first; none if there is none."""
+    """Return the parts of the first allowed cut, widest column first; none if no cut is allowed."""
     for place in _widest(table, rows):
         attribute = table.attributes[place]
         parts = attribute.split(attribute.codes[rows])

@@ -1,4 +1,4 @@
-"""Releases of quasi-identifiers: generalized columns, and the table of their classes."""
+"""Releases of relational algorithms: generalized columns, and the table of their classes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["ClassRows", "class_table", "release_classes", "with_classes"]
 
-_MOST_TEXT = 8 * 10**9  # characters of a column
+_MOST_TEXT = 8 * 10**9  # characters in a column: what memory holds
 
 
 def release_classes(
@@ -43,20 +43,20 @@ def release_classes(
     progress: bool,
     **chance: Any,
 ) -> Anonymized:
-    """Release a frame whose quasi-identifiers are recoded: what all relational algorithms do.
+    """Release a frame with recoded quasi-identifiers, for all relational algorithms.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        The original; it is not modified.
+        The original. It is not modified.
     name : str
-        The algorithm.
+        Name of the algorithm.
     formation : Formation
-        How it forms classes.
+        The function that forms the classes.
     k, quasi, hierarchies, suppress, keep, progress
-        As in the algorithms.
+        Parameters of the algorithm.
     **chance
-        ``random_state``, where the algorithm has it.
+        ``random_state``, if the algorithm has it.
     """
     guarantee = KAnonymity(k, quasi)
     table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
@@ -94,7 +94,7 @@ class ClassRows:
     table : QuasiTable
         The quasi-identifiers.
     classes : Classes
-        The class of each row, and what its values become.
+        The class of each row, and the published cells of each class.
     """
 
     table: QuasiTable
@@ -107,7 +107,7 @@ class ClassRows:
 
 
 def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd.DataFrame:
-    """A copy of a frame with generalized quasi-identifiers; all else, index and attrs as they were."""
+    """Return a copy of a frame with generalized quasi-identifiers; everything else is unmodified."""
     copy = release_copy(frame)
     for position, cells in zip(table.positions, classes.cells, strict=True):
         _refuse_long_texts(frame.columns[position], cells, classes.of_row)
@@ -116,22 +116,22 @@ def with_classes(frame: pd.DataFrame, table: QuasiTable, classes: Classes) -> pd
 
 
 def _refuse_long_texts(label: Hashable, cells: Cells, of_row: NDArray[Any]) -> None:
-    """Refuse texts for which there is no room: sets of very many values, row after row."""
+    """Raise if the texts of a column exceed memory: sets of very many values in every row."""
     if not pd.api.types.is_string_dtype(cells.values.dtype):
         return
     lengths = pd.Series(cells.values).str.len().fillna(0).to_numpy(np.int64)
     characters = int(lengths[cells.numbers[of_row]].sum())
     if characters > _MOST_TEXT:
         raise ParameterError(
-            "the sets that values became are too long to be written in each row",
+            "the sets of values of a column are too long to write into each row",
             where=f"quasi: column {label!r}",
-            got=f"sets of up to {int(lengths.max()):,} characters, about {characters / 1e9:.0f} GB in all",
-            hint=f"give a hierarchy, hierarchies={{{label!r}: ...}}: then a node has one name",
+            got=f"sets of up to {int(lengths.max()):,} characters, about {characters / 1e9:.0f} GB in total",
+            hint=f"pass a hierarchy, hierarchies={{{label!r}: ...}}: a node is published as one name",
         )
 
 
 def class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any]) -> pd.DataFrame:
-    """One row a group of rows: ``group, size``, then the generalized quasi-identifiers."""
+    """Return one row for each class: ``group``, ``size``, and the generalized quasi-identifiers."""
     _, first, sizes = np.unique(of_row, return_index=True, return_counts=True)
     columns = released.iloc[first, table.positions].reset_index(drop=True)
     columns.attrs = {}
@@ -141,7 +141,7 @@ def class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any])
 
 
 def _no_items() -> pd.DataFrame:
-    """A mapping table without rows: no item was recoded."""
+    """Return a mapping without rows: no item was recoded."""
     numbers = np.array([], np.int64)
     texts = pd.Series([], dtype=pd.ArrowDtype(pa.string()))
     return pd.DataFrame({"group": numbers, "item": texts, "generalized": texts, "support": numbers})

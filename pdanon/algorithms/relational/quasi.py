@@ -1,4 +1,4 @@
-"""The quasi-identifiers of a table, and the classes of rows that are published alike."""
+"""The encoded quasi-identifiers of a table, and classes of rows with equal published values."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ __all__ = [
     "QuasiTable",
     "attribute_maker",
     "group_rows",
-    "numbered",
+    "number_groups",
     "sums",
 ]
 
-_EXACT = 2**53  # integers up to here are floats
-_DIGITS = 9  # after the point: numbers with more are compared by what floats hold of them
+_EXACT = 2**53  # all integers up to here are exact as floats
+_DIGITS = 9  # after the point: the steps between numbers with more digits are not exact
 
 
 def attribute_maker(
     column: pd.Series[Any], source: HierarchyLike | None
 ) -> tuple[list[int], Callable[[int], Attribute]]:
-    """Encode a column: with a hierarchy, in the order of its values, or as values without an order.
+    """Encode a column: by a hierarchy, as ordered values, or as values without an order.
 
     Returns
     -------
     wholes : list of int
-        What its losses are shares of.
+        Denominators of its losses.
     make : callable
-        From the loss where nothing is known to the attribute.
+        Returns the attribute for a unit, the loss of a suppressed value.
     """
     if source is None and _has_grades(column):
-        return _graded(column)
+        return _encode_grades(column)
     values = _single_values(column)
     missing = values.lengths == 0
     n = values.n_items
@@ -68,7 +68,7 @@ def attribute_maker(
         return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
     numbers = _numbers(values.vocabulary)
     if some_missing and pa.types.is_integer(kind) and n and max(-int(numbers[0]), int(numbers[-1])) > _EXACT:
-        hint = "give it a hierarchy, or turn it into text"
+        hint = "pass a hierarchy for it, or convert it to text"
         raise ParameterError(
             "a column has missing values and integers beyond 2**53, which no interval can hold",
             where=f"column {column.name!r}",
@@ -79,9 +79,10 @@ def attribute_maker(
             "a quasi-identifier holds infinite numbers",
             where=f"column {column.name!r}",
             got=f"{int((~np.isfinite(numbers.astype(np.float64)))[values.codes].sum())} rows",
-            hint="replace them, by missing values for example",
+            hint="replace them, for example by missing values",
         )
-    if n == 1 and some_missing:  # its range would not tell who has it from who may
+    # The range of a class of this value and missing ones would be the value: sets show the difference.
+    if n == 1 and some_missing:
         return [n + some_missing], partial(Sets.of, codes, _texts(values.vocabulary), some_missing)
     steps, ends = _steps(numbers), Intervals(*_ends(values.vocabulary, numbers), some_missing)
     return (
@@ -91,15 +92,15 @@ def attribute_maker(
 
 
 def _has_grades(column: pd.Series[Any]) -> bool:
-    """Whether a column has ordered categories, and ranges of them that are not all the same."""
+    """Return whether a column has ordered categories whose ranges differ."""
     dtype = column.dtype
     if not isinstance(dtype, pd.CategoricalDtype) or not dtype.ordered:
         return False
     return len(dtype.categories) > 1 or not column.hasnans
 
 
-def _graded(column: pd.Series[Any]) -> tuple[list[int], Callable[[int], Attribute]]:
-    """Encode ordered categories: as far from each other as there are categories between them."""
+def _encode_grades(column: pd.Series[Any]) -> tuple[list[int], Callable[[int], Attribute]]:
+    """Encode ordered categories: the distance of two is the number of steps between them."""
     categories = column.cat.categories
     if isinstance(categories, pd.IntervalIndex):
         texts = [*map(str, categories)]
@@ -115,15 +116,15 @@ def _graded(column: pd.Series[Any]) -> tuple[list[int], Callable[[int], Attribut
 
 
 def _single_values(column: pd.Series[Any]) -> Itemsets:
-    """The column as sets of one value, or none where it is missing."""
+    """Return the column as sets of one value, empty where it is missing."""
     try:
         return Itemsets.from_arrow(_single_lists(column))
     except (ItemsetDtypeError, pa.ArrowException, TypeError, ValueError):
         pass
-    # Raised outside the handler: Arrow's own message would carry a value along as the context.
+    # Raised outside the handler: the message of Arrow, which may contain a value, is then not the context.
     hint = "a quasi-identifier holds numbers, text, booleans, dates or times, all of one type"
     raise ItemsetDtypeError(
-        "the values of a quasi-identifier are not of one known type",
+        "the values of a quasi-identifier have no common type",
         where=f"column {column.name!r}",
         got=f"dtype {str(column.dtype).split('<')[0].split('[')[0]}",
         hint=hint,
@@ -150,16 +151,16 @@ def _cover(label: Hashable, source: HierarchyLike, values: Itemsets) -> tuple[Hi
 
 
 def _is_measured(kind: pa.DataType) -> bool:
-    """Whether values of a type are so far from each other, and not just different."""
+    """Return whether values of a type have distances, not only differences."""
     types = pa.types
     number = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
     return bool(number or types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind))
 
 
 def _numbers(vocabulary: pa.Array) -> NDArray[Any]:
-    """The values as numbers: times as a count of their unit."""
+    """Return the values as numbers, times in their unit."""
     kind = vocabulary.type
-    if pa.types.is_decimal(kind):  # by way of text, which gives the nearest number
+    if pa.types.is_decimal(kind):  # parsing the text gives the nearest float
         vocabulary, wanted = vocabulary.cast(pa.string()), pa.float64()
     elif pa.types.is_floating(kind):
         wanted = pa.float64()
@@ -172,10 +173,10 @@ def _numbers(vocabulary: pa.Array) -> NDArray[Any]:
 
 
 def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> tuple[pd.Index[Any], pd.Index[Any]]:
-    """Where intervals begin and end that have the values at their ends."""
+    """Return the ends of the interval of each value alone, in the dtype of the intervals."""
     kind = vocabulary.type
     if pa.types.is_decimal(kind):
-        exact = vocabulary.to_pylist()  # compare exactly with floats
+        exact = vocabulary.to_pylist()  # Python compares decimals with floats exactly
         above = np.fromiter(map(operator.gt, numbers.tolist(), exact), np.bool_, len(exact))
         below = np.fromiter(map(operator.lt, numbers.tolist(), exact), np.bool_, len(exact))
         lower = np.where(above, np.nextafter(numbers, -np.inf), numbers)
@@ -190,7 +191,7 @@ def _ends(vocabulary: pa.Array, numbers: NDArray[Any]) -> tuple[pd.Index[Any], p
 
 
 def _texts(vocabulary: pa.Array) -> list[str]:
-    """How values are published in sets; durations as pandas writes them, not as a count of their unit."""
+    """Return the texts of values in sets; durations as pandas writes them, not as integers."""
     if pa.types.is_duration(vocabulary.type):
         vocabulary = as_pandas_writes(vocabulary)
     texts: list[str] = vocabulary.cast(pa.large_string()).to_pylist()
@@ -198,7 +199,7 @@ def _texts(vocabulary: pa.Array) -> list[str]:
 
 
 def _steps(numbers: NDArray[Any]) -> NDArray[np.uint64] | None:
-    """How many steps of one size the numbers are above the least; None if they have too many digits."""
+    """Return the distance of numbers from the smallest, in common steps; None for too many digits."""
     if numbers.dtype == np.float64:
         for digits in range(_DIGITS + 1):
             whole = np.rint(numbers * 10.0**digits)
@@ -209,66 +210,64 @@ def _steps(numbers: NDArray[Any]) -> NDArray[np.uint64] | None:
                 break
         else:
             return None
-    above = numbers.astype(np.uint64) - numbers[:1].astype(np.uint64)  # which needs one more bit
+    above = numbers.astype(np.uint64) - numbers[:1].astype(np.uint64)  # may exceed int64, not uint64
     return above // max(np.gcd.reduce(above, initial=np.uint64(0)), np.uint64(1))
 
 
 def _positions(numbers: NDArray[Any], steps: NDArray[np.uint64] | None, unit: int) -> Numbers:
-    """Where the numbers are between the least, 0, and the largest, ``unit``; rounded down."""
+    """Return the positions of numbers from 0, the smallest, to ``unit``, the largest; rounded down."""
     whole = int(steps[-1]) if steps is not None and len(steps) else 0
     if steps is not None and whole and unit % whole == 0:
         return shares(steps.astype(np.int64), whole, unit)
-    # Halves: a difference of two floats may be none.
+    # Halves: the difference of two finite floats may be infinite.
     above = numbers * 0.5 - numbers[:1] * 0.5 if steps is None else steps.astype(np.float64)
-    if not above.any():  # one number, or several that floats are too coarse for
+    if not above.any():  # one number, or numbers whose differences are below the precision of floats
         return np.zeros(len(numbers), np.int64)
     positions = np.minimum(np.floor(above / above[-1] * unit).astype(np.int64), unit)
     positions[-1] = unit
     return positions
 
 
-# --- What says what covers each of many groups of rows: few of its values, kept current as groups grow
+# --- Summaries of the covered values of many groups, updated as groups grow
 
 
 class Digests:
-    """The few values of each group of rows that say what covers it, column by column.
+    """Summaries of each group of rows: in each column, few values with the same cover as all.
 
     Parameters
     ----------
     table : QuasiTable
         The quasi-identifiers.
     groups : sequence of ndarray of int64
-        The rows of each group; each has one.
+        The rows of each group, at least one.
 
     Notes
     -----
-    Memory: two values for each group and column, or all distinct ones where sets are published.
+    Memory: two values for each group and column, or all distinct values of a column published as sets.
     """
 
     def __init__(self, table: QuasiTable, groups: Sequence[Numbers]) -> None:
         self._attributes = table.attributes
-        self._lines = [
-            _padded([each.digest(each.codes[rows]) for rows in groups]) for each in table.attributes
-        ]
+        self._lines = [_pad([each.digest(each.codes[rows]) for rows in groups]) for each in table.attributes]
 
     @property
     def losses(self) -> Numbers:
-        """What each row of a group loses, summed over the columns."""
+        """Loss of each row of a group, summed over the columns."""
         return self._lost(self._lines)
 
     def losses_with(self, values: Sequence[Codes]) -> Numbers:
-        """The same, if more values, column by column, joined each group."""
+        """Return the losses if more values, column by column, joined each group."""
         return self._lost(
             np.hstack((lines, np.broadcast_to(more, (len(lines), len(more)))))
             for lines, more in zip(self._lines, values, strict=True)
         )
 
     def of(self, group: int) -> list[Codes]:
-        """Values, column by column, that are covered by the same as a group."""
+        """Return values, column by column, with the same cover as a group."""
         return [lines[group] for lines in self._lines]
 
     def add(self, group: int, values: Sequence[Codes]) -> None:
-        """Let more values, column by column, join a group."""
+        """Add values, column by column, to a group."""
         for place, (attribute, lines) in enumerate(zip(self._attributes, self._lines, strict=True)):
             digest = attribute.digest(np.concatenate((lines[group], values[place])))
             if len(digest) > lines.shape[1]:
@@ -277,45 +276,45 @@ class Digests:
             self._lines[place] = lines
 
     def remove(self, group: int) -> None:
-        """Forget a group; those after it move up."""
+        """Delete a group and renumber those after it."""
         self._lines = [np.delete(lines, group, axis=0) for lines in self._lines]
 
     def _lost(self, digests: Iterable[Codes]) -> Numbers:
         pairs = zip(self._attributes, digests, strict=True)
-        losses: Numbers = np.sum([attribute.lost(lines) for attribute, lines in pairs], axis=0)
+        losses: Numbers = np.sum([attribute.line_losses(lines) for attribute, lines in pairs], axis=0)
         return losses
 
 
-def _padded(digests: Sequence[Codes]) -> Codes:
-    """Values as lines of one length, filled up with their last."""
+def _pad(digests: Sequence[Codes]) -> Codes:
+    """Pad sequences to lines of one length by repeating their last value."""
     width = max(map(len, digests), default=1)
     lines = [np.pad(each, (0, width - len(each)), "edge") for each in digests]
     return np.array(lines, np.int32).reshape(len(lines), width)
 
 
-def numbered(groups: Sequence[Numbers], n_rows: int) -> Numbers:
-    """The group of each row; 0 for a row of none."""
+def number_groups(groups: Sequence[Numbers], n_rows: int) -> Numbers:
+    """Return the group of each row; 0 for a row without a group."""
     of_row = np.zeros(n_rows, np.int64)
     for number, rows in enumerate(groups):
         of_row[rows] = number
     return of_row
 
 
-# --- The quasi-identifiers of a table, and the classes of rows that are published alike
+# --- The quasi-identifiers of a table, and classes of rows with equal published values
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class QuasiTable:
-    """The quasi-identifiers of a frame, encoded.
+    """Encoded quasi-identifiers of a frame.
 
     Parameters
     ----------
     positions : list of int
-        Where the columns are in the frame.
+        Positions of the columns in the frame.
     attributes : tuple of Attribute
-        The columns, in the order asked for.
+        The columns, in the order of ``quasi``.
     codes : ndarray of int32, shape (rows, columns)
-        The values of each row, side by side.
+        The values of each row.
     """
 
     positions: list[int]
@@ -339,11 +338,11 @@ class QuasiTable:
         Parameters
         ----------
         frame : pandas.DataFrame
-            The frame.
+            The frame. It is not modified.
         quasi : sequence of hashable
-            Labels of its quasi-identifiers.
+            Labels of the quasi-identifiers.
         hierarchies : mapping, optional
-            By label, what `Hierarchy.of` accepts.
+            Hierarchies by label, in any form that `Hierarchy.of` accepts.
 
         Raises
         ------
@@ -352,14 +351,14 @@ class QuasiTable:
         """
         positions = find_quasi(frame, quasi)
         if hierarchies is not None and not isinstance(hierarchies, Mapping):
-            hint = "give a dict of hierarchies by column: hierarchies={'age': ...}"
+            hint = "pass a dict of hierarchies by column: hierarchies={'age': ...}"
             got = type(hierarchies).__name__
             raise ParameterError("hierarchies must be a mapping", where="hierarchies", got=got, hint=hint)
         trees = dict(hierarchies or {})
         labels = [frame.columns[position] for position in positions]
         unused = [label for label in trees if label not in labels]
         if unused:
-            hint = "a hierarchy is for a column that quasi= names"
+            hint = "list the column in quasi=, or leave its hierarchy out"
             raise ParameterError(
                 "a hierarchy belongs to no quasi-identifier", where="hierarchies", got=unused, hint=hint
             )
@@ -376,54 +375,54 @@ class QuasiTable:
 
     @property
     def unit(self) -> int:
-        """What is lost by a value of which nothing is known."""
+        """Loss of a suppressed value."""
         return self.attributes[0].unit
 
     def take(self, rows: Numbers) -> QuasiTable:
-        """Some of the rows; what a value loses is still a share of all values of the table."""
+        """Select rows; the losses of values stay relative to all values of the table."""
         attributes = tuple(replace(each, codes=each.codes[rows]) for each in self.attributes)
         return QuasiTable(self.positions, attributes, self.codes[rows])
 
     def check_feasible(self, k: int) -> None:
-        """Check that the rows can hide in each other: there are 0 or at least k."""
+        """Raise if there are rows, but fewer than k."""
         if 0 < self.n_rows < k:
             raise InfeasibleError(
                 "k is larger than the number of rows",
                 got=f"k={k}, {self.n_rows} rows",
-                hint="choose a smaller k, or more rows",
+                hint="choose a smaller k, or pass more rows",
             )
 
-    def widened(self, members: Numbers, rows: Numbers) -> Numbers:
-        """What is lost by what covers some rows and one more, for each of other rows."""
-        tables = [each.widened(each.codes[members]) for each in self.attributes]
+    def losses_with_each(self, members: Numbers, rows: Numbers) -> Numbers:
+        """Return, for each of other rows, the loss of the cover of some rows and this one."""
+        tables = [each.losses_with_each(each.codes[members]) for each in self.attributes]
         starts = np.cumsum([0, *map(len, tables[:-1])])
         return counting.look_up(np.concatenate(tables), starts, self.codes, rows)
 
-    def distinct(self) -> tuple[list[Codes], Numbers]:
-        """The combinations of values that occur, attribute by attribute, and the rows that have each."""
+    def combinations(self) -> tuple[list[Codes], Numbers]:
+        """Return the distinct combinations of values, attribute by attribute, and the rows of each."""
         groups = group_rows([each.codes for each in self.attributes], self.n_rows)
         _, first, counts = np.unique(groups, return_index=True, return_counts=True)
         return [each.codes[first] for each in self.attributes], counts
 
     def by_height(self) -> QuasiTable:
-        """The same, where a node of a hierarchy loses its height, not the number of its leaves."""
+        """Return the table with losses by the height of a node, not by its number of leaves."""
         return replace(self, attributes=tuple(each.by_height() for each in self.attributes))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Classes:
-    """Rows that are published alike.
+    """Equivalence classes: rows with equal published quasi-identifiers.
 
     Parameters
     ----------
     of_row : ndarray of int64, shape (rows,)
         Class of each row, numbered in the order of their first rows.
     cells : tuple of Cells
-        What each class is published as, attribute by attribute.
+        The published cell of each class, attribute by attribute.
     unit : int
-        What is lost by a value of which nothing is known.
+        Loss of a suppressed value.
     suppressed : int
-        How many rows nothing is published of; they are all in one class.
+        Number of suppressed rows; all of them are in one class.
     """
 
     of_row: Numbers
@@ -433,35 +432,35 @@ class Classes:
 
     @classmethod
     def of_members(cls, table: QuasiTable, groups: Numbers) -> Classes:
-        """Publish groups of rows as what covers their members; those that become equal are one class.
+        """Generalize groups of rows; groups with equal published values are one class.
 
         Parameters
         ----------
         table : QuasiTable
             The rows.
         groups : ndarray of int64, shape (rows,)
-            Group of each row, -1 for those that are suppressed.
+            Group of each row, -1 for suppressed rows.
         """
         gone = int((groups < 0).sum())
         names, groups = np.unique(groups, return_inverse=True)
-        first = 0 if gone else None
+        first = 0 if gone else None  # -1 is the first name
         cells = [each.generalize(groups, each.codes, len(names), first) for each in table.attributes]
-        return cls._merged(groups, cells, len(names), table.unit, gone)
+        return cls._merge_equal(groups, cells, len(names), table.unit, gone)
 
     @classmethod
     def of_values(
         cls, table: QuasiTable, groups: Sequence[Numbers], suppressed: NDArray[np.bool_]
     ) -> Classes:
-        """Publish equal values alike, throughout the table.
+        """Publish equal values equally, throughout the table.
 
         Parameters
         ----------
         table : QuasiTable
             The rows.
         groups : sequence of ndarray of int64, one an attribute
-            The node of each of its values or, without a hierarchy, any number, from 0 on, shared by a group.
+            The node of each value. Without a hierarchy, any number from 0 on, equal within a group.
         suppressed : ndarray of bool, shape (rows,)
-            The rows of which nothing is published.
+            The suppressed rows.
         """
         cells = []
         for attribute, of_value in zip(table.attributes, groups, strict=True):
@@ -470,18 +469,19 @@ class Classes:
             value = np.where(suppressed, attribute.n_values, attribute.codes)
             cells.append(replace(by_value, numbers=by_value.numbers[value]))
         rows = np.arange(table.n_rows)
-        return cls._merged(rows, cells, table.n_rows, table.unit, int(suppressed.sum()))
+        return cls._merge_equal(rows, cells, table.n_rows, table.unit, int(suppressed.sum()))
 
     @classmethod
-    def _merged(
+    def _merge_equal(
         cls, groups: Numbers, cells: Sequence[Cells], n_groups: int, unit: int, suppressed: int
     ) -> Classes:
-        alike = group_rows([each.numbers for each in cells], n_groups)
-        of_row = alike[groups]
+        """Merge groups with equal cells, and number the classes by their first rows."""
+        equal = group_rows([each.numbers for each in cells], n_groups)
+        of_row = equal[groups]
         names, first = np.unique(of_row, return_index=True)
         rank = np.empty(len(names), np.int64)
         rank[np.argsort(first)] = np.arange(len(names))
-        chosen = groups[np.sort(first)]  # a group of each class
+        chosen = groups[np.sort(first)]  # one group of each class
         published = tuple(replace(each, numbers=each.numbers[chosen]) for each in cells)
         return cls(rank[of_row], published, unit, suppressed)
 
@@ -492,26 +492,26 @@ class Classes:
 
     @property
     def penalties(self) -> Numbers:
-        """What each row of a class loses, summed over the attributes."""
+        """Loss of each row of a class, summed over the attributes."""
         return np.sum([each.penalties[each.numbers] for each in self.cells], axis=0)
 
     @property
-    def lost(self) -> int:
-        """What all rows lose, summed over the attributes."""
+    def loss(self) -> int:
+        """Loss of all rows, summed over the attributes."""
         return int(self.sizes @ self.penalties)
 
     @property
     def ncp(self) -> float:
         """Normalized certainty penalty, averaged over rows and attributes."""
         everything = self.unit * len(self.cells) * len(self.of_row)
-        return self.lost / everything if everything else 0.0
+        return self.loss / everything if everything else 0.0
 
     def __len__(self) -> int:
         return len(self.cells[0].numbers)
 
 
 class Formation(Protocol):
-    """How classes are decided."""
+    """Function that forms classes."""
 
     def __call__(
         self,
@@ -522,12 +522,12 @@ class Formation(Protocol):
         most: int = 0,
         /,
     ) -> Classes:
-        """Decide, given k, where chance comes from, whom to tell, and how many rows may be suppressed."""
+        """Form classes of k rows, given a generator, a progress report and a bound on suppressed rows."""
         ...
 
 
 def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:
-    """Number of the combination of keys that each row has, in their order."""
+    """Number the distinct combinations of keys in order; return the number of each row."""
     packed, space = np.zeros(n_rows, np.int64), 1
     for key in keys:
         base = int(key.max(initial=0)) + 1
@@ -539,7 +539,7 @@ def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:
 
 
 def sums(groups: Numbers, values: Numbers) -> Numbers:
-    """Sum of the values of each group, exactly."""
+    """Return the sum of the values of each group, exactly."""
     totals = np.zeros(int(groups.max(initial=-1)) + 1, np.int64)
     np.add.at(totals, groups, values)
     return totals

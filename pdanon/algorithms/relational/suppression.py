@@ -1,6 +1,6 @@
-"""Suppression: rows of which nothing is published, where to hide them among others would lose more.
+"""Suppression of rows whose generalization would lose more.
 
-Suppressed rows are one class, and there are k of them or none: so the guarantee needs no exception.
+Suppressed rows form one class of at least k rows, or there are none. The guarantee needs no exception.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ from pdanon.algorithms.relational.attributes import Attribute, Numbers
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
 from pdanon.itemsets.codes import Codes
 
-__all__ = ["lost", "published", "rows_allowed", "rows_below", "trimmed"]
+__all__ = ["publish_values", "rows_allowed", "rows_below", "total_loss", "trim_groups"]
 
-# What is gained for each row, which class, and which of its rows go, and which stay.
+# Negative gain for each suppressed row, number of the class, its suppressed rows, its remaining rows.
 _Trim: TypeAlias = tuple[Fraction, int, Numbers, Numbers]
 
 
 def rows_allowed(share: Fraction, n_rows: int, k: int) -> int:
-    """How many rows may be suppressed: none, if these would be fewer than k."""
+    """Return the number of rows that may be suppressed: none if it is below k."""
     rows = int(share * n_rows)
     return rows if rows >= k else 0
 
 
-# --- recodings that treat equal values alike: rows in classes of fewer than k go
+# --- recodings that treat equal values equally: suppress the rows in classes of fewer than k
 
 
 def rows_below(keys: Sequence[NDArray[np.integer]], weights: Numbers, k: int) -> int:
-    """Rows in classes of equal keys of fewer than k, given how many rows each combination stands for."""
+    """Count rows in classes of fewer than k, given the number of rows with each combination of keys."""
     sizes = sums(group_rows(keys, len(weights)), weights)
     return int(sizes[sizes < k].sum())
 
 
-def lost(
+def total_loss(
     attributes: Sequence[Attribute], keys: Sequence[Numbers], weights: Numbers, k: int, most: int
 ) -> int | None:
-    """What is lost by publishing nodes, or None if more rows than allowed would have to be suppressed.
+    """Return the loss of publishing nodes, or None if too many rows would have to be suppressed.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ def lost(
     keys : sequence of ndarray of int64, one a column
         The node of each combination of values.
     weights : ndarray of int64
-        How many rows each combination stands for.
+        Number of rows with each combination.
     k, most
-        Least size of a class, and how many rows may be suppressed.
+        Minimum size of a class, and upper bound on the suppressed rows.
     """
-    gone = _suppressed(keys, weights, k, most)
+    gone = _rows_to_suppress(keys, weights, k, most)
     if gone is None:
         return None
     pairs = zip(attributes, keys, strict=True)
@@ -63,17 +63,17 @@ def lost(
     return int(weights[~gone] @ each[~gone]) + int(weights[gone].sum()) * whole
 
 
-def published(table: QuasiTable, groups: Sequence[Numbers], k: int, most: int) -> Classes | None:
-    """Publish equal values alike, and nothing of rows in small classes; None if these are too many."""
+def publish_values(table: QuasiTable, groups: Sequence[Numbers], k: int, most: int) -> Classes | None:
+    """Publish equal values equally and suppress small classes; None if these have too many rows."""
     keys = [of_value[each.codes] for of_value, each in zip(groups, table.attributes, strict=True)]
-    gone = _suppressed(keys, np.ones(table.n_rows, np.int64), k, most)
+    gone = _rows_to_suppress(keys, np.ones(table.n_rows, np.int64), k, most)
     return None if gone is None else Classes.of_values(table, groups, gone)
 
 
-def _suppressed(
+def _rows_to_suppress(
     keys: Sequence[NDArray[np.integer]], weights: Numbers, k: int, most: int
 ) -> NDArray[np.bool_] | None:
-    """What is in classes of fewer than k, with the smallest other class if that is fewer than k itself."""
+    """Mark what is in classes of fewer than k, and in the smallest other class if k rows are not reached."""
     classes = group_rows(keys, len(weights))
     sizes = sums(classes, weights)
     gone = sizes < k
@@ -83,27 +83,27 @@ def _suppressed(
     return gone[classes] if rows == 0 or k <= rows <= most else None
 
 
-# --- recodings of groups of rows: those go that make their groups lose most
+# --- recodings of groups of rows: suppress the rows that raise the loss of their group most
 
 
-def trimmed(table: QuasiTable, groups: Numbers, k: int, most: int) -> Classes:
-    """Publish groups of rows as what covers their members, without rows that make others lose more.
+def trim_groups(table: QuasiTable, groups: Numbers, k: int, most: int) -> Classes:
+    """Generalize groups of rows, and suppress rows that raise the loss of their group.
 
     Parameters
     ----------
     table : QuasiTable
         The rows.
     groups : ndarray of int64, shape (rows,)
-        Group of each row, of k rows at least.
+        Group of each row, each with at least k rows.
     k, most
-        Least size of a class, and how many rows may be suppressed.
+        Minimum size of a class, and upper bound on the suppressed rows.
 
     Notes
     -----
-    A group goes on without the rows of one value that says what covers it, with those of the commonest
-    value, or with those of the largest part that it can be split into, in one column, if that loses less
-    and leaves k rows. First comes what gains most for each suppressed row (ties: the first group, the first
-    column), as long as no more are suppressed than allowed. If they are fewer than k, none is.
+    A group may lose the rows of a value that bounds its cover, or all rows but those of the most common
+    value. It may also keep only its largest part after a split in one column. Both must lower the loss and
+    leave k rows. The removal with the largest gain for each suppressed row comes first (ties: the first
+    group, the first column), within the upper bound. If fewer than k rows are suppressed, none is.
     """
     if most:
         groups = _without_outliers(table, groups, k, most)
@@ -127,7 +127,7 @@ def _without_outliers(table: QuasiTable, groups: Numbers, k: int, most: int) -> 
 
 
 def _best_trim(table: QuasiTable, number: int, rows: Numbers, k: int) -> list[_Trim]:
-    """The rows that gain most if they are suppressed, for each of them; none if nothing is gained."""
+    """Return the removal with the largest gain for each suppressed row; none if no removal gains."""
     if len(rows) == k:
         return []
     codes = table.codes[rows]
@@ -139,14 +139,14 @@ def _best_trim(table: QuasiTable, number: int, rows: Numbers, k: int) -> list[_T
             if len(rows) - count < k or before <= count * whole:
                 continue
             gain = before - _loss(table, codes[kept]) * (len(rows) - count) - count * whole
-            each = -Fraction(gain, count)  # the least comes first
+            each = -Fraction(gain, count)  # negative: the heap returns the smallest first
             if gain > 0 and (not best or each < best[0][0]):
                 best = [(each, number, rows[~kept], rows[kept])]
     return best
 
 
 def _without_few(attribute: Attribute, codes: Codes) -> list[NDArray[np.bool_]]:
-    """Rows without those of one value at an end, those of the commonest value, those of the largest part."""
+    """Return masks of the rows to keep: without an extreme value, with the most common, the largest part."""
     found = [codes != value for value in np.unique(attribute.digest(codes))]
     parts = attribute.split(codes)
     if parts is None:  # one value
@@ -155,6 +155,6 @@ def _without_few(attribute: Attribute, codes: Codes) -> list[NDArray[np.bool_]]:
 
 
 def _loss(table: QuasiTable, codes: Codes) -> int:
-    """What each of some rows loses, if they are one class."""
+    """Return the loss of each of some rows if they are one class."""
     columns = zip(table.attributes, codes.T, strict=True)
-    return sum(int(attribute.lost(column[np.newaxis])[0]) for attribute, column in columns)
+    return sum(int(attribute.line_losses(column[np.newaxis])[0]) for attribute, column in columns)

@@ -1,4 +1,4 @@
-"""Top-down specialization: all values are one at first, and are told apart where that pays most.
+"""Top-down specialization: start from one class, and separate values where this gains most.
 
 Fung, Wang, Yu, "Top-Down Specialization for Information and Privacy Preservation", ICDE 2005.
 """
@@ -19,7 +19,7 @@ from pdanon.algorithms.relational.attributes import Attribute, Numbers, Ranges
 from pdanon.algorithms.relational.cells import bounds
 from pdanon.algorithms.relational.publishing import release_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable, group_rows, sums
-from pdanon.algorithms.relational.suppression import published
+from pdanon.algorithms.relational.suppression import publish_values
 from pdanon.guarantees import KAnonymity
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -40,51 +40,52 @@ def top_down(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Begin with one class, and tell values apart where that gains most for the anonymity it costs.
+    """Start from one class, and separate values where the gain is largest for the anonymity it costs.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     quasi : sequence of hashable
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     suppress : float
-        Share of the rows, in [0, 1], of which nothing need be published, if that loses less. They are one
-        class, of at least k rows.
+        Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
+        loss. They form one class of at least k rows.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        A global recoding: each value is published alike throughout the table.
+        A global recoding: all rows publish a value in the same way.
 
     Raises
     ------
     InfeasibleError
-        If there are fewer than k, but more than 0, rows.
+        If there is at least one row, but fewer than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values of its column.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     Notes
     -----
-    Guarantee: ``KAnonymity(k, quasi)``. A specialization replaces a node by its children, one range of
-    numbers or times by two, or the set of all other values by the values. It is done only if all classes
-    keep k rows; one that is not possible never becomes so. The next one is that of the highest score
-    (ties: the first column, the lowest values): the NCP that it gains, over the number of rows by which the
-    smallest class shrinks, if it does. A range is cut where that gains most NCP among the
-    possible cuts (ties: the lowest). The paper measures the gain by what a class label tells; here there is
-    none. With ``suppress``, rows may also be left in classes of fewer than k, which are suppressed, as long
-    as they are no more than allowed; what they lose is taken from the gain. Of this release and the one
-    without suppressed rows, the one of less NCP is returned.
+    Guarantee: ``KAnonymity(k, quasi)``. A specialization replaces a node by its children, a range of numbers
+    or times by two, or the set of all other values by the single values. It is applied only if all classes
+    keep k rows. An impossible one never becomes possible. The one with the highest score comes next (ties:
+    the first column, the lowest values). The score is the gain in NCP, divided by the number of rows that
+    the smallest class loses, if it loses any. A range is cut where that gains most NCP (ties: the lowest
+    cut). The paper measures the gain by a class label, which does not exist here.
+
+    With ``suppress``, a specialization may leave up to the allowed number of rows in classes of fewer than
+    k. They are suppressed, and their loss is subtracted from the gain. Of this release and the one without
+    suppressed rows, the one with less NCP is returned.
 
     Cost: time of the distinct combinations of values, for each column and specialization. Memory of a few
     numbers for each row and column.
@@ -123,23 +124,25 @@ def top_down(
 def specialize(
     table: QuasiTable, k: int, rng: np.random.Generator, report: Callable[[int], Any], most: int = 0
 ) -> Classes:
-    """Decide which values are told apart, as `top_down` says; nothing is left to chance."""
-    found = [published(table, _groups(table, k, allowed, report), k, most) for allowed in sorted({0, most})]
-    return min((each for each in found if each is not None), key=lambda each: each.lost)
+    """Choose the values to separate as `top_down` does; nothing is random."""
+    found = [
+        publish_values(table, _groups(table, k, allowed, report), k, most) for allowed in sorted({0, most})
+    ]
+    return min((each for each in found if each is not None), key=lambda each: each.loss)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Rows:
-    """Combinations of values that are not suppressed.
+    """Combinations of values, without suppressed rows.
 
     Parameters
     ----------
     tuples : list of ndarray of int32, shape (combinations,)
-        Their values, column by column.
+        The values, column by column.
     weights : ndarray of int64, shape (combinations,)
-        How many rows have each.
+        Number of rows with each combination.
     classes : ndarray of int64, shape (combinations,)
-        The class of each.
+        Class of each combination.
     """
 
     tuples: list[Codes]
@@ -147,13 +150,13 @@ class _Rows:
     classes: Numbers
 
     def take(self, chosen: NDArray[np.bool_]) -> _Rows:
-        """Some of them."""
+        """Select combinations."""
         return _Rows([codes[chosen] for codes in self.tuples], self.weights[chosen], self.classes[chosen])
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Step:
-    """A specialization: what it gains, its least class, the group of each value, and what is suppressed."""
+    """A specialization: its gain, its smallest class, the group of each value, the suppressed rows."""
 
     gain: int
     smallest: int
@@ -162,11 +165,11 @@ class _Step:
 
 
 def _groups(table: QuasiTable, k: int, left: int, report: Callable[[int], Any]) -> list[Numbers]:
-    """The group of each value, where so many rows may be suppressed."""
-    tuples, weights = table.distinct()
+    """Return the group of each value, for this many suppressed rows."""
+    tuples, weights = table.combinations()
     rows = _Rows(tuples, weights, np.zeros(len(weights), np.int64))
     groups = [np.zeros(each.n_values, np.int64) for each in table.attributes]  # all are at the root
-    done: set[tuple[int, int]] = set()  # groups that can no more be told apart
+    done: set[tuple[int, int]] = set()  # groups that cannot be split: later steps only shrink classes
     while len(rows.weights):
         sizes = sums(rows.classes, rows.weights)
         spare = _spare(table, groups, rows) if left else np.zeros(len(rows.weights), np.int64)
@@ -181,7 +184,8 @@ def _groups(table: QuasiTable, k: int, left: int, report: Callable[[int], Any]) 
                 if step is None:
                     done.add((place, group))
                     continue
-                shrinks = int(sizes.min()) - step.smallest  # not positive: the smallest class stays as it is
+                # Not positive if the smallest class is unchanged.
+                shrinks = int(sizes.min()) - step.smallest
                 score = Fraction(step.gain, max(shrinks, 1))
                 if best is None or score > best[0]:
                     best = score, place, group, step
@@ -200,14 +204,14 @@ def _groups(table: QuasiTable, k: int, left: int, report: Callable[[int], Any]) 
 
 
 def _spare(table: QuasiTable, groups: Sequence[Numbers], rows: _Rows) -> Numbers:
-    """What more each combination would lose if it were suppressed."""
+    """Return the additional loss of each combination if it were suppressed."""
     columns = zip(table.attributes, groups, rows.tuples, strict=True)
     spare: Numbers = np.sum([each.whole - _lost(each, of, codes) for each, of, codes in columns], axis=0)
     return spare
 
 
 def _lost(attribute: Attribute, groups: Numbers, codes: Codes) -> Numbers:
-    """What some values lose by their groups."""
+    """Return the loss of each value as a member of its group."""
     if not isinstance(attribute, Ranges):
         return attribute.taxonomy.penalties[groups[codes]]
     names, of_code = np.unique(groups[codes], return_inverse=True)
@@ -217,9 +221,9 @@ def _lost(attribute: Attribute, groups: Numbers, codes: Codes) -> Numbers:
 def _step(
     attribute: Attribute, place: int, group: int, rows: _Rows, spare: Numbers, k: int, left: int
 ) -> _Step | None:
-    """The specialization of a group in one column, if there is one.
+    """Return the specialization of a group in one column, or None.
 
-    A group is known by its node or, if it is a range, by its lowest value.
+    A group is identified by its node or, for a range, by its lowest value.
     """
     codes = rows.tuples[place]
     parts = _parts(attribute, group, codes, rows, k, left)
@@ -237,7 +241,7 @@ def _step(
 
 
 def _parts(attribute: Attribute, group: int, codes: Codes, rows: _Rows, k: int, left: int) -> Numbers | None:
-    """The new group of each value: a child of the node, or one of two ranges."""
+    """Return the new group of each value: a child of the node, or one of two ranges."""
     if isinstance(attribute, Ranges):
         last = _best_cut(attribute, codes, rows.classes, rows.weights, k, left)
         return None if last is None else np.where(np.arange(attribute.n_values) > last, last + 1, group)
@@ -251,9 +255,9 @@ def _parts(attribute: Attribute, group: int, codes: Codes, rows: _Rows, k: int, 
 def _best_cut(
     attribute: Ranges, codes: Codes, classes: Numbers, weights: Numbers, k: int, left: int
 ) -> int | None:
-    """The last value below the cut of a range that gains most, and suppresses no more rows than are left.
+    """Return the last value below the best cut of a range that suppresses at most ``left`` rows.
 
-    On either side of a cut, the rows of a class are k at least, or none, or suppressed.
+    On either side of a cut, a class has at least k rows, or none, or its rows are suppressed.
     """
     order = np.lexsort((codes, classes))
     ordered, owner, rows = codes[order], classes[order], weights[order]
@@ -262,7 +266,7 @@ def _best_cut(
     below -= below[starts] - rows[starts]  # rows of the class up to each value
     above = sums(owner, rows)[owner] - below
     few = np.where(below < k, below, 0) + np.where(above < k, above, 0)
-    # Between two values of a class, a cut leaves the rows below on one side and the rest on the other.
+    # A cut between two values of a class splits it into the rows up to the lower value and the rest.
     bad = np.flatnonzero((owner[1:] == owner[:-1]) & (few[:-1] > 0))
     low, high = int(codes.min()), int(codes.max())
     change = np.zeros(high - low + 1, np.int64)

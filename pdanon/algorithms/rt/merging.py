@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import clusters
 from pdanon.algorithms.relational.attributes import Numbers
-from pdanon.algorithms.relational.quasi import Digests, QuasiTable, numbered
+from pdanon.algorithms.relational.quasi import Digests, QuasiTable, number_groups
 from pdanon.algorithms.rt.transaction_side import TransactionSide
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import offsets_of
@@ -70,7 +70,7 @@ class Merging:
     @property
     def groups(self) -> Numbers:
         """The cluster of each row."""
-        return numbered(self.rows, self._table.n_rows)
+        return number_groups(self.rows, self._table.n_rows)
 
     @property
     def seed(self) -> int:

@@ -50,17 +50,17 @@ def rfirst(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
         The list column. By default the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
         Most items that the attacker knows; None: all items of a row.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
         The algorithm that makes the clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
@@ -73,7 +73,7 @@ def rfirst(
     random_state : int, Generator or None
         Where the clusters come from, if they are random.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -85,11 +85,11 @@ def rfirst(
     Raises
     ------
     InfeasibleError
-        If there are fewer than k, but more than 0, rows.
+        If there is at least one row, but fewer than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     Notes
     -----

@@ -61,11 +61,11 @@ def rum_bound(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
         The list column. By default the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
         Most items that the attacker knows; None: all items of a row.
     quasi : sequence of hashable
@@ -75,7 +75,7 @@ def rum_bound(
     merge : {"R", "T", "RT"}
         Which clusters are merged: alike in their quasi-identifiers, in their transactions, or in both.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
         The algorithm that makes the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
@@ -94,7 +94,7 @@ def rum_bound(
         How many processes work on the blocks at the same time; or a ``concurrent.futures.Executor`` whose
         workers do, such as ``client.get_executor()`` of Dask. The release is the same, whoever works.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -111,7 +111,7 @@ def rum_bound(
     HierarchyError
         If a hierarchy is not a tree or lacks values.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     Notes
     -----

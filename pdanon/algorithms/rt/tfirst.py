@@ -49,11 +49,11 @@ def tfirst(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
         The list column. By default the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
         Most items that the attacker knows; None: all items of a row.
     quasi : sequence of hashable
@@ -61,7 +61,7 @@ def tfirst(
     parts : int
         Number of parts of the rows, at least 1. There are fewer, if k rows are not left for each.
     hierarchies : mapping, optional
-        By quasi-identifier, a hierarchy or what ``Hierarchy.of`` makes one of.
+        Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     transaction : str or Transaction
         What is done to the items of a part: the algorithm, any that gives k^m-anonymity, or with more to
         say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
@@ -69,7 +69,7 @@ def tfirst(
         Move items between the sets of each class afterwards, or lower its cut, so that they lose less, as
         `pdanon.refine` does; no nodes beside sensitive items, nor those of ``"lra"``.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -81,11 +81,11 @@ def tfirst(
     Raises
     ------
     InfeasibleError
-        If there are fewer than k, but more than 0, rows.
+        If there is at least one row, but fewer than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     Notes
     -----

@@ -117,7 +117,7 @@ def test_penalties(table, data):
     assert fractions(digests.losses) == [*map(oracle.penalty, members)]
     heights = [oracle.penalty(each, heights=True) for each in members]
     assert fractions(Digests(encoded.by_height(), members).losses) == heights
-    assert fractions(encoded.widened(members[0], everything)) == [
+    assert fractions(encoded.losses_with_each(members[0], everything)) == [
         oracle.penalty([*members[0], row]) for row in everything
     ]
     values = [each.codes[:1] for each in encoded.attributes]
@@ -189,7 +189,7 @@ PUBLISHED = [  # rows, NCP by attribute in fractions of the domain
 @pytest.mark.parametrize(("rows", "expected"), PUBLISHED)
 def test_published_penalties(rows, expected):
     table = QuasiTable.of(EXAMPLE, [*EXAMPLE], WORLD)
-    found = [each.lost(each.codes[rows][np.newaxis])[0] / table.unit for each in table.attributes]
+    found = [each.line_losses(each.codes[rows][np.newaxis])[0] / table.unit for each in table.attributes]
     assert found == pytest.approx(expected)
 
 

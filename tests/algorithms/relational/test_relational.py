@@ -379,10 +379,10 @@ def test_refusals(name, change, error, message):
     [
         ([1.0, np.inf, -np.inf], pdanon.ParameterError, "2 rows"),
         (pd.array([2**53 + 1, None, 1], dtype="Int64"), pdanon.ParameterError, r"2\*\*53"),
-        (np.array([SECRET, 1, 2], dtype=object), pdanon.ItemsetDtypeError, "one known type"),
-        (np.array([{SECRET: 1}, {}, {}], dtype=object), pdanon.ItemsetDtypeError, "one known type"),
-        ([1 + 2j, 1, 2], pdanon.ItemsetDtypeError, "one known type"),
-        (pd.interval_range(0, 3), pdanon.ItemsetDtypeError, "one known type"),
+        (np.array([SECRET, 1, 2], dtype=object), pdanon.ItemsetDtypeError, "have no common type"),
+        (np.array([{SECRET: 1}, {}, {}], dtype=object), pdanon.ItemsetDtypeError, "have no common type"),
+        ([1 + 2j, 1, 2], pdanon.ItemsetDtypeError, "have no common type"),
+        (pd.interval_range(0, 3), pdanon.ItemsetDtypeError, "have no common type"),
     ],
 )
 def test_columns_that_are_no_quasi_identifiers(values, error, message):
