@@ -112,7 +112,7 @@ REFUSED = {
     "sensitive": (
         f'{{ algorithm = "vpa", sensitive = ["{SECRET}"], l = 2 }}',
         BY_ROLE,
-        "only apriori and what publishes sets hide",
+        "the algorithm cannot hide",
     ),
     "not beside": ('"pcta"\nhierarchy = 2', "", "the role of a column"),
     "flat": ('"pcta"\norder = "tum"', "", "no such parameter of rfirst"),

@@ -349,7 +349,7 @@ def test_what_cannot_be_a_label_is_refused(labels, problem, got):
 
 
 def test_nodes_keep_their_names():
-    with pytest.raises(ParameterError, match="apriori publishes nodes, and no sets"):
+    with pytest.raises(ParameterError, match="apriori publishes nodes, not sets"):
         Transaction("apriori", hierarchy=2, labels="short")
     assert repr(Transaction(labels=len)) == "Transaction('pcta', labels=builtin_function_or_method)"
 

@@ -156,7 +156,7 @@ class Ranges:
 
     @cached_property
     def taxonomy(self) -> Taxonomy:
-        """Pairs of consecutive values, pairs of those pairs, and so on; a missing value is below the root."""
+        """Pairs of consecutive values, pairs of pairs, and so on; a missing value is below the root."""
         n = len(self.positions)
         tree = Hierarchy.balanced(map(str, range(n)), 2) if n else flat(0)
         if self.missing:
@@ -297,7 +297,7 @@ class Tree:
 
     @property
     def whole(self) -> int:
-        """What is lost by the root."""
+        """Loss of the root."""
         return int(self.taxonomy.penalties[0])
 
     def generalize(

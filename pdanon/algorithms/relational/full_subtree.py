@@ -94,10 +94,10 @@ def full_subtree(
     :func:`pdanon.incognito`. The release with less NCP is returned.
 
     With ``suppress``, both phases also end when no more rows than allowed are in nodes, then in classes, of
-    fewer than k. The rows of these classes are suppressed, and the smallest other class with them if they
+    fewer than k. Rows in such classes are suppressed, and the smallest other class with them if they
     are fewer than k. Steps are reverted if that loses less.
 
-    Numbers and times without a hierarchy have a balanced one: pairs of consecutive values, pairs of those,
+    Numbers and times without a hierarchy have a balanced one: pairs of consecutive values, pairs of pairs,
     and so on. Other values without a hierarchy are published as they are, or all as the set of all values.
     on; of other values all become the set of all, or none.
 
@@ -287,7 +287,7 @@ def _best_group(
 
 
 def _complete(taxonomy: Taxonomy, cut: Numbers) -> NDArray[np.bool_]:
-    """Return for each node whether all its children with a value of these rows are in the cut."""
+    """Return for each node whether the cut contains all its children that have a value."""
     parent = taxonomy.hierarchy.parent
     present = np.zeros(len(parent), np.bool_)
     nodes = np.unique(cut)

@@ -88,7 +88,7 @@ def incognito(
 
     Level l generalizes leaves and nodes to the depth of the height of the hierarchy less l, if they are
     deeper. Numbers and times without a hierarchy have a balanced one: pairs of consecutive values, pairs of
-    those, and so on. Other values without a hierarchy have two levels: themselves and the set of all.
+    pairs, and so on. Other values without a hierarchy have two levels: themselves and the set of all.
 
     Cost: time of the rows for each combination of levels that is counted. Their number grows with the
     product of the heights and doubles with each column. Up to about eight columns are practical, and more

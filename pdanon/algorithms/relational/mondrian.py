@@ -151,7 +151,7 @@ def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
 
 
 def _widest(table: QuasiTable, rows: Numbers) -> list[int]:
-    """Return the columns, the one with the widest range of these rows first."""
+    """Return the columns, the one whose range is widest first."""
     widths = [int(each.line_losses(each.codes[rows][np.newaxis])[0]) for each in table.attributes]
     return sorted(range(len(widths)), key=lambda place: -widths[place])
 

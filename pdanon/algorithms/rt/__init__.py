@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# What these combine is registered, and so listed, before them: items, then quasi-identifiers.
+# Algorithms for items and for quasi-identifiers are registered before the algorithms that combine them.
 from pdanon.algorithms import items as _items  # noqa: F401
 from pdanon.algorithms import relational as _relational  # noqa: F401
 from pdanon.algorithms.registry import register
@@ -10,6 +10,6 @@ from pdanon.algorithms.rt import rfirst, rum_bound, tfirst, tum_bound
 
 __all__: list[str] = []
 
-# In the order in which they are listed.
+# The order of registration is the order in every list of algorithms.
 _FILES = (rum_bound, tum_bound, rfirst, tfirst)
 register(*(each.RECORD for each in _FILES))

@@ -1,4 +1,4 @@
-"""Blocks of rows: what an algorithm sees of a table with quasi-identifiers and items, whole or in parts."""
+"""Blocks of rows: the quasi-identifiers and items that an algorithm anonymizes together."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["Block", "check_cluster"]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """Rows, as the algorithms see them: integers, which can be sent to another process.
+    """Rows as integer codes, which can be sent to another process.
 
     Parameters
     ----------
     k : int
-        Least number of rows of a cluster.
+        Minimum number of rows of a cluster.
     table : QuasiTable
-        Their quasi-identifiers. What is lost of them is a share of the whole table.
+        The quasi-identifiers. Their losses are relative to all values of the whole table.
     transactions : TransactionSide
-        Their transactions, and how these are anonymized.
+        The transactions, and how they are anonymized.
     """
 
     k: int
@@ -40,34 +40,34 @@ class Block:
 
     @property
     def most(self) -> int:
-        """The loss of all rows together, if nothing were known of their quasi-identifiers."""
+        """Loss of all rows together if all quasi-identifiers were suppressed."""
         return self.table.unit * len(self.table.attributes) * self.table.n_rows
 
     def take(self, rows: Numbers) -> Block:
-        """Some of the rows."""
+        """Select rows."""
         itemsets = self.transactions.itemsets.take(rows)
         return Block(self.k, self.table.take(rows), replace(self.transactions, itemsets=itemsets))
 
     def cut(self, block_rows: Any) -> list[Numbers]:
-        """The rows of blocks of at most so many rows; of a single one if that is None.
+        """Return the rows of blocks of a maximum size; one block without a maximum.
 
         Raises
         ------
         ParameterError
-            If a block might have too few rows for a cluster.
+            If a block might have fewer rows than a cluster needs.
         """
         if block_rows is None:
             return [np.arange(self.table.n_rows)]
-        hint = "a block is cut in two, and either half needs k rows"
+        hint = "a block is cut in two, and each half needs k rows"
         return cut_evenly(self.table, check_count(block_rows, "block_rows", least=2 * self.k, hint=hint))
 
     def groups(self, cluster: str, rng: np.random.Generator, report: Report) -> Numbers:
-        """Small clusters of rows that are alike in their quasi-identifiers; by the algorithm ``cluster``."""
+        """Form small clusters of rows with similar quasi-identifiers, by the algorithm ``cluster``."""
         classes: Classes = _formations()[cluster](self.table, self.k, rng, report)
         return classes.of_row
 
     def protect(self, groups: Numbers, report: Report) -> Codes:
-        """What each occurrence becomes, cluster of rows by cluster of rows."""
+        """Anonymize the items of each cluster; return the new number of each occurrence."""
         numbers = np.full(len(self.transactions.itemsets.codes), -1, np.int32)
         order = np.argsort(groups, kind="stable")
         for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
@@ -76,10 +76,10 @@ class Block:
             report(1)
         return numbers
 
-    def joined(
+    def join_blocks(
         self, blocks: Sequence[Numbers], parts: Sequence[tuple[Numbers, Codes]]
     ) -> tuple[Numbers, Codes]:
-        """The clusters, and what each occurrence becomes, of these rows, given those of their blocks."""
+        """Return the clusters and the new numbers of all rows, given those of their blocks."""
         groups = np.empty(self.table.n_rows, np.int64)
         numbers = np.empty(len(self.transactions.itemsets.codes), np.int32)
         first = 0
@@ -91,10 +91,10 @@ class Block:
 
 
 def check_cluster(name: Any) -> None:
-    """Check which algorithm is wanted for the quasi-identifiers."""
+    """Check the name of an algorithm for quasi-identifiers."""
     check_known(name, _formations(), "algorithm for quasi-identifiers", where="cluster")
 
 
 def _formations() -> dict[str, Formation]:
-    """How classes are formed, by the algorithm that does so."""
+    """Return the function that forms classes, by the name of its algorithm."""
     return {name: each.form for name, each in ALGORITHMS.items() if each.form is not None}

@@ -1,4 +1,4 @@
-"""RT-datasets: what their algorithms have in common, from the frame to clusters, and back to a release."""
+"""RT-datasets: the encoded frame, and the release of its clusters, for all RT algorithms."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ class Dataset:
     Parameters
     ----------
     frame : pandas.DataFrame
-        The original; it is not modified.
+        The original. It is not modified.
     positions : list of int
-        Where the list columns are. The items of several are one transaction.
+        Positions of the list columns. The items of all of them form one transaction.
     columns : list of Itemsets
-        These columns.
+        The list columns.
     guarantee : KKm or KLm
-        What its release must fulfil.
+        Guarantee of the release.
     table : QuasiTable
         The quasi-identifiers.
     transactions : TransactionSide
         The transactions, and how they are anonymized.
     trees : list of (Hierarchy, int) or None
-        Those of the items, column by column, with the number of leaves that nodes may stand for; None where
+        Hierarchies of the items, column by column, with the number of leaves that nodes may cover; None if
         sets are published.
     transaction : Transaction
-        The parameters of the transactions.
+        Parameters for the transactions.
     parameters : mapping
-        The parameters of `of`, for the record.
+        Parameters of `of`, for the record.
     """
 
     frame: pd.DataFrame
@@ -99,7 +99,7 @@ class Dataset:
         transaction: Transaction,
         refine: bool,
     ) -> Dataset:
-        """Encode a frame; parameters as in the algorithms."""
+        """Encode a frame; the parameters are those of the algorithms."""
         quasi = lasting(quasi)
         guarantee = _guarantee(k, m, quasi, transaction)
         positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
@@ -113,12 +113,12 @@ class Dataset:
 
     @property
     def whole(self) -> Block:
-        """All rows, without the frame."""
+        """Block of all rows."""
         return Block(self.guarantee.k, self.table, self.transactions)
 
     @property
     def writer(self) -> FrameWriter:
-        """The rows to be released."""
+        """Writer of the release."""
         return FrameWriter(self.frame, self.positions, quasi=self.table.positions)
 
     def release(
@@ -134,46 +134,46 @@ class Dataset:
         Parameters
         ----------
         name : str
-            The algorithm.
+            Name of the algorithm.
         decide : partial
-            Returns the cluster of each row and what each occurrence becomes, given the dataset and a callback
-            for progress. Its keywords are recorded as parameters.
+            Returns the cluster of each row and the new number of each occurrence, given the dataset and a
+            progress callback. Its keyword arguments are recorded as parameters.
         keep, progress
-            As in the algorithms.
+            Parameters of the algorithms.
         """
-        # The number of processes changes no release.
+        # The number of processes does not change the release, so it is not recorded.
         own = {key: value for key, value in decide.keywords.items() if key != "n_jobs"}
 
-        def decided() -> Decision[DatasetRows]:
+        def decide_clusters() -> Decision[DatasetRows]:
             with progress_bar(progress, name, "steps") as report:
                 groups, numbers = decide(self, report)
             return self.decision(groups, numbers, {"algorithm": name, **self.parameters, **own})
 
-        return release(self.writer, decided, keep)
+        return release(self.writer, decide_clusters, keep)
 
     def decision(
         self, groups: Numbers, numbers: Codes, parameters: Mapping[str, Any]
     ) -> Decision[DatasetRows]:
-        """Publish clusters of rows, with each occurrence recoded.
+        """Return the decision to publish clusters of rows, with each occurrence recoded.
 
         Parameters
         ----------
         groups : ndarray of int64, shape (rows,)
-            The cluster of each row. Two may be published alike; their items are recoded separately.
+            The cluster of each row. Clusters with equal published values still have separate recodings.
         numbers : ndarray of int32, shape (occurrences,)
-            What each occurrence becomes, as :class:`TransactionSide` numbers it.
+            The new number of each occurrence, see :class:`TransactionSide`.
         parameters : mapping
-            The parameters of the call, for the record.
+            Parameters of the call, for the record.
         """
-        numbers = self.hiding_emptied(groups, numbers)
+        numbers = self.hide_emptied(groups, numbers)
         classes = Classes.of_members(self.table, groups)
         of_row = by_first_row(groups)
         recodings: list[Recoding] = []
-        taken = [column.vocabulary for column in self.columns]  # names of items and of other columns' sets
+        taken = [column.vocabulary for column in self.columns]  # labels of sets must differ from all of them
         for column, recoding in zip(self.columns, self._recodings(groups, numbers, of_row), strict=True):
             recodings.append(relabelled_sets(recoding, column, self.transaction.labels, taken))
             taken.append(recodings[-1].labels)
-        recoded = [*zip(self._prepared(recodings, of_row), recodings, strict=True)]
+        recoded = [*zip(self._empty_revealing_rows(recodings, of_row), recodings, strict=True)]
         lost = [(column, recoding, recoding.changes(column)) for column, recoding in recoded]
         mappings = [mapping_table(*column) for column in lost]
         mapping = _one_mapping(mappings, [self.frame.columns[position] for position in self.positions])
@@ -186,10 +186,11 @@ class Dataset:
             parameters,
         )
 
-    def hiding_emptied(self, groups: Numbers, numbers: Codes) -> Codes:
-        """What occurrences become when none or at least k rows of a class are emptied; as in `decision`.
+    def hide_emptied(self, groups: Numbers, numbers: Codes) -> Codes:
+        """Suppress further occurrences until no row, or at least k rows, of each class are emptied.
 
-        A class has one cluster or several that are published alike. Each list column counts.
+        Parameters are those of `decision`. Clusters with equal published values are one class. The rule holds
+        in each list column.
         """
         if (numbers >= 0).all():
             return numbers
@@ -203,13 +204,13 @@ class Dataset:
         return numbers
 
     def _class_of(self, classes: Classes) -> Numbers:
-        """The class of each row: clusters that are published alike are one."""
+        """Return the class of each row; clusters with equal published values are one class."""
         return equal_rows(with_classes(self.frame, self.table, classes), self.table.positions)
 
     def _attributes(
         self, recoded: Sequence[tuple[Itemsets, Recoding]], classes: Classes
     ) -> dict[Hashable | None, int]:
-        """What the mapping says beside its lines: how many rows that look emptied have had no item."""
+        """Count the rows that look emptied but had no item, as an attribute of the mapping."""
         if all((recoding.targets >= 0).all() for _, recoding in recoded):
             return {}
         class_of, n_empty = self._class_of(classes), 0
@@ -221,16 +222,16 @@ class Dataset:
         return {EMPTY_ROWS: n_empty} if n_empty else {}
 
     def _occurrences(self) -> Iterable[NDArray[np.bool_]]:
-        """Which occurrences among all are those of each list column."""
+        """Return, for each list column, the mask of its occurrences among all."""
         first_item, codes = 0, self.transactions.itemsets.codes
         for itemsets in self.columns:
             yield (codes >= first_item) & (codes < first_item + itemsets.n_items)
             first_item += itemsets.n_items
 
-    def _prepared(self, recodings: Sequence[Recoding], of_row: Codes) -> list[Itemsets]:
-        """The rows to be recoded; missing ones are empty if an attacker could leave out too many of them.
+    def _empty_revealing_rows(self, recodings: Sequence[Recoding], of_row: Codes) -> list[Itemsets]:
+        """Return the list columns to recode; missing rows become empty where they reveal too many others.
 
-        What is known of items is protected already in each cluster, so of one list column sizes are enough.
+        The items of each cluster are protected already. With one list column, the sizes suffice.
         """
         k, m = self.guarantee.k, self.guarantee.m
         columns = [each.prepared(column) for each, column in zip(recodings, self.columns, strict=True)]
@@ -246,9 +247,9 @@ class Dataset:
         return columns
 
     def _recodings(self, groups: Numbers, numbers: Codes, of_row: Codes) -> Iterable[Recoding]:
-        """The recoding of each list column."""
+        """Return the recoding of each list column."""
         joined = self.transactions.itemsets
-        if self.trees is None:  # a cluster's sets are told apart from those of another
+        if self.trees is None:  # sets of different clusters have different numbers
             numbers = np.where(numbers >= 0, groups[joined.rows] * joined.n_items + numbers, -1)
         first_node = int(len(self.columns) > 1)
         for place, (own, itemsets) in enumerate(zip(self._occurrences(), self.columns, strict=True)):
@@ -263,18 +264,18 @@ class Dataset:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class DatasetRows:
-    """Clusters of rows with equal generalized quasi-identifiers, and recoded list columns.
+    """Clusters of rows with equal generalized quasi-identifiers, and their recoded list columns.
 
     Parameters
     ----------
     table : QuasiTable
         The quasi-identifiers.
     classes : Classes
-        What their values become.
+        The equivalence class of each row, and its published cells.
     lists : list of (Itemsets, Recoding)
-        The list columns, and the recoding of each.
+        The list columns and their recodings.
     of_row : ndarray of int32, shape (rows,)
-        The cluster of each row, in the order of their first rows.
+        The cluster of each row, numbered by first rows.
     """
 
     table: QuasiTable
@@ -291,7 +292,7 @@ class DatasetRows:
 
 
 def at_least(share: float) -> str:
-    """A share as text, rounded up: who asks for as much gets it."""
+    """Return a share as text, rounded up: passing the text as the bound is enough."""
     return f"{np.ceil(share * 1e6) / 1e6:.6f}"
 
 
@@ -302,44 +303,45 @@ def _guarantee(k: Any, m: Any, quasi: Any, transaction: Transaction) -> KKm | KL
 
 
 def _labels(column: Hashable | None, columns: Sequence[Hashable] | None) -> Sequence[Hashable | None]:
-    """The labels of the list columns; None stands for the only one."""
+    """Return the labels of the list columns; None stands for the only one."""
     if columns is None:
         return [column]
     if column is not None:
-        hint = "column is for one list column, columns for several"
-        raise ParameterError("column and columns do not go together", where="columns", hint=hint)
+        hint = "pass column= for one list column, columns= for several"
+        raise ParameterError("column and columns are both given", where="columns", hint=hint)
     return columns
 
 
 def _side(
     columns: Sequence[Itemsets], guarantee: KKm | KLm, transaction: Transaction, *, refine: bool
 ) -> tuple[TransactionSide, list[tuple[Hierarchy, int]] | None]:
-    """The transactions of list columns, how they are anonymized, and the hierarchies of their items."""
+    """Return the transactions of list columns, how to anonymize them, and the hierarchies of their items."""
     itemsets, column_of = join_columns(columns)
-    asked = transaction, itemsets, guarantee.k, guarantee.m
+    common = transaction, itemsets, guarantee.k, guarantee.m
     source: Any = transaction.hierarchy
     if isinstance(guarantee, KLm):
         hidden = named_items(itemsets, guarantee.sensitive, "sensitive")
-        diversity = min(guarantee.l, itemsets.n_rows + 1)  # as in the audit: products must not overflow
+        # Bounded as in the audit: products with the number of rows must not overflow.
+        diversity = min(guarantee.l, itemsets.n_rows + 1)
         if source is None:
-            return by_diverse_sets(*asked, hidden, diversity, refine=refine), None
+            return by_diverse_sets(*common, hidden, diversity, refine=refine), None
         tree, leaves, n_leaves = covering(source, itemsets.vocabulary, hidden)
-        return by_diverse_cuts(*asked, tree, leaves, n_leaves, hidden, diversity), [(tree, n_leaves)]
+        return by_diverse_cuts(*common, tree, leaves, n_leaves, hidden, diversity), [(tree, n_leaves)]
     if source is None:
         domains = np.array([max(each.n_items, 1) for each in columns])
-        return by_sets(*asked, domains, column_of, refine=refine), None
+        return by_sets(*common, domains, column_of, refine=refine), None
     sources = [source] if transaction.columns is None else [source[each] for each in transaction.columns]
     items = [each.vocabulary for each in columns]
     found = [Hierarchy.over(each, own) for each, own in zip(sources, items, strict=True)]
     trees = [tree for tree, _ in found]
     tree, leaves = _joint(trees, [leaves for _, leaves in found])
     domains = np.array([each.n_leaves for each in trees])
-    numbered = [(each, each.n_leaves) for each in trees]
-    return by_cuts(*asked, tree, leaves, domains, column_of, refine=refine), numbered
+    side = by_cuts(*common, tree, leaves, domains, column_of, refine=refine)
+    return side, [(each, each.n_leaves) for each in trees]
 
 
 def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarchy, Codes]:
-    """Trees below one root, and their leaves in it; a single one is as it is."""
+    """Join trees below one root, and move their leaves; return a single tree unchanged."""
     if len(trees) == 1:
         return trees[0], leaves[0]
     starts = np.cumsum([1, *(tree.n_nodes for tree in trees)])
@@ -353,7 +355,7 @@ def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarc
 
 
 def _one_mapping(mappings: Sequence[pd.DataFrame], labels: Sequence[Hashable]) -> pd.DataFrame:
-    """The mappings of several columns one after the other, with the column that each line is of."""
+    """Concatenate the mappings of several columns, with a column that names them."""
     if len(mappings) == 1:
         return mappings[0]
     kinds = {mapping["item"].dtype for mapping in mappings}
@@ -364,7 +366,7 @@ def _one_mapping(mappings: Sequence[pd.DataFrame], labels: Sequence[Hashable]) -
             part["item"] = part["item"].astype(pd.ArrowDtype(pa.string()))
         parts.append(part)
     joint = pd.concat(parts, ignore_index=True)
-    if any(part["generalized"].dtype == "category" for part in parts):  # joint ones are objects
+    if any(part["generalized"].dtype == "category" for part in parts):  # concat turned them into objects
         texts: pd.Index[Any] = pd.Index(sorted(joint["generalized"].dropna().unique())).astype(object)
         joint["generalized"] = pd.Categorical(joint["generalized"], texts)
     return joint

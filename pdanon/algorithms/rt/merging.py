@@ -1,4 +1,4 @@
-"""Clusters of rows that are merged, and what that costs on either side."""
+"""Merges of clusters of rows, and their cost in quasi-identifiers and transactions."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ __all__ = ["Merging", "candidates", "distances"]
 
 
 class Merging:
-    """Clusters of rows, with the loss of their quasi-identifiers kept current.
+    """Clusters of rows, with the current loss of their quasi-identifiers.
 
-    Clusters are numbered in the order of their first rows; a merged one takes the place of the first.
+    Clusters are numbered in the order of their first rows. A merged cluster takes the place of the first.
 
     Parameters
     ----------
     table : QuasiTable
         The quasi-identifiers.
     groups : ndarray of int64, shape (rows,)
-        The cluster of each row to begin with.
+        The initial cluster of each row.
     itemsets : Itemsets
         The transactions.
 
@@ -36,12 +36,12 @@ class Merging:
     rows : list of ndarray of int64
         The rows of each cluster, longest transactions first.
     losses : ndarray of int64, shape (clusters,)
-        What each row of a cluster loses, summed over the quasi-identifiers.
+        Loss of each row of a cluster, summed over the quasi-identifiers.
 
     Notes
     -----
-    The distance (BTD) of a cluster is that of its two transactions that are farthest apart: low where they
-    are short and alike. A merge raises neither of the transactions' parts by more than the pairs between.
+    The distance (BTD) of a cluster is that of the two transactions in it that are furthest apart. It is low
+    for short, similar transactions. A merge only adds the pairs between both clusters.
     """
 
     def __init__(self, table: QuasiTable, groups: Numbers, itemsets: Itemsets) -> None:
@@ -74,21 +74,21 @@ class Merging:
 
     @property
     def seed(self) -> int:
-        """The cluster whose rows lose least."""
+        """The cluster with the lowest loss of a row."""
         return int(np.argmin(self.losses))
 
     def losses_with(self, seed: int) -> Numbers:
-        """What a row loses in the union of a cluster with each cluster."""
+        """Return, for each cluster, the loss of a row in its union with one cluster."""
         return self._digests.losses_with(self._digests.of(seed))
 
     def totals_with(self, seed: int, losses: Numbers) -> Numbers:
-        """Loss of all rows together after each merge with a cluster, whose unions lose ``losses``."""
+        """Return the loss of all rows after each merge with a cluster; unions have the loss ``losses``."""
         sizes = self.sizes
         alone = sizes * self.losses
         return self.total - alone - alone[seed] + (sizes + sizes[seed]) * losses
 
     def distances_with(self, seed: int) -> NDArray[np.float64]:
-        """Distance (BTD) within the union of a cluster with each cluster."""
+        """Return, for each cluster, the distance (BTD) within its union with one cluster."""
         result = self._own_distances().copy()
         bounds = offsets_of(self.sizes)
         members = np.concatenate(self.rows)
@@ -96,7 +96,7 @@ class Merging:
         return result
 
     def merge(self, seed: int, other: int, loss: int) -> None:
-        """Merge two clusters; ``loss`` is what a row of the union loses."""
+        """Merge two clusters; ``loss`` is the loss of a row of the union."""
         first, last = sorted((seed, other))
         if self._distances is not None:
             own = float(self._distances[[seed, other]].max())
@@ -113,6 +113,7 @@ class Merging:
         self.losses[first] = loss
 
     def _own_distances(self) -> NDArray[np.float64]:
+        # Computed at the first use: only some orders of merges need them.
         if self._distances is None:
             self._distances = np.array(
                 [clusters.farthest(rows, rows, *self._transactions, -1.0) for rows in self.rows]
@@ -121,19 +122,19 @@ class Merging:
 
 
 def candidates(seed: int, losses: Numbers, far: NDArray[Any] | None, merge: str) -> Numbers:
-    """The clusters that a cluster may be merged with, best first; of equal ones the first.
+    """Return the candidates to merge with a cluster, best first (ties: the first).
 
     Parameters
     ----------
     seed : int
         The cluster.
     losses : ndarray of int64, shape (clusters,)
-        What a row loses in the union with each, on the relational side.
+        Relational loss of a row in the union with each cluster.
     far : ndarray of float or of fractions, shape (clusters,), or None
-        The same on the transactions' side, or a stand-in for it; None where it is not looked at.
+        The same for the transactions, or an estimate of it; None if it does not count.
     merge : {"R", "T", "RT"}
-        Which side decides. For both, the ranks on either side are added; of equal sums the smaller
-        relational loss decides.
+        The side that decides. With both, the ranks of both sides are added, and of equal sums the lower
+        relational loss comes first.
     """
     others = np.delete(np.arange(len(losses)), seed)
     by_loss = np.argsort(losses[others], kind="stable")
@@ -147,7 +148,7 @@ def candidates(seed: int, losses: Numbers, far: NDArray[Any] | None, merge: str)
 
 
 def distances(merging: Merging, seed: int, transactions: TransactionSide | None) -> NDArray[Any]:
-    """How far the transactions of a cluster are from those of each, or what they would lose together."""
+    """Return the distance of the transactions of a cluster from each, or their loss in the union."""
     if transactions is None:
         return merging.distances_with(seed)
     unions = (np.concatenate((merging.rows[seed], rows)) for rows in merging.rows)

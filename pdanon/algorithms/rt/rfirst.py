@@ -1,4 +1,4 @@
-"""Relational first: cluster the rows by their quasi-identifiers, then anonymize the items of each cluster.
+"""Relational first: cluster rows by their quasi-identifiers, then anonymize the items of each cluster.
 
 Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
 Attributes", ECML PKDD 2013.
@@ -45,7 +45,7 @@ def rfirst(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize quasi-identifiers first, and then the items of each class.
+    """Anonymize the quasi-identifiers first, then the items of each class.
 
     Parameters
     ----------
@@ -56,22 +56,22 @@ def rfirst(
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows; None: all items of a row.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
-        The algorithm that makes the clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
+        The algorithm that forms the clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
     transaction : str or Transaction
-        What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
-        say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
+        The algorithm for the items of a cluster, any that gives k^m-anonymity. Pass a `pdanon.Transaction`
+        for a hierarchy, several list columns or sensitive items.
     refine : bool
-        Move items between the sets of each class afterwards, or lower its cut, so that they lose less, as
-        `pdanon.refine` does; no nodes beside sensitive items, nor those of ``"lra"``.
+        Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
+        as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     random_state : int, Generator or None
-        Where the clusters come from, if they are random.
+        Seed or generator of the random numbers, for algorithms that use them.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -95,11 +95,11 @@ def rfirst(
     -----
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
 
-    The clusters are the smallest that there are, so that the
-    quasi-identifiers lose least, and the items much: :func:`pdanon.rum_bound` without a merge. In a cluster
-    with items in fewer than k rows they are suppressed. What is left is refined, as by `pdanon.rum_bound`.
+    The clusters are as small as possible. The quasi-identifiers lose little, and the items much, as with
+    :func:`pdanon.rum_bound` without a merge. Where fewer than k rows of a cluster have items, all items of
+    the cluster are suppressed. The other clusters are refined as by `pdanon.rum_bound`.
 
-    Cost: that of the clusters, and of anonymizing the transactions of each.
+    Cost: that of the clusters and of anonymizing the transactions of each.
 
     References
     ----------
@@ -136,7 +136,7 @@ def rfirst(
 
 
 def decide(data: Dataset, report: Report, *, cluster: str, random_state: Any) -> tuple[Numbers, Codes]:
-    """Form the smallest clusters, and anonymize the transactions of each."""
+    """Form small clusters, and anonymize the transactions of each."""
     groups = data.whole.groups(cluster, random_generator(random_state), report)
     return groups, data.whole.protect(groups, report)
 

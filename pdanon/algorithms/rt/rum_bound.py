@@ -1,4 +1,4 @@
-"""Rum-bound: lose as little as possible of the transactions, and no more than so much of the rest.
+"""Rum-bound: minimize the loss of the transactions within a bound on the loss of the quasi-identifiers.
 
 Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
 Attributes", ECML PKDD 2013.
@@ -56,7 +56,7 @@ def rum_bound(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize quasi-identifiers and items; what the quasi-identifiers lose is bounded.
+    """Anonymize quasi-identifiers and items, with a bound on the loss of the quasi-identifiers.
 
     Parameters
     ----------
@@ -67,32 +67,32 @@ def rum_bound(
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows; None: all items of a row.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     delta : float
-        Most NCP that the quasi-identifiers may lose, averaged over rows and columns; in [0, 1].
+        Upper bound on the NCP of the quasi-identifiers, averaged over rows and columns; in [0, 1].
     merge : {"R", "T", "RT"}
-        Which clusters are merged: alike in their quasi-identifiers, in their transactions, or in both.
+        Similarity of the clusters to merge: in quasi-identifiers, in transactions, or in both.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
-        The algorithm that makes the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
+        The algorithm that forms the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
     transaction : str or Transaction
-        What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
-        say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
+        The algorithm for the items of a cluster, any that gives k^m-anonymity. Pass a `pdanon.Transaction`
+        for a hierarchy, several list columns or sensitive items.
     refine : bool
-        Move items between the sets of each class afterwards, or lower its cut, so that they lose less, as
-        `pdanon.refine` does; no nodes beside sensitive items, nor those of ``"lra"``.
+        Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
+        as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     random_state : int, Generator or None
-        Where the first clusters come from, if they are random.
+        Seed or generator of the random numbers, for algorithms that use them.
     block_rows : int, optional
-        Most rows that are anonymized together; at least 2k. A larger table is cut into blocks of rows that
-        are alike in their quasi-identifiers. By default it is not cut.
+        Maximum number of rows that are anonymized together; at least 2k. A larger table is cut into blocks
+        of rows with similar quasi-identifiers. By default it is not cut.
     n_jobs : int or Executor
-        How many processes work on the blocks at the same time; or a ``concurrent.futures.Executor`` whose
-        workers do, such as ``client.get_executor()`` of Dask. The release is the same, whoever works.
+        Number of processes that work on the blocks in parallel. Or a ``concurrent.futures.Executor`` with
+        workers of its own, such as ``client.get_executor()`` of Dask. The release is the same.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -106,8 +106,8 @@ def rum_bound(
     Raises
     ------
     InfeasibleError
-        If the first clusters lose more than ``delta`` already, or there are fewer than k, but more than 0,
-        rows.
+        If the first clusters already lose more than ``delta``, or there is at least one row, but fewer
+        than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values.
     ColumnError, ItemsetDtypeError, ParameterError
@@ -117,26 +117,25 @@ def rum_bound(
     -----
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
 
-    Small clusters of rows are made, and merged: the cluster that loses
-    least with the first candidate whose union keeps the bound, until there is none. Larger clusters lose
-    more of the quasi-identifiers and less of the items, which are anonymized cluster by cluster at last, and
-    refined as `pdanon.refine` does; of nodes only single moves are made. In a cluster with items in fewer
-    than k rows they are suppressed.
+    Small clusters of rows are formed and merged. Each merge joins the cluster that loses least with the
+    first candidate whose union keeps the bound. Merging stops when there is no such candidate. Larger
+    clusters lose more of the quasi-identifiers and less of the items. The items are then anonymized cluster
+    by cluster, and refined as by `pdanon.refine`; nodes are refined by single moves only. Where fewer than k
+    rows of a cluster have items, all items of the cluster are suppressed.
 
-    Blocks come of cutting the rows in two, and the parts again, in the column that is widest in them: there
-    are as few as can be, which differ by one row at most in size. Each has its own clusters, and no cluster
-    is in two. It may lose what its first clusters do, and its share of what is left by the bound of the
-    table; a block that is a single cluster does not use that up. What has this guarantee is the table:
-    all blocks are audited as one.
+    The table is cut in two, and each part again, along its widest column. The blocks are as few as possible,
+    and their sizes differ by at most one row. Each block has its own clusters. It may lose as much as its
+    first clusters, plus its share of what the bound of the table leaves. A block of a single cluster does
+    not use its share up. The guarantee holds for the whole table: all blocks are audited as one.
 
-    Several processes pay where there are many large blocks: each takes seconds to start. As always with
-    them, a script must begin its work below ``if __name__ == "__main__":``. If one is killed,
+    Several processes pay off for many large blocks, as each takes seconds to start. A script must start its
+    work below ``if __name__ == "__main__":``, as always with processes. If a process is killed,
     ``BrokenProcessPool`` is raised.
 
-    Cost: that of the first clusters; a step for each merge that compares one cluster with all others; that of
-    anonymizing the transactions, and about as much to refine them. Both of the former grow with the square of
-    the rows; in blocks, with the rows times those of a block. Memory: a few numbers a row and an occurrence,
-    and as much again for blocks.
+    Cost: that of the first clusters, a comparison of one cluster with all others for each merge, and twice
+    that of anonymizing the transactions, once to refine them. The first two grow with the square of the
+    rows, or with the rows times those of a block. Memory: a few numbers for each row and occurrence, and as
+    much again for blocks.
 
     References
     ----------
@@ -200,7 +199,7 @@ def decide(
     block_rows: int | None,
     n_jobs: int | Executor,
 ) -> tuple[Numbers, Codes]:
-    """Form clusters in each block of rows, and merge them as far as their quasi-identifiers may lose."""
+    """Form clusters in each block of rows, and merge them within the bound on their quasi-identifiers."""
     bound, jobs = check_share(delta, "delta"), check_jobs(n_jobs)
     whole, order = data.whole, data.transaction.order
     blocks = whole.cut(block_rows)
@@ -211,24 +210,24 @@ def decide(
         first = share(partial(_form, cluster), parts, rngs)
         most = _allowed([total for _, total in first], [part.most for part in parts], bound)
         groups = [groups for groups, _ in first]
-        return whole.joined(blocks, share(partial(_anonymize, merge, order), parts, groups, most))
+        return whole.join_blocks(blocks, share(partial(_anonymize, merge, order), parts, groups, most))
 
 
 def _form(cluster: str, block: Block, rng: np.random.Generator, report: Report) -> tuple[Numbers, int]:
-    """The first clusters of a block, and what its quasi-identifiers lose by them."""
+    """Return the first clusters of a block, and the loss of its quasi-identifiers."""
     groups = block.groups(cluster, rng, report)
     return groups, Merging(block.table, groups, block.transactions.itemsets).total
 
 
 def _allowed(totals: list[int], most: list[int], bound: Fraction) -> list[int]:
-    """What each block may lose: what its first clusters do, and its share of what is left by the bound."""
+    """Return the bound of each block: the loss of its first clusters, and its share of the remainder."""
     left = int(bound * sum(most)) - sum(totals)
     if left < 0:
         raise InfeasibleError(
-            "the first clusters lose more of the quasi-identifiers than they may",
+            "the first clusters lose more of the quasi-identifiers than delta allows",
             where="delta",
             got=f"delta={float(bound):g}, they lose {at_least(sum(totals) / sum(most))}",
-            hint="choose delta at least as large, or another algorithm for the first clusters",
+            hint="pass a delta at least as large, or another cluster= for the first clusters",
         )
     return [total + left * own // max(sum(most), 1) for total, own in zip(totals, most, strict=True)]
 
@@ -236,7 +235,7 @@ def _allowed(totals: list[int], most: list[int], bound: Fraction) -> list[int]:
 def _anonymize(
     merge: str, order: str, block: Block, groups: Numbers, most: int, report: Report
 ) -> tuple[Numbers, Codes]:
-    """Merge the first clusters of a block; return the clusters, and what each occurrence becomes."""
+    """Merge the first clusters of a block; return the clusters, and the new number of each occurrence."""
     merging = Merging(block.table, groups, block.transactions.itemsets)
     while _merge(merging, most, merge, block.transactions if order == "tum" else None):
         report(1)
@@ -244,7 +243,7 @@ def _anonymize(
 
 
 def _merge(merging: Merging, most: int, merge: str, transactions: TransactionSide | None) -> bool:
-    """Merge the cluster that loses least with the first candidate that keeps the bound, if there is one."""
+    """Merge the cluster that loses least with the first candidate within the bound; False if none is."""
     if len(merging) < 2:
         return False
     seed = merging.seed
@@ -261,7 +260,7 @@ def _merge(merging: Merging, most: int, merge: str, transactions: TransactionSid
     return True
 
 
-_BOUNDS = ((30, 0.1), (40, 0.25), (50, 0.5))  # of `delta`, each with its turn
+_BOUNDS = ((30, 0.1), (40, 0.25), (50, 0.5))  # order of the trials of `anonymize`, and their `delta`
 RECORD = Algorithm(
     rum_bound,
     (KKm, KLm),

@@ -1,4 +1,4 @@
-"""Transactions first: part the rows so that items of a part are alike, and publish what covers the rest.
+"""Transactions first: split rows by their items, anonymize each part, then generalize the rest of it.
 
 Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
 Attributes", ECML PKDD 2013.
@@ -44,7 +44,7 @@ def tfirst(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize the items in parts of alike rows first, and then the quasi-identifiers of each part.
+    """Anonymize the items in parts of similar rows first, then the quasi-identifiers of each part.
 
     Parameters
     ----------
@@ -55,19 +55,19 @@ def tfirst(
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows; None: all items of a row.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     parts : int
-        Number of parts of the rows, at least 1. There are fewer, if k rows are not left for each.
+        Number of parts of the rows, at least 1. There are fewer if a part would have fewer than k rows.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     transaction : str or Transaction
-        What is done to the items of a part: the algorithm, any that gives k^m-anonymity, or with more to
-        say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
+        The algorithm for the items of a part, any that gives k^m-anonymity. Pass a `pdanon.Transaction` for
+        a hierarchy, several list columns or sensitive items.
     refine : bool
-        Move items between the sets of each class afterwards, or lower its cut, so that they lose less, as
-        `pdanon.refine` does; no nodes beside sensitive items, nor those of ``"lra"``.
+        Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
+        as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -91,9 +91,9 @@ def tfirst(
     -----
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
 
-    The parts are those of :func:`pdanon.lra`, made without a look at the
-    quasi-identifiers, so that these lose much. In a part with items in fewer than k rows they are
-    suppressed. What is left is refined, as by `pdanon.rum_bound`.
+    The parts are those of :func:`pdanon.lra`. They ignore the quasi-identifiers, which therefore lose much.
+    Where fewer than k rows of a part have items, all items of the part are suppressed. The other parts are
+    refined as by `pdanon.rum_bound`.
 
     Cost: that of anonymizing the transactions of each part.
 

@@ -1,4 +1,4 @@
-"""What is done to the items of a table with quasi-identifiers, as one value."""
+"""Parameters for the items of a table with quasi-identifiers, as one value."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ from pdanon.itemsets.columns import quasi_labels
 from pdanon.itemsets.validation import check_count, check_known, describe, quote_word
 from pdanon.recoding.labels import Labels, check_labels
 
-__all__ = ["Transaction", "as_transaction", "said"]
+__all__ = ["Transaction", "as_transaction", "set_parameters"]
 
 
 @dataclass(frozen=True, repr=False)
 class Transaction:
-    """What is done to the items, by an algorithm that anonymizes quasi-identifiers and items together.
+    """Parameters for the items, for algorithms that anonymize quasi-identifiers and items together.
 
-    A name alone stands for the algorithm of that name, and nothing else: ``transaction="pcta"``.
+    The name of an algorithm is short for a `Transaction` with defaults: ``transaction="pcta"``.
 
     Parameters
     ----------
     algorithm : str
         The algorithm that anonymizes the items of each class: any that gives k^m-anonymity.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
-        The item taxonomy, if that algorithm needs one; with ``columns``, a mapping of one for each.
+        The hierarchy of the items, if the algorithm needs one; with ``columns``, a mapping of one for each.
     options : mapping, optional
-        What that algorithm is asked beyond: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
+        Further parameters of the algorithm: ``parts`` of ``lra`` and ``vpa``, ``utility`` and
         ``max_suppressed`` of ``coat`` and ``upcta``, ``time_limit`` of ``optimal``.
     columns : sequence of hashable, optional
-        Labels of several list columns, instead of ``column``: their items are one transaction, of which
-        the attacker knows up to m, and no set or category spans two columns.
+        Labels of several list columns, instead of ``column``. Their items form one transaction, and the
+        attacker knows up to m of them. No set or node spans two columns.
     sensitive : iterable, optional
-        Items that nobody is to learn: they are published as they are, or in no row of a class where they
-        could not hide, and are no part of an attacker's knowledge. Goes with ``l``, and with ``"pcta"``,
-        ``"coat"``, ``"upcta"`` or ``"apriori"``.
+        Items that must not be inferred. An attacker does not know them. They are published as they are, or
+        suppressed in a class where too few rows hide them. Requires ``l``, and ``"pcta"``, ``"coat"``,
+        ``"upcta"`` or ``"apriori"``.
     l : int, optional
-        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
+        At most 1/l of the rows that match an attacker's knowledge have a sensitive item; at least 2.
     order : {"btd", "tum"}
-        Where classes are merged: whether transactions are alike by their distance, or by what anonymizing
-        them together loses, which takes very much longer.
+        Order of the merges of classes: by the distance of their transactions, or by the loss of anonymizing
+        them together. The second takes much longer.
     tum : {"ncp", "ul"}
-        What transactions lose, where that is looked at: NCP averaged over the occurrences, or the paper's
-        utility loss averaged over the rows, which is not monotone: it may be higher for the original table
+        Loss of transactions where it is compared: NCP averaged over the occurrences, or the utility loss of
+        the paper averaged over the rows. The utility loss is not monotone: it may be higher for the original
         than for a release.
     labels : {"set", "short", "first"} or callable
-        What sets are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the list of
-        their items. ``result.legend`` says which items they stand for.
+        Labels of sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
+        their items. ``result.legend`` lists the items of each.
 
     Raises
     ------
     ParameterError
-        If there is no such algorithm, or it cannot do what is asked.
+        If the algorithm does not exist, or does not support a parameter.
     ItemsetDtypeError
         If the sensitive items are of several types.
 
     Notes
     -----
-    Columns are kept as a tuple, and sensitive items once each. It can be hashed if all its parts can.
+    Columns are stored as a tuple, and sensitive items once each. A value is hashable if its parts are.
 
     Examples
     --------
@@ -102,10 +102,10 @@ class Transaction:
         check_known(self.order, ("btd", "tum"), "order of merges", where="order")
         check_known(self.tum, ("ncp", "ul"), "measure of transactions", where="tum")
         if check_labels(self.labels) != "set" and record.nodes is not None:
-            hint = "the hierarchy says what nodes are called"
-            raise ParameterError(f"{record.name} publishes nodes, and no sets", where="labels", hint=hint)
+            hint = "leave labels= out: nodes have the names of the hierarchy"
+            raise ParameterError(f"{record.name} publishes nodes, not sets", where="labels", hint=hint)
         if self.options is not None:
-            object.__setattr__(self, "options", _checked_options(record, self.options))
+            object.__setattr__(self, "options", _check_options(record, self.options))
         if self.columns is not None:
             object.__setattr__(self, "columns", quasi_labels(self.columns, "columns"))
             _check_hierarchies(self.hierarchy, self.columns)
@@ -113,33 +113,32 @@ class Transaction:
             self._check_diversity()
 
     def __repr__(self) -> str:
-        parts = (f"{name}={_shown(name, value)}" for name, value in said(self).items())
+        parts = (f"{name}={_describe(name, value)}" for name, value in set_parameters(self).items())
         return f"Transaction({', '.join([repr(self.algorithm), *parts])})"
 
     def _check_diversity(self) -> None:
         if self.sensitive is None or self.l is None:
             raise ParameterError(
-                "sensitive and l go together", hint="sensitive says what to protect, and l how well"
+                "sensitive and l go together",
+                hint="pass the items to protect as sensitive=, and how well as l=",
             )
         if self.columns is not None:
-            raise ParameterError("sensitive items are those of one list column", where="columns")
+            raise ParameterError("sensitive items must be in one list column", where="columns")
         if self.algorithm != "apriori" and not _record(self.algorithm).sets:
-            hint = (
-                '"pcta", "coat" or "upcta", or "apriori" with a hierarchy of the items that are not sensitive'
-            )
-            problem = "only apriori and what publishes sets hide sensitive items"
+            hint = 'use "pcta", "coat" or "upcta", or "apriori" with a hierarchy of the other items'
+            problem = "the algorithm cannot hide sensitive items"
             raise ParameterError(problem, where="transaction", got=self.algorithm, hint=hint)
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "l", check_count(self.l, "l", least=2))
 
 
 def as_transaction(value: str | Transaction) -> Transaction:
-    """What a name stands for; a value as it is."""
+    """Return the transaction that a name stands for, or the value itself."""
     return value if isinstance(value, Transaction) else Transaction(value)
 
 
-def said(transaction: Transaction) -> dict[str, Any]:
-    """What is said beside the algorithm, by parameter: all that is no default."""
+def set_parameters(transaction: Transaction) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults, without the algorithm."""
     values = {each.name: (getattr(transaction, each.name), each.default) for each in fields(transaction)}
     del values["algorithm"]
     return {
@@ -150,12 +149,12 @@ def said(transaction: Transaction) -> dict[str, Any]:
 
 
 def _record(name: Any) -> Algorithm:
-    """The record of an algorithm that can anonymize the items of some rows."""
+    """Return the record of an algorithm that can anonymize the items of some rows."""
     known = {name: each for name, each in ALGORITHMS.items() if each.nodes or each.sets}
     return known[check_known(name, known, "algorithm for transactions", where="transaction")]
 
 
-# What can be checked without data of the options, by name.
+# Checks of options that need no data, by name.
 _CHECKS: dict[str, Callable[[Any], object]] = {
     "parts": check_parts,
     "max_suppressed": partial(check_share, name="max_suppressed"),
@@ -163,14 +162,14 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
 }
 
 
-def _checked_options(record: Algorithm, options: Any) -> dict[str, Any]:
-    """Options of an algorithm by name, which can be read again and again."""
+def _check_options(record: Algorithm, options: Any) -> dict[str, Any]:
+    """Return the checked options of an algorithm, copied so that they can be read repeatedly."""
     if not isinstance(options, Mapping):
-        hint = f"give them by name: {{{', '.join(f'{each!r}: ...' for each in record.options)}}}"
+        hint = f"pass them by name: {{{', '.join(f'{each!r}: ...' for each in record.options)}}}"
         raise ParameterError("options must be a mapping", got=type(options).__name__, hint=hint)
     for key, value in options.items():
         if key == "utility" and key not in record.options:
-            problem, hint = f"there is no such option of {record.name}", '"coat" and "upcta" keep to blocks'
+            problem, hint = f"{record.name} has no such option", 'use "coat" or "upcta", which keep to blocks'
             raise ParameterError(problem, where="options", got=quote_word(key), hint=hint)
         check_known(key, record.options, f"option of {record.name}", where="options")
         if key in _CHECKS:
@@ -182,16 +181,16 @@ def _check_hierarchies(hierarchy: Any, labels: Sequence[Hashable]) -> None:
     """Check that there is a hierarchy for each of several list columns, or for none."""
     if hierarchy is None:
         return
-    hint = "with columns=, give a mapping: a hierarchy for each column"
+    hint = "with columns=, pass a mapping with a hierarchy for each column"
     if not isinstance(hierarchy, Mapping) or len(hierarchy) > len(labels):
-        raise ParameterError("there is not one hierarchy for each column", where="hierarchy", hint=hint)
+        raise ParameterError("hierarchies do not match the columns", where="hierarchy", hint=hint)
     for label in labels:
         if label not in hierarchy:
             raise ParameterError(f"column {label!r} has no hierarchy", where="hierarchy", hint=hint)
 
 
-def _shown(name: str, value: Any) -> str:
-    """What is shown of a part: no text of an item."""
+def _describe(name: str, value: Any) -> str:
+    """Describe a parameter without the text of an item."""
     if name == "sensitive":
         return f"{len(value)} items"
     if name == "options":

@@ -1,4 +1,4 @@
-"""The transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster."""
+"""Transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster."""
 
 from __future__ import annotations
 
@@ -46,34 +46,34 @@ __all__ = [
 
 
 def held(rows: Itemsets) -> tuple[Itemsets, Codes]:
-    """Some rows with the items that they hold alone, and the codes that these have among all."""
+    """Return rows with only the items that occur in them, and their previous codes."""
     items, codes = np.unique(rows.codes, return_inverse=True)
     vocabulary = rows.vocabulary.take(pa.array(items))
     return replace(rows, codes=codes.astype(np.int32), vocabulary=vocabulary), items
 
 
 def rows_of(index: SupportIndex, items: Codes) -> Itemsets:
-    """Rows that are known by the codes of their items alone."""
+    """Return rows whose vocabulary is the codes of their items."""
     missing = np.zeros(len(index.weights), np.bool_)
     return Itemsets(index.codes, index.offsets, pa.array(items), missing, index.weights)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ClassSearch:
-    """How the items of a class are refined.
+    """Refinement of the items of a class.
 
     Parameters
     ----------
     guarantee : KmAnonymity
-        What is to be kept in each class.
+        Guarantee to keep in each class.
     cover : tuple of Hierarchy and ndarray, optional
-        The hierarchy, and the leaf of each item of the table, where nodes are published.
+        The hierarchy, and the leaf of each item of the table, if nodes are published.
     joint : bool
-        Whether the root joins columns, so that what is there is suppressed.
+        Whether the root joins several columns. Occurrences at the root are then suppressed.
     blocks : ndarray of int64, shape (items,), optional
-        Only items of one block share a set.
+        Block of each item; only items of the same block share a set.
     base : int
-        The loss that is to fall: 0 for NCP, 1 for LM.
+        The loss to lower: 0 for NCP, 1 for LM.
     """
 
     guarantee: KmAnonymity
@@ -85,18 +85,18 @@ class ClassSearch:
     def begin(
         self, rows: Itemsets, items: Codes, became: Codes, started: float | None = None
     ) -> Refinement | CutRefinement:
-        """A search in a class, whose rows and items are those of `held`.
+        """Start a search in a class, whose rows and items are those of `held`.
 
         Parameters
         ----------
         rows : Itemsets
             The rows.
         items : ndarray of int32
-            Which items of the table they hold.
+            Codes of their items in the table.
         became : ndarray of int32
-            The node of each of these items, or a number of its set; -1 where it is suppressed.
+            The node of each item, or the number of its set; -1 if it is suppressed.
         started : float, optional
-            Since when seconds are counted; a value of ``time.perf_counter()``.
+            Start of the measured time, a value of ``time.perf_counter()``.
         """
         since = time.perf_counter() if started is None else started
         if self.cover is None:
@@ -107,8 +107,8 @@ class ClassSearch:
         one = np.zeros(len(index.weights), np.int32)
         return CutRefinement(index, one, tree, leaves[items], became[None], self.guarantee, self.base, since)
 
-    def refined(self, rows: Itemsets, items: Codes, became: Codes) -> Codes:
-        """What each item becomes when no single move gains; parameters as those of `begin`."""
+    def refine(self, rows: Itemsets, items: Codes, became: Codes) -> Codes:
+        """Return the result for each item when no single move gains; parameters as in `begin`."""
         search = self.begin(rows, items, became)
         if isinstance(search, CutRefinement):
             search.lower()
@@ -118,36 +118,36 @@ class ClassSearch:
         return np.where(found == 0, -1, found) if self.joint else found
 
 
-# --- Sets of known items that are merged, and at worst suppressed, until none of them gives a secret away
+# --- Sets of known items, merged and suppressed until no sensitive item can be inferred
 
 
 class DiverseSets:
-    """Sets of the known items of some rows, beside the secrets of the same rows.
+    """Sets of the known items of some rows, and the sensitive items of the same rows.
 
-    To merge sets, or to suppress one, lowers no support: what has k rows keeps them. Where no set is left,
-    nobody who knows items learns anything.
+    Merging sets and suppressing one lower no support, so k^m-anonymity is kept. Without sets, nothing can be
+    inferred from items.
 
     Parameters
     ----------
     known, secrets : SupportIndex
-        The same rows, none of which counts more than once.
+        The known and the sensitive items of the same rows, each of weight 1.
     labels : ndarray of int32, shape (items,)
-        The set of each known item, -1 if it is suppressed or a secret; k^m-anonymous.
+        The set of each known item, -1 if the item is suppressed or sensitive; k^m-anonymous.
     kinds : ndarray of int64, shape (items,)
-        The block of each item; those of a set have the same one, and sets of different ones do not merge.
+        The block of each item. Only sets of the same block are merged.
     diversity : int
-        Of the rows that hold some sets, at most one in so many may hold a secret.
+        At most one in so many of the rows with some sets may have a sensitive item.
     domain : int
-        What a suppressed occurrence loses: the number of items of the table.
+        Loss of a suppressed occurrence: the number of items of the table.
 
     Attributes
     ----------
     labels : ndarray of int32
-        The set of each item now.
+        The current set of each item.
 
     Notes
     -----
-    Memory: a byte for each set and row.
+    Memory: one byte for each set and row.
     """
 
     def __init__(
@@ -169,24 +169,23 @@ class DiverseSets:
         self._kind = np.zeros(n_sets, np.int64)
         self._kind[labels[kept]] = kinds[kept]
         self._rows = _table(known.recode(labels, max(n_sets, 1)), n_sets)
-        told = secrets.singles > 0
-        self._told = _table(secrets, secrets.n_items)[told].T.astype(np.int32)
+        # As integers, so that a matrix product counts the rows that sets share with a sensitive item.
+        self._incidence = _table(secrets, secrets.n_items)[secrets.singles > 0].T.astype(np.int32)
 
     def protect(self, k: int, m: int | None) -> None:
-        """Merge and suppress until of the rows that hold up to m sets few enough hold each secret."""
-        asked = {"share": Fraction(1, self._diversity), "m": m, "k": k}
+        """Merge and suppress until up to m sets reveal each sensitive item of few enough of their rows."""
         while True:
             rows = self._known.recode(self.labels, max(len(self._size), 1))
-            found = breaches(rows, self._secrets, **asked).sets()  # type: ignore[arg-type]
+            found = breaches(rows, self._secrets, share=Fraction(1, self._diversity), m=m, k=k).sets()
             if not found:
                 return
             now = np.arange(len(self._size))
             for sets in found:
-                self._mend(np.unique([now[each] for each in sets if now[each] >= 0]), now)
+                self._repair(np.unique([now[each] for each in sets if now[each] >= 0]), now)
 
-    def _mend(self, image: NDArray[np.int64], now: NDArray[np.int64]) -> None:
-        """Make one step, if some sets together still give a secret away: that which loses least."""
-        if not len(image) or not self._gives_away(np.logical_and.reduce(self._rows[image], keepdims=True))[0]:
+    def _repair(self, image: NDArray[np.int64], now: NDArray[np.int64]) -> None:
+        """Apply the step with the lowest loss, if some sets together still reveal a sensitive item."""
+        if not len(image) or not self._reveals(np.logical_and.reduce(self._rows[image], keepdims=True))[0]:
             return
         steps = [step for one in image.tolist() for step in self._steps(one, image)]
         _, one, other = min(steps, key=lambda step: step[0])
@@ -198,15 +197,15 @@ class DiverseSets:
         self._rows[one], self._size[one], self._held[one] = False, 0, 0
 
     def _steps(self, one: int, image: NDArray[np.int64]) -> list[tuple[int, int, int]]:
-        """What can become of a set, so that these give nothing away: the loss, the set, and what it joins.
+        """Return the steps for a set after which these sets reveal nothing: loss, set, set to merge with.
 
-        It joins the set with which least is lost, if there is any that will do, or -1: it is suppressed.
+        The best merge comes first, if one is possible. Then comes suppression, with -1 instead of a set.
         """
         own = int(self._price(self._size[one], self._held[one]))
         steps = [(self._domain * int(self._held[one]) - own, one, -1)]
         beside = self._rows[image[image != one]].all(axis=0)
         together = self._rows[:, beside] | self._rows[one, beside]
-        fit = ~self._gives_away(together, beside) & (self._size > 0) & (self._kind == self._kind[one])
+        fit = ~self._reveals(together, beside) & (self._size > 0) & (self._kind == self._kind[one])
         fit[image] = False
         others = np.flatnonzero(fit)
         if len(others):
@@ -216,32 +215,33 @@ class DiverseSets:
             steps.insert(0, (int(lost[best]) - own, one, int(others[best])))
         return steps
 
-    def _gives_away(
+    def _reveals(
         self, matches: NDArray[np.bool_], of: NDArray[np.bool_] | slice = slice(None)
     ) -> NDArray[np.bool_]:
-        """Whether a secret is in too many of the rows of each line."""
-        shared = matches.astype(np.int32) @ self._told[of]
+        """Return whether a sensitive item is in too many of the rows of each line."""
+        shared = matches.astype(np.int32) @ self._incidence[of]
+        # In 64 bits: rows times diversity may exceed 32.
         return (shared.astype(np.int64) * self._diversity > matches.sum(axis=1)[:, None]).any(axis=1)
 
     @staticmethod
     def _price(size: NDArray[np.int64], held: NDArray[np.int64]) -> NDArray[np.int64]:
-        """NCP of sets, times the number of items of the table."""
+        """Return the NCP of sets, times the number of items of the table."""
         return np.where(size > 1, size * held, 0)
 
 
 def _table(index: SupportIndex, n_items: int) -> NDArray[np.bool_]:
-    """Which rows hold each item."""
+    """Return for each item which rows have it."""
     table = np.zeros((n_items, len(index.weights)), np.bool_)
     table[index.codes, np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))] = True
     return table
 
 
-# --- The transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster
+# --- Transactions of a table with quasi-identifiers, made k^m-anonymous cluster by cluster
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TransactionSide:
-    """The transactions of all rows, and how those of a cluster are anonymized.
+    """The transactions of all rows, and how to anonymize those of a cluster.
 
     Parameters
     ----------
@@ -250,18 +250,18 @@ class TransactionSide:
     k, m : int
         As in :class:`pdanon.KmAnonymity`.
     decide : callable
-        The algorithm: rows and their items to a number for each occurrence, which is a node of the
-        hierarchy, or is shared by the items of a set, or is -1 where the item is suppressed.
+        The algorithm: from rows and their items to a number for each occurrence. The number is a node of the
+        hierarchy or shared by the items of a set; -1 suppresses the occurrence.
     sizes : ndarray of int64, shape (nodes,), or None
-        How many leaves each node covers; None where sets are published.
+        Number of leaves of each node; None if sets are published.
     domains : ndarray of int64, shape (columns,)
-        By list column, the number of leaves, or of items that occur.
+        Number of leaves, or of items that occur, of each list column.
     column_of : ndarray of int32, shape (items,)
         The list column of each item.
     measure : {"ncp", "ul"}
-        What is meant by the loss of transactions (Tum).
+        The loss of transactions (Tum).
     search : ClassSearch, optional
-        How what was decided is refined, if it is.
+        Refinement of the decision.
     """
 
     itemsets: Itemsets
@@ -276,11 +276,11 @@ class TransactionSide:
 
     @property
     def most(self) -> int:
-        """The loss of all rows together, if nothing were known of their transactions."""
+        """Loss of all rows together if all transactions were suppressed."""
         return self._most(self.itemsets.n_rows, len(self.itemsets.codes))
 
     def _most(self, n_rows: int, n_occurrences: int) -> int:
-        """The loss of some rows together, if nothing were known of their transactions."""
+        """Return the loss of some rows together if all their transactions were suppressed."""
         return n_rows if self.measure == "ul" else lcm(*self.domains.tolist()) * n_occurrences
 
     def protect(self, rows: Numbers) -> tuple[Numbers, Codes]:
@@ -294,39 +294,40 @@ class TransactionSide:
         Returns
         -------
         places : ndarray of int64
-            Where their occurrences are among all.
+            Positions of their occurrences among all.
         numbers : ndarray of int32
-            What each becomes, as `decide` says. All are suppressed if fewer than k rows hold an item: no
-            release of them could be k^m-anonymous.
+            The number of each occurrence, as in `decide`. All are suppressed if fewer than k rows have items:
+            no release of them would be k^m-anonymous.
         """
-        places, own, items, numbers = self._decided(rows)
+        places, own, items, numbers = self._decide_rows(rows)
         if self.search is None or np.count_nonzero(own.lengths) < self.k:
             return places, numbers
         became = np.empty(len(items), np.int32)
         became[own.codes] = numbers
-        refined = self.search.refined(own, items, became)[own.codes]
-        both = self._hidden(own, numbers), self._hidden(own, refined)
+        refined = self.search.refine(own, items, became)[own.codes]
+        both = self._hide_emptied(own, numbers), self._hide_emptied(own, refined)
         return places, min(both, key=partial(self.loss, places))
 
-    def _hidden(self, rows: Itemsets, numbers: Codes) -> Codes:
-        """What occurrences become when none or at least k rows are to be emptied."""
+    def _hide_emptied(self, rows: Itemsets, numbers: Codes) -> Codes:
+        """Suppress further occurrences until no row, or at least k rows, are emptied."""
         gone = labels_to_suppress(numbers.astype(np.int64), rows, self.k)
         return np.where(np.isin(numbers, gone), np.int32(-1), numbers)
 
-    def _decided(self, rows: Numbers) -> tuple[Numbers, Itemsets, Codes, Codes]:
-        """Where the occurrences of some rows are, the rows not missing, their items, and what was decided."""
+    def _decide_rows(self, rows: Numbers) -> tuple[Numbers, Itemsets, Codes, Codes]:
+        """Return the places of occurrences, the rows not missing, their items, and the decision."""
         places = self.itemsets.places(rows)
-        own, items = held(self.itemsets.take(rows[~self.itemsets.nulls[rows]]))  # a missing one hides nothing
+        # Missing rows hide no others.
+        own, items = held(self.itemsets.take(rows[~self.itemsets.nulls[rows]]))
         index = SupportIndex.of(own)
         if index.n_non_empty < self.k:
             return places, own, items, np.full(len(places), -1, np.int32)
         return places, own, items, self.decide(index, items)
 
     def loss(self, places: Numbers, numbers: Codes) -> float:
-        """Loss of some rows together, by what their occurrences become.
+        """Return the loss of some rows together, given the new number of each occurrence.
 
-        NCP as a release reports it, where an occurrence costs a share of its list column's domain: times a
-        multiple of all domains, an integer.
+        NCP is that of a release, where an occurrence costs a share of the domain of its list column. It is
+        multiplied by a common multiple of all domains, so that it is an exact integer.
         """
         covered = self._stands_for(places, numbers)
         if self.measure == "ncp":
@@ -347,16 +348,16 @@ class TransactionSide:
         return float(terms.sum())
 
     def average_loss(self, rows: Numbers) -> Fraction:
-        """Loss of some rows on average, anonymized together but not refined; a share of the most."""
-        places, _, _, numbers = self._decided(rows)
+        """Return the average loss of rows anonymized together, not refined, as a share of the maximum."""
+        places, _, _, numbers = self._decide_rows(rows)
         return Fraction(self.loss(places, numbers)) / max(self._most(len(rows), len(places)), 1)
 
     def _column_of(self, places: Numbers) -> Codes:
-        """The list column of some occurrences."""
+        """Return the list column of some occurrences."""
         return self.column_of[self.itemsets.codes[places]]
 
     def _stands_for(self, places: Numbers, numbers: Codes) -> NDArray[np.int64]:
-        """How many items what each occurrence becomes stands for; a suppressed one for all of its column."""
+        """Count the items that each occurrence may stand for; all of its column if it is suppressed."""
         sizes = self.sizes
         if sizes is None:
             members = distinct(numbers * np.int64(self.itemsets.n_items) + self.itemsets.codes[places])
@@ -376,14 +377,14 @@ def by_cuts(
     *,
     refine: bool,
 ) -> TransactionSide:
-    """Transactions that are published as nodes of a hierarchy; below the root, if that joins columns."""
+    """Return transactions to publish as nodes of a hierarchy; below its root if it joins columns."""
     joint = len(domains) > 1
     record = ALGORITHMS[transaction.algorithm]
     nodes_of: Any = record.nodes
     decide = partial(_nodes, partial(nodes_of, **_options(transaction)), k, m, tree, leaves, joint)
     sizes = tree.leaves.astype(np.int64)
     side = TransactionSide(itemsets, k, m, decide, sizes, domains, column_of, transaction.tum)
-    if not refine or record.recodes != "items":  # an item may become several things in a class
+    if not refine or record.recodes != "items":  # a class may publish an item in several ways
         return side
     return replace(side, search=ClassSearch(KmAnonymity(k, m), (tree, leaves), joint))
 
@@ -399,7 +400,7 @@ def by_diverse_cuts(
     hidden: NDArray[np.bool_],
     diversity: int,
 ) -> TransactionSide:
-    """Transactions whose known items are published as nodes, and do not give a sensitive one away."""
+    """Return transactions whose known items are published as nodes that reveal no sensitive item."""
     decide = partial(_diverse_nodes, k, m, tree, leaves, hidden, diversity)
     sizes, column_of = (
         np.minimum(tree.leaves, n_leaves).astype(np.int64),
@@ -419,7 +420,7 @@ def by_diverse_sets(
     *,
     refine: bool,
 ) -> TransactionSide:
-    """Transactions whose known items are published as sets, and do not give a sensitive one away."""
+    """Return transactions whose known items are published as sets that reveal no sensitive item."""
     sets_of: Any = ALGORITHMS[transaction.algorithm].sets
     kinds, share = _limits(transaction, itemsets)
     search = ClassSearch(KmAnonymity(k, m), blocks=kinds) if refine else None
@@ -438,9 +439,9 @@ def by_sets(
     *,
     refine: bool,
 ) -> TransactionSide:
-    """Transactions that are published as sets of items, of one column each if there are several."""
+    """Return transactions to publish as sets of items; with several columns, each set is of one column."""
     kinds, share = _limits(transaction, itemsets)
-    if len(domains) > 1:  # sets of one column may not suffice: what is rare then can only be suppressed
+    if len(domains) > 1:  # sets of one column may not reach k rows: suppression must be allowed
         kinds, share = kinds * len(domains) + column_of, Fraction(1)
     sets_of: Any = ALGORITHMS[transaction.algorithm].sets
     decide = partial(_sets, sets_of, k, m, kinds, share)
@@ -449,7 +450,7 @@ def by_sets(
 
 
 def _limits(transaction: Transaction, itemsets: Itemsets) -> tuple[Numbers, Fraction]:
-    """The block of each item, and the share of the items of a class that may be suppressed."""
+    """Return the block of each item, and the share of the items of a class that may be suppressed."""
     options = _options(transaction)
     utility = options.get("utility")
     kinds = item_blocks(None if utility is None else partition(utility), itemsets)
@@ -457,11 +458,11 @@ def _limits(transaction: Transaction, itemsets: Itemsets) -> tuple[Numbers, Frac
 
 
 def _options(transaction: Transaction) -> dict[str, Any]:
-    """All that an algorithm is asked: what is said, and else its defaults."""
+    """Return the options of an algorithm, with its defaults for those not set."""
     return {**ALGORITHMS[transaction.algorithm].options, **(transaction.options or {})}
 
 
-# --- The decisions: what they are asked, then rows and their items. Other processes can be sent them.
+# --- Decisions: parameters first, then rows and their items. They can be sent to other processes.
 
 
 def _nodes(
@@ -475,7 +476,7 @@ def _nodes(
     items: Codes,
 ) -> Codes:
     nodes = nodes_of(index, tree, leaves[items], k, m, report_nothing)
-    # What is joined at the root is suppressed: then all items are, and nothing is left to be rare.
+    # An occurrence at the joint root is suppressed. The cut is then the root: no other item is left.
     return np.where(nodes == 0, -1, nodes) if joint else nodes
 
 
@@ -489,7 +490,7 @@ def _diverse_nodes(
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    known, secrets = _hiding(index, hidden[items], diversity)
+    known, secrets = _hideable(index, hidden[items], diversity)
     result = np.where(secrets.singles > 0, leaves[items], -1).astype(np.int32)
     if known.n_non_empty >= k:
         cut = Cut(known, tree, leaves[items], secrets=secrets, diversity=diversity)
@@ -510,31 +511,31 @@ def _diverse_sets(
     index: SupportIndex,
     items: Codes,
 ) -> Codes:
-    known, secrets = _hiding(index, hidden[items], diversity)
+    known, secrets = _hideable(index, hidden[items], diversity)
     labels = np.full(index.n_items, -1, np.int32)
     if known.n_non_empty >= k:
-        there = np.flatnonzero(known.singles)  # what is in no row would count as suppressed with its block
+        there = np.flatnonzero(known.singles)  # absent items would count as suppressed in their block
         found = known.recode(np.searchsorted(there, np.arange(index.n_items)), len(there))
         labels[known.codes] = _sets(sets_of, k, m, kinds, share, found, items[there])
-        if search is not None:  # before: what a move gains is not worth that somebody is surer
-            refined = search.refined(rows_of(known, items), items, labels)
+        if search is not None:  # before the merges: a refined set may reveal a sensitive item
+            refined = search.refine(rows_of(known, items), items, labels)
             labels = np.where(hidden[items], -1, refined).astype(np.int32)
         sets = DiverseSets(known, secrets, labels, kinds[items], diversity, len(hidden))
         sets.protect(k, m)
         _, first, number = np.unique(sets.labels, return_index=True, return_inverse=True)
         labels = np.where(sets.labels < 0, -1, first[number]).astype(np.int32)
-    shown = np.flatnonzero(secrets.singles > 0)
-    labels[shown] = shown  # a set has the number of an item of its own
+        shown = np.flatnonzero(secrets.singles > 0)
+        labels[shown] = shown  # a set has the number of one of its own items, so no number is used twice
     return labels[index.codes]
 
 
-def _hiding(
+def _hideable(
     index: SupportIndex, secret: NDArray[np.bool_], diversity: int
 ) -> tuple[SupportIndex, SupportIndex]:
-    """The known items of some rows, and the secrets that can hide in them.
+    """Return the known items of some rows, and the sensitive items that can hide in them.
 
-    None of the rows is missing. An attacker who knows the class alone, or that a row holds any known item,
-    must not be surer than one in l.
+    No row is missing. An attacker may know the class alone, or that a row has any known item. Both must
+    leave a sensitive item with a probability of at most 1/l.
     """
     known, secrets = index.keep_items(~secret), index.keep_items(secret)
     filled = secrets.within(np.diff(known.offsets) > 0)
@@ -555,9 +556,9 @@ def _sets(
         return sets_of(index, kinds[items], int(share * index.n_items), k, m, report_nothing)
     except InfeasibleError as error:
         raise InfeasibleError(
-            "items of a class cannot hide within their block, and too many would have to be left out",
+            "too many items of a class cannot hide within their block",
             where=f"utility, in a class of {index.n_rows:,} rows",
-            got=f"max_suppressed={float(share):g}: the share of the items of a class that may be",
-            hint="max_suppressed=1 leaves out of a class what cannot hide in it; more can in larger blocks, "
-            "and in larger classes, which a larger delta makes",
+            got=f"max_suppressed={float(share):g}, the share of the items of a class that may be suppressed",
+            hint="pass max_suppressed=1 to suppress them in their class, larger blocks, or a larger delta=, "
+            "which makes larger classes",
         ) from error

@@ -1,4 +1,4 @@
-"""Tum-bound: lose as little as possible of the quasi-identifiers, and no more than so much of the items.
+"""Tum-bound: minimize the loss of the quasi-identifiers within a bound on the loss of the items.
 
 Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
 Attributes", ECML PKDD 2013.
@@ -53,7 +53,7 @@ def tum_bound(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize quasi-identifiers and items; what the items lose is bounded.
+    """Anonymize quasi-identifiers and items, with a bound on the loss of the items.
 
     Parameters
     ----------
@@ -64,26 +64,26 @@ def tum_bound(
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows; None: all items of a row.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     delta : float
-        Most that the items may lose, in [0, 1]: NCP, or what the ``tum`` of ``transaction`` says.
+        Upper bound on the loss of the items, in [0, 1]: NCP, or the measure ``tum`` of ``transaction``.
     merge : {"R", "T", "RT"}
-        Which clusters are merged: alike in their quasi-identifiers, in their transactions, or in both.
+        Similarity of the clusters to merge: in quasi-identifiers, in transactions, or in both.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     cluster : str
-        The algorithm that makes the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
+        The algorithm that forms the first clusters: ``"cluster"``, ``"k_member"``, ``"mondrian"``,
         ``"top_down"``, ``"incognito"`` or ``"full_subtree"``.
     transaction : str or Transaction
-        What is done to the items of a cluster: the algorithm, any that gives k^m-anonymity, or with more to
-        say, such as a hierarchy, several list columns or sensitive items, a `pdanon.Transaction`.
+        The algorithm for the items of a cluster, any that gives k^m-anonymity. Pass a `pdanon.Transaction`
+        for a hierarchy, several list columns or sensitive items.
     refine : bool
-        Move items between the sets of each class afterwards, or lower its cut, so that they lose less, as
-        `pdanon.refine` does; no nodes beside sensitive items, nor those of ``"lra"``.
+        Lower the loss of the items afterwards: move items between the sets of each class, or lower its cut,
+        as `pdanon.refine` does. Nodes beside sensitive items and nodes of ``"lra"`` are not refined.
     random_state : int, Generator or None
-        Where the first clusters come from, if they are random.
+        Seed or generator of the random numbers, for algorithms that use them.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -92,14 +92,14 @@ def tum_bound(
     Returns
     -------
     Anonymized
-        A local recoding, with the table of ``classes``; ``loss["NCP"]`` is at most ``delta``, if that is
-        what the bound is of.
+        A local recoding, with the table of ``classes``. ``loss["NCP"]`` is at most ``delta``, unless
+        ``transaction`` selects another measure.
 
     Raises
     ------
     InfeasibleError
-        If the items lose more than ``delta`` whatever is merged, or there are fewer than k, but more than 0,
-        rows.
+        If the items lose more than ``delta`` after every merge, or there is at least one row, but fewer
+        than k.
     HierarchyError
         If a hierarchy is not a tree or lacks values.
     ColumnError, ItemsetDtypeError, ParameterError
@@ -109,13 +109,14 @@ def tum_bound(
     -----
     Guarantee: ``KKm(k, m, quasi)``, or ``KLm(k, l, m, quasi, sensitive)``.
 
-    Small clusters of rows are made, and their items anonymized. While these lose too much, the cluster whose
-    quasi-identifiers lose least is merged with the first candidate, and the items of the union are anonymized
-    together. They are refined each time, before the loss is compared with the bound, as `pdanon.refine` does;
-    of nodes only single moves are made. In a cluster with items in fewer than k rows they are suppressed.
+    Small clusters of rows are formed, and their items anonymized. While the items lose more than ``delta``,
+    the cluster with the lowest loss of quasi-identifiers is merged with the first candidate. The items of
+    the union are anonymized together and refined as by `pdanon.refine`, before their loss is compared with
+    the bound. Nodes are refined by single moves only. Where fewer than k rows of a cluster have items, all
+    items of the cluster are suppressed.
 
-    Cost: that of the first clusters; a step for each merge that compares one cluster with all others;
-    that of anonymizing the transactions.
+    Cost: that of the first clusters, a comparison of one cluster with all others for each merge, and
+    anonymizing the transactions.
 
     References
     ----------
@@ -162,7 +163,7 @@ def tum_bound(
 def decide(
     data: Dataset, report: Report, *, delta: float, merge: str, cluster: str, random_state: Any
 ) -> tuple[Numbers, Codes]:
-    """Merge the first clusters until their transactions lose little enough."""
+    """Merge the first clusters until the loss of their transactions keeps the bound."""
     bound = check_share(delta, "delta")
     first = data.whole.groups(cluster, random_generator(random_state), report)
     merging = Merging(data.table, first, data.transactions.itemsets)
@@ -174,10 +175,10 @@ def decide(
 def _merge_until(
     bound: Fraction, merging: Merging, data: Dataset, merge: str, order: str, report: Report
 ) -> Codes:
-    """Merge clusters until the items lose no more than they may; return what each occurrence becomes.
+    """Merge clusters until the items keep the bound; return the new number of each occurrence.
 
-    To hide emptied rows may lose more. That is known when the rest is decided: it is counted where the
-    clusters lose little enough without it, and in the end.
+    Hiding emptied rows may lose more, and needs all clusters. It is counted once the clusters alone keep the
+    bound, and after the last merge.
     """
     transactions = data.transactions
     parts = [transactions.protect(rows) for rows in merging.rows]
@@ -187,7 +188,7 @@ def _merge_until(
     while True:
         lost, is_last = sum(losses), len(merging) <= 1
         if lost <= bound * transactions.most or is_last:
-            numbers = data.hiding_emptied(merging.groups, _joined(parts, transactions))
+            numbers = data.hide_emptied(merging.groups, _join_parts(parts, transactions))
             lost = sum(transactions.loss(places, numbers[places]) for places, _ in parts)
             if lost <= bound * transactions.most:
                 return numbers
@@ -207,15 +208,15 @@ def _merge_until(
         del parts[last], losses[last], suppresses[last]
         report(1)
     raise InfeasibleError(
-        "the items lose more than they may, whatever is merged",
+        "the items lose more than delta allows, whatever is merged",
         where="delta",
-        got=f"delta={float(bound):g}, the least that was reached is {at_least(least / transactions.most)}",
-        hint="choose delta at least as large, or another algorithm for the transactions",
+        got=f"delta={float(bound):g}, the lowest loss reached is {at_least(least / transactions.most)}",
+        hint="pass a delta at least as large, or another transaction= for the items",
     )
 
 
-def _joined(parts: Sequence[tuple[Numbers, Codes]], transactions: TransactionSide) -> Codes:
-    """What each occurrence becomes, given the clusters of rows."""
+def _join_parts(parts: Sequence[tuple[Numbers, Codes]], transactions: TransactionSide) -> Codes:
+    """Return the number of each occurrence, given those of each cluster."""
     numbers = np.full(len(transactions.itemsets.codes), -1, np.int32)
     for places, own in parts:
         numbers[places] = own

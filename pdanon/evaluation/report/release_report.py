@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.rt.transaction import Transaction, said
+from pdanon.algorithms.rt.transaction import Transaction, set_parameters
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.evaluation.plotting import SHARES, draw_risk
 from pdanon.evaluation.report.html import (
@@ -404,7 +404,7 @@ def parameter_texts(result: Anonymized) -> dict[str, str]:
     """Return the parameters as texts; a value that may hold items is shown by its size."""
     given = {name: value for name, value in result.parameters.items() if value is not None or name == "m"}
     if isinstance(transaction := given.get("transaction"), Transaction):
-        given |= {"transaction": transaction.algorithm, **said(transaction)}
+        given |= {"transaction": transaction.algorithm, **set_parameters(transaction)}
     return {name: _describe_value(name, value, result.frame) for name, value in given.items()}
 
 

@@ -304,7 +304,7 @@ def test_what_cannot_hide_in_its_block_is_left_out_where_that_is_allowed():
     asked = {"k": 2, "m": 1, "quasi": ["age"], "random_state": 0}
     options = {"utility": [["u"], ["w", "x"], ["s"]]}
     strict = pdanon.Transaction("coat", options=options, sensitive=["s"], l=2)
-    message = "max_suppressed=0: .*\n  hint:  max_suppressed=1 leaves out"
+    message = "max_suppressed=0, .*\n  hint:  pass max_suppressed=1"
     with pytest.raises(InfeasibleError, match=message):
         pdanon.rfirst(frame, transaction=strict, **asked)
     free = pdanon.Transaction("coat", options=options | {"max_suppressed": 1 / 3}, sensitive=["s"], l=2)
@@ -440,7 +440,7 @@ def test_several_columns_keep_the_bound_of_what_is_reported(rows, items, delta, 
     try:
         result = frame.txanon.tum_bound(delta=delta, **asked)
     except InfeasibleError as error:
-        reached = float(str(error).split("the least that was reached is ")[1].splitlines()[0])
+        reached = float(str(error).split("the lowest loss reached is ")[1].splitlines()[0])
         assert reached > delta
         result = frame.txanon.tum_bound(delta=reached, **asked)
         delta = reached
@@ -477,7 +477,7 @@ def test_the_bound_of_two_columns_is_that_of_the_loss():
     parts = pdanon.Transaction(columns=["i", "j"])
     asked = {"k": 3, "m": 1, "quasi": ["age"], "transaction": parts, "random_state": 1}
     assert frame.txanon.tum_bound(delta=1, **asked).loss["NCP"] == 1
-    with pytest.raises(InfeasibleError, match="the least that was reached is 1"):
+    with pytest.raises(InfeasibleError, match="the lowest loss reached is 1"):
         frame.txanon.tum_bound(delta=0.5, **asked)
 
 

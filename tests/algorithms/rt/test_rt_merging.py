@@ -251,7 +251,7 @@ def test_tum_bound_merges_as_the_paper_says(given_rows, merge, percent, order):
     if expected is None:
         with pytest.raises(pdanon.InfeasibleError) as caught:
             pdanon.tum_bound(frame, delta=share, merge=merge, **asked)
-        assert "the least that was reached is" in str(caught.value)
+        assert "the lowest loss reached is" in str(caught.value)
         return
     result = pdanon.tum_bound(frame, delta=share, merge=merge, **asked)
     groups = result.groups.tolist()
