@@ -1,26 +1,26 @@
-"""Errors: what is wrong, where, what was got, and a hint.
+"""Errors and warnings: what is wrong, where, what was got, and a hint.
 
 The tree::
 
     PdanonError
-    ├── ColumnError        (AttributeError)  which column holds the itemsets?
+    ├── ColumnError        (AttributeError)  a column is missing or ambiguous
     ├── ItemsetDtypeError  (TypeError)       the column does not hold sets of items
-    ├── ParameterError     (ValueError)      a parameter has no meaning here
+    ├── ParameterError     (ValueError)      a parameter is outside its range
     ├── HierarchyError     (ValueError)      the hierarchy is not a tree over the items
-    ├── FormatError        (ValueError)      a file is not what it should be
+    ├── FormatError        (ValueError)      a file cannot be read or written
     ├── InfeasibleError                      no release can have the guarantee, or none was found
     └── GuaranteeError                       a release failed its own audit and is withheld
 
-and five kinds of `ReleaseWarning`: `IdentifierWarning`, what passes through unchanged may tell who it is,
-`UselessWarning`, next to nothing is left in a release, `PersonsWarning`, persons have several rows,
-`NumbersWarning`, a year or an age may have been taken for an item, and `EmptiedWarning`, a row may tell by
-what it lacks. That a guarantee is proven for fewer known items than were asked for is said by a
-`ReleaseWarning` itself.
+    ReleaseWarning         (UserWarning)     the guarantee is proven for fewer known items than requested
+    ├── IdentifierWarning                    an unmodified column may identify people
+    ├── PersonsWarning                       a person has several rows
+    ├── UselessWarning                       almost no information is left
+    ├── EmptiedWarning                       an emptied row may reveal its sensitive items
+    └── NumbersWarning                       years or ages may have been read as items
 
-Messages hold counts, positions, column names and parameter values. They never hold the text of an
-item: a log file is not a place for data that is about to be anonymized. Nor do they hold the credentials of a
-URI, or a character that controls a terminal: `mask_credentials` and `escape_controls` remove these from every
-text that is shown.
+Messages hold counts, positions, column names and parameter values. They never hold the text of an item: a
+log file must not hold data that is about to be anonymized. `mask_credentials` and `escape_controls` remove
+credentials of URIs, and characters that control a terminal, from every message.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ __all__ = [
 _Content = TypeVar("_Content")
 
 _SCHEME = r"\b[A-Za-z][A-Za-z0-9+.-]+:/{1,2}"  # `Path` leaves one slash of two
-# A secret may hold "/" and "@" as they are: after a colon, everything to the last "@" is masked.
+# A secret may hold an unescaped "/" or "@": after a colon, everything up to the last "@" is masked.
 _USER = re.compile(rf"({_SCHEME})(?:[^\s/?#@:]*:\S*|[^\s/?#]*)@")
 _QUERY = re.compile(rf"({_SCHEME}[^\s?]*\?)(\S+)")
 _VALUE = re.compile(r"([^&;=]+=)([^&;]*?)(?=[)\]}'\",.:]*(?:[&;]|$))")
-# What a query may show: any other value can be a secret, whatever it is called.
+# Parameters of a query that are shown. Any other value can be a secret, whatever its name.
 _HARMLESS = ("region=", "scheme=", "endpoint_override=", "allow_bucket_creation=", "allow_bucket_deletion=")
 
-# Characters that a terminal or a browser obeys: controls but tab and newline, and marks that reorder text.
+# Control characters except tab and newline, and marks that reorder text in a terminal or browser.
 _CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -96,7 +96,7 @@ def _mask_value(found: re.Match[str]) -> str:
 
 
 def escape_controls(text: str) -> str:
-    r"""Write characters that control a terminal or reorder text as escapes, and halves of surrogate pairs.
+    r"""Escape characters that control a terminal or reorder text, and lone surrogates.
 
     Examples
     --------
@@ -108,23 +108,23 @@ def escape_controls(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _shown(text: str) -> str:
+def _clean(text: str) -> str:
     return escape_controls(mask_credentials(text))
 
 
 class PdanonError(Exception):
-    """Base of all errors that pdanon raises on purpose.
+    """Base class of all errors that pdanon raises deliberately.
 
     Parameters
     ----------
     what : str
-        What is wrong, in one sentence.
+        The problem, in one sentence.
     where : str, optional
-        The parameter, column, row or file it was found in.
+        The parameter, column, row or file that has it.
     got : object, optional
-        What was found there. Never item text.
+        The value found there. Never the text of an item.
     hint : str, optional
-        What to do about it.
+        The call or the step that solves it.
     """
 
     def __init__(
@@ -137,11 +137,11 @@ class PdanonError(Exception):
             parts.append(f"  got:   {got}")
         if hint is not None:
             parts.append(f"  hint:  {hint}")
-        super().__init__(_shown("\n".join(parts)))
+        super().__init__(_clean("\n".join(parts)))
 
 
 class ColumnError(PdanonError, AttributeError):
-    """The frame has no list column, or several and none was named."""
+    """A column does not exist, is ambiguous, or is of the wrong kind."""
 
 
 class ItemsetDtypeError(PdanonError, TypeError):
@@ -149,7 +149,7 @@ class ItemsetDtypeError(PdanonError, TypeError):
 
 
 class ParameterError(PdanonError, ValueError):
-    """A parameter is outside what it can mean."""
+    """A parameter is outside its range."""
 
 
 class HierarchyError(PdanonError, ValueError):
@@ -157,16 +157,16 @@ class HierarchyError(PdanonError, ValueError):
 
 
 class FormatError(PdanonError, ValueError):
-    """A file does not have the format that was asked for."""
+    """A file cannot be read or written in its format."""
 
 
 class InfeasibleError(PdanonError):
-    """No release of this data can have the guarantee, or none was found within the limits that were set.
+    """No release can have the guarantee, or none was found within the limits.
 
     Attributes
     ----------
     partial : Anonymized or None
-        The best attempt, where the algorithm has one. Its guarantee does *not* hold.
+        The best attempt, if the algorithm has one. Its guarantee does *not* hold.
     """
 
     def __init__(
@@ -183,55 +183,55 @@ class InfeasibleError(PdanonError):
 
 
 class GuaranteeError(PdanonError):
-    """A release failed its own audit. It is withheld; this is a defect of pdanon."""
+    """A release failed its own audit and is withheld: a defect of pdanon."""
 
 
 class ReleaseWarning(UserWarning):
-    """What whoever publishes a release has to know of it: base of the warnings about releases.
+    """Base class of the warnings about releases, for their publishers.
 
     Parameters
     ----------
     what : str
-        What was found, in counts. Never item text.
+        The finding, in counts. Never the text of an item.
     hint : str, optional
-        What to do about it.
+        The call or the step that solves it.
 
     Attributes
     ----------
     what : str
         The message without the hint.
     hint : str or None
-        What to do about it.
+        The hint.
     """
 
     def __init__(self, what: str, *, hint: str | None = None) -> None:
-        self.what = _shown(what)
-        self.hint = hint if hint is None else _shown(hint)
+        self.what = _clean(what)
+        self.hint = hint if hint is None else _clean(hint)
         super().__init__(self.what if hint is None else f"{self.what}\n  hint:  {self.hint}")
 
 
 class IdentifierWarning(ReleaseWarning):
-    """Columns that pass through unchanged tell rows apart: who knows them may find out whose row it is."""
+    """Unmodified columns distinguish rows: an attacker who knows them can single out persons."""
 
 
 class PersonsWarning(ReleaseWarning):
-    """Persons have several rows, which hide each other: a guarantee counts rows, it does not hide persons."""
+    """Persons have several rows: guarantees count rows, so the rows of one person hide each other."""
 
 
 class UselessWarning(ReleaseWarning):
-    """Next to nothing is left in a release: nearly all items became one label, or a column was emptied."""
+    """A release keeps almost no information: almost all items have one label, or a column is empty."""
 
 
 class EmptiedWarning(ReleaseWarning):
-    """Rows of sensitive items alone are published as empty: who knows that nobody has no item knows them."""
+    """Rows of sensitive items only are published as empty, which reveals that they held such items."""
 
 
 class NumbersWarning(ReleaseWarning):
-    """A column with a number in every row was taken for an item: it may hold years or ages, not counts."""
+    """A column with a number in every row was read as an item: it may hold years or ages, not counts."""
 
 
 def warn(warning: ReleaseWarning) -> None:
-    """Issue a warning that points to the code that called pdanon."""
+    """Issue a warning with the location of the code that called pdanon."""
     caller: FrameType | None = sys._getframe(1)
     levels = 2
     while caller is not None and caller.f_globals.get("__name__", "").startswith("pdanon."):
@@ -242,27 +242,30 @@ def warn(warning: ReleaseWarning) -> None:
 _OUT_OF_MEMORY = "there is not enough memory"
 _CUT_OFF = "it is cut off: its end is missing"
 _UNREACHABLE = "it cannot be reached"
+_NO_GZIP = "it is not compressed by gzip, as its name says"
+_BAD_CONTENT = "its compressed content is damaged"
+_DAMAGED = "it is damaged, or of another format"
 
-# Why a file failed, by the class of the error: its own message may show a line of the file.
+# Causes by the class of the error. The error's own message may show a line of the file.
 _CAUSES = {
     "MemoryError": _OUT_OF_MEMORY,
     "EOFError": _CUT_OFF,
-    "BadGzipFile": "it is not compressed by gzip, as its name says",
-    "error": "its compressed content is damaged",  # of zlib
+    "BadGzipFile": _NO_GZIP,
+    "error": _BAD_CONTENT,  # of zlib
     "EmptyDataError": "it is empty",
     "ParserWarning": "a line has more fields than the header",
     "ParserError": "a line has more fields than the header, or a quote has no end",
     "UnicodeDecodeError": "it is not UTF-8 text",
     "TOMLDecodeError": "its syntax is wrong",
-    "NotImplementedError": "it uses what is not supported",
+    "NotImplementedError": "it uses an unsupported feature",
 }
 
-# The same by what Arrow writes, where the class says nothing. What is matched holds no data.
+# Causes by phrases of Arrow's messages, where the class is too general. The phrases hold no data.
 _PHRASES = {
     "Truncated compressed stream": _CUT_OFF,
-    "incorrect header check": "it is not compressed by gzip, as its name says",
-    "zlib inflate failed": "its compressed content is damaged",
-    "Unrecognized filesystem type in URI": "there is no storage of such a kind",
+    "incorrect header check": _NO_GZIP,
+    "zlib inflate failed": _BAD_CONTENT,
+    "Unrecognized filesystem type in URI": "its kind of storage is unknown",
     "Cannot parse URI": "the URI is not well-formed",
     "Empty path component": "a part of the path is empty",
     "NETWORK_CONNECTION": _UNREACHABLE,
@@ -273,22 +276,20 @@ _PHRASES = {
     "SIGNATURE_DOES_NOT_MATCH": "access is denied",
     "PERMISSION_DENIED": "access is denied",
     "UNAUTHENTICATED": "access is denied",
-    "NO_SUCH_BUCKET": "there is no such bucket",
+    "NO_SUCH_BUCKET": "the bucket does not exist",
     "Unable to load lib": "the library of this kind of storage is not installed",
 }
-_DAMAGED = "it is damaged, or of another format"
 
 _REMEDIES = {
     _OUT_OF_MEMORY: "read fewer columns; pdanon.stream (--stream) holds one row group of Parquet at a time",
     _CUT_OFF: "copy or download it again",
-    "its compressed content is damaged": "copy or download it again",
-    "it is not compressed by gzip, as its name says": "rename it without .gz",
-    "the URI is not well-formed": "in user information '/' is written %2F, '@' %40 and ':' %3A",
+    _BAD_CONTENT: "copy or download it again",
+    _NO_GZIP: "rename it without .gz",
+    "the URI is not well-formed": "in user information, write '/' as %2F, '@' as %40 and ':' as %3A",
     "a part of the path is empty": "Arrow reads no key with '//': copy the file to another key, or here",
-    _UNREACHABLE: "are the address and its endpoint right, and is there a network?",
-    "access is denied": "are the credentials right, and may they read it?",
+    _UNREACHABLE: "check the address, its endpoint and the network",
+    "access is denied": "check the credentials and their permission to read it",
 }
-
 
 _KINDS = {".parquet": "Parquet", ".csv": "CSV", ".tsv": "CSV", ".xlsx": "a spreadsheet", ".toml": "TOML"}
 _READERS = {
@@ -299,12 +300,12 @@ _READERS = {
 
 
 def cause_of(error: Exception) -> str:
-    """Why a file failed: what the system says, or else what errors of this class mean."""
+    """Return why a file failed: the system's message, or the cause of errors of this class."""
     number = error.errno if isinstance(error, OSError) else None
     if number:
         return os.strerror(number)
     known = (_CAUSES[each.__name__] for each in type(error).__mro__ if each.__name__ in _CAUSES)
-    message = str(error) if isinstance(error, (OSError, ValueError)) else ""  # of Arrow
+    message = str(error) if isinstance(error, (OSError, ValueError)) else ""  # Arrow raises these two
     written = (cause for phrase, cause in _PHRASES.items() if phrase in message)
     return next(known, next(written, _DAMAGED))
 
@@ -312,12 +313,29 @@ def cause_of(error: Exception) -> str:
 def read_safely(
     read: Callable[[], _Content], path: str | os.PathLike[str], kind: str, part: str = ""
 ) -> _Content:
-    """What a function reads from a file, or a part of it; or an error that holds nothing of the file."""
+    """Read a file, or a part of it, and raise errors that show nothing of its content.
+
+    Parameters
+    ----------
+    read : callable
+        Reads and returns the content.
+    path : path
+        The file.
+    kind : str
+        Its format, for messages.
+    part : str
+        The part of the file, such as ``", row group 3"``.
+
+    Raises
+    ------
+    FormatError
+        If the function raises any error except a `PdanonError`.
+    """
     try:
         return read()
     except PdanonError:
         raise
-    except Exception as error:  # a parser may raise anything on a damaged file
+    except Exception as error:  # parsers raise errors of any class on damaged files
         problem = cause_of(error)
     # Raised outside the handler: the parser's own message may show a line of the file.
     if problem == _DAMAGED and kind == "Parquet" and _is_cut_off(path):
@@ -329,89 +347,85 @@ def read_safely(
 
 
 def _is_cut_off(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a file of this machine begins as Parquet and does not end so."""
+    """Return whether a local file begins as Parquet and does not end as Parquet."""
     try:
         with open(path, "rb") as file:
             begin = file.read(4)
             file.seek(-4, os.SEEK_END)
-            return begin == b"PAR1" != file.read()
+            return begin == b"PAR1" != file.read()  # the format's mark at both ends
     except (OSError, ValueError):
         return False
 
 
 def remedy_of(cause: str | None) -> str | None:
-    """What to do about a cause, whatever file it is."""
+    """Return the hint for a cause of `cause_of`, if it has one for all files."""
     return None if cause is None else _REMEDIES.get(cause)
 
 
 def file_hint(path: str | os.PathLike[str], kind: str, cause: str | None = None) -> str | None:
-    """What to do about a file that cannot be read, as far as the cause, its name and the directory tell."""
+    """Return a hint for a file that cannot be read, from the cause, its name and its directory."""
     text = os.fspath(path)
     if remedy := remedy_of(cause):
         return remedy
     if re.match(_SCHEME, text):
         if kind == "Parquet":
-            return "are the address, its endpoint and the credentials right?"
+            return "check the address, its endpoint and the credentials"
         return "only Parquet is read from a URI: copy the file to this machine"
     if os.path.isdir(text):
-        return "it is a directory: name a file; pdanon.stream.anonymize reads directories of Parquet files"
+        return "it is a directory: pass a file; pdanon.stream.anonymize reads directories of Parquet files"
     if not os.path.exists(text):
         return _nearest_file(text)
     suffix = os.path.splitext(text)[1].lower()
     known = _KINDS.get(suffix)
     if known is None or known == kind:
-        return "save it as UTF-8, as spreadsheets offer: 'CSV UTF-8'" if kind == "CSV" else None
+        return "save it as UTF-8: spreadsheets offer 'CSV UTF-8'" if kind == "CSV" else None
     return f"by its name it is {known}: {_READERS[known]}" if known in _READERS else None
 
 
 def check_names(names: Iterable[str], where: str | os.PathLike[str]) -> None:
-    """Check that the columns of a file have different names; several may have none."""
+    """Check that the columns of a file have distinct names. Several columns may have no name."""
     first: dict[str, int] = {}
     for place, name in enumerate(names, start=1):
         if name and first.setdefault(name, place) != place:
-            got = f"columns {first[name]} and {place}"  # and not the name: a first line may be data
-            hint = "give each column a name of its own: a name must say which column is meant"
+            got = f"columns {first[name]} and {place}"  # not the name: a first line may be data
+            hint = "give each column a name of its own"
             raise ColumnError("two columns have the same name", where=os.fspath(where), got=got, hint=hint)
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str | None:
-    """A hint that has the nearest of the names that are known, if one is near; capitals do not matter."""
+    """Return a hint with the most similar of the known names, if one is similar; ignore case."""
     folded = {each.casefold(): each for each in known}
     nearest = get_close_matches(name.casefold(), folded, 1) if isinstance(name, str) else []
     return f"did you mean {folded[nearest[0]]!r}?" if nearest else None
 
 
 def _nearest_file(path: str) -> str | None:
-    """The file beside it that may be meant."""
+    """Return a hint with the file of the same directory that has the most similar name."""
     directory, name = os.path.split(path)
     try:
-        beside = sorted(os.listdir(directory or "."))
+        stems = {each: each.partition(".")[0] for each in sorted(os.listdir(directory or "."))}
     except (OSError, ValueError):
         return f"there is no directory {directory!r} here"
-    beside = [each for each in beside if each != name]  # it may be there by now
-    alike = get_close_matches(_stem(name), map(_stem, beside), len(beside) or 1)  # whatever they end in
-    nearest = get_close_matches(name, [each for each in beside if _stem(each) in alike], 1, 0)
+    stems.pop(name, None)  # another process may have made the file by now
+    similar = get_close_matches(name.partition(".")[0], stems.values(), len(stems) or 1)  # without suffixes
+    nearest = get_close_matches(name, [each for each, stem in stems.items() if stem in similar], 1, 0)
     if nearest:
         return f"did you mean {nearest[0]!r}?"
     return None if os.path.isabs(path) else f"a relative path begins at {os.getcwd()!r}"
 
 
-def _stem(name: str) -> str:
-    return name.partition(".")[0]
-
-
 @contextmanager
 def require_extra(package: str) -> Iterator[None]:
-    """Import what a part of pdanon needs that is installed as an extra, or say how."""
+    """Import the packages of an extra, and explain how to install it if one is missing."""
     try:
         yield
         return
     except ModuleNotFoundError as error:
-        lacking = error.name
+        missing = error.name
     hint = f"pip install 'pdanon[{package}]'"
-    raise ImportError(f"pdanon.{package} needs the package {lacking}\n  hint:  {hint}")
+    raise ImportError(f"pdanon.{package} needs the package {missing}\n  hint:  {hint}")
 
 
 def one_line(error: PdanonError) -> str:
-    """The message of an error, for tables."""
+    """Return the message of an error on one line, for tables."""
     return "; ".join(" ".join(line.split()) for line in str(error).splitlines())

@@ -99,13 +99,13 @@ TABLES = {
         ),
         ColumnError,
         "no list-valued",
-        r"by='KundenNr', item='items'\) has one row a person\.",
+        r"by='KundenNr', item='items'\) makes one row per person\.",
     ),
-    "one row an item, of whom is not said": Mistake(
+    "one row an item, of persons under another name": Mistake(
         lambda: pdanon.pcta(LONG.rename(columns={"person": "whose"}), k=2),
         ColumnError,
         "no list-valued",
-        r"by='whose', item='items'\) has one row a person, if 'whose' says whose line it is\.",
+        r"by='whose', item='items'\) makes one row per person, if 'whose' identifies the person of a line\.",
     ),
     "no items at all": Mistake(
         lambda: pd.DataFrame({"age": ["old", "new"] * 3, "sex": [*"fffmmm"]}).txanon,
@@ -160,7 +160,7 @@ TABLES = {
         lambda: pdanon.pcta(column([{RICE: 1}] * 3), "items", k=2),
         ItemsetDtypeError,
         "a row is not a list",
-        r"of a dict \.map\(list\)",
+        r"\.map\(list\) makes lists of the keys of dicts",
     ),
     "items that are dicts": Mistake(
         lambda: pdanon.pcta(column([[{RICE: 1}], [{TEA: 1}]]), k=2),
@@ -263,7 +263,7 @@ PARAMETERS = {
         r"pdanon.SensitiveGroups\(p=10, sensitive=\[",
     ),
     "no p of groups": Mistake(
-        lambda: pdanon.cahd(FRAME, sensitive=["rice"]), ParameterError, "cahd needs p", "at most one in p"
+        lambda: pdanon.cahd(FRAME, sensitive=["rice"]), ParameterError, "cahd needs p", "at most one row in p"
     ),
     "no rules": Mistake(
         lambda: pdanon.ps_rules(FRAME, k=2, c=0.5), ParameterError, "ps_rules needs rules", "such as rules="
@@ -273,7 +273,10 @@ PARAMETERS = {
     ),
     "upper case": Mistake(lambda: pdanon.pcta(FRAME, K=2), ParameterError, "no parameter 'K'", "mean 'k'"),
     "k by place": Mistake(
-        lambda: pdanon.pcta(FRAME, "items", 5), ParameterError, "frame and column by place", "k=5"
+        lambda: pdanon.pcta(FRAME, "items", 5),
+        ParameterError,
+        "at most 2 positional arguments: frame and column",
+        "k=5",
     ),
     "no k": Mistake(lambda: pdanon.pcta(FRAME), ParameterError, "pcta needs k", "such as k=5"),
     "no hierarchy": Mistake(
@@ -336,7 +339,7 @@ PARAMETERS = {
         r"mapping.assign\(group=0\)",
     ),
     "rows of nothing": Mistake(
-        lambda: pdanon.lcg(FRAME, hierarchy=2), ParameterError, "lcg needs rows", r"rows=\[0, 1\]: which rows"
+        lambda: pdanon.lcg(FRAME, hierarchy=2), ParameterError, "lcg needs rows", r"rows=\[0, 1\]: labels of rows"
     ),
     "the mapping of another column": Mistake(
         lambda: pdanon.apply_mapping(column([["x"], ["y"]]), pdanon.pcta(FRAME, k=2).mapping),
@@ -555,7 +558,7 @@ def test_hints_for_tables_do_what_they_say():
     for frame in (one_hot, ONE_HOT.astype(bool), LONG):
         hint = hint_of(lambda frame=frame: pdanon.pcta(frame, k=2))
         made = eval(
-            re.search(r"pdanon\.\w+\(.*\)(?= lists| has)", hint)[0], {"frame": frame, "pdanon": pdanon}
+            re.search(r"pdanon\.\w+\(.*\)(?= lists| makes)", hint)[0], {"frame": frame, "pdanon": pdanon}
         )
         assert [sorted(row) for row in made["items"]] == expected
     for frame in (TEXT, FRAME.assign(items=FRAME["items"].map(str))):

@@ -1,4 +1,4 @@
-"""A list column as integers, and how many rows hold what."""
+"""List columns as integer codes, and supports of itemsets."""
 
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.list_columns import ListColumns

@@ -1,13 +1,14 @@
-"""What single values may be, whatever they are for: frames, paths, texts, switches and sources of randomness.
+"""Checks of single arguments: frames, paths, texts, numbers, switches and seeds.
 
-A value that is refused is shown if it is a number, or a word where one is asked for, else by its type: it may
-hold items.
+Messages show a refused value only if it is a number, or a word where a word is expected. Otherwise they show
+its type, as the value may hold items.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from html import escape
 from numbers import Integral, Real
@@ -42,13 +43,14 @@ __all__ = [
 ]
 
 _Kind = TypeVar("_Kind")
-_LONGEST = 200  # characters of a word that is shown
+MOST_DRAWN = 10**8  # upper bound on counts of objects that are drawn or made one by one
+_LONGEST = 200  # characters of a word in a message
 _MOST_POSITIONS = 5
-_MOST_BITS = 200  # of an integer that is shown
+_MOST_BITS = 200  # of an integer in a message
 
 
 def describe(value: Any) -> str:
-    """What a message shows of a value: a number, or else its type."""
+    """Return a value for a message: a number as it is, any other value by its type."""
     if value is not None and not isinstance(value, (bool, int, float, Decimal, np.number)):
         return type(value).__name__
     if isinstance(value, int) and value.bit_length() > _MOST_BITS:
@@ -57,54 +59,54 @@ def describe(value: Any) -> str:
 
 
 def quote_word(value: Any) -> str:
-    """What a message shows of a word: itself, if it is one of a sensible length, or else its type."""
+    """Return a word for a message: quoted, or by its length or type if it is no short text."""
     if not isinstance(value, str):
         return describe(value)
     return repr(value) if len(value) <= _LONGEST else f"text of {len(value)} characters"
 
 
 def escape_html(text: str) -> str:
-    """Write a text as HTML: it adds no element, and no character reorders what stands beside it."""
+    """Escape markup, control characters and marks that reorder text."""
     return escape(escape_controls(text))
 
 
 def format_positions(positions: Sequence[int] | NDArray[Any]) -> str:
-    """Write the first of some positions for a message."""
-    shown = ", ".join(map(str, positions[:_MOST_POSITIONS]))
-    return f"{shown}, ..." if len(positions) > _MOST_POSITIONS else shown
+    """Join the first positions for a message."""
+    first = ", ".join(map(str, positions[:_MOST_POSITIONS]))
+    return f"{first}, ..." if len(positions) > _MOST_POSITIONS else first
 
 
 def is_integer(value: Any) -> bool:
-    """Tell whether a value is a whole number; True and False are none, nor is a time."""
+    """Return whether a value is an integer, and neither a boolean nor a duration."""
     return isinstance(value, Integral) and not isinstance(value, (bool, np.timedelta64))
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a real number; True and False are none, nor is a time."""
+    """Return whether a value is a real number, and neither a boolean nor a duration."""
     return isinstance(value, Real) and not isinstance(value, (bool, np.timedelta64))
 
 
 def check_frame(frame: Any, name: str = "the first argument") -> pd.DataFrame:
-    """Check that an argument is a frame of pandas."""
+    """Check that an argument is a pandas DataFrame."""
     return check_kind(frame, pd.DataFrame, name, "a pandas DataFrame", frame_hint(frame))
 
 
 def check_kind(value: Any, kind: type[_Kind], name: str, what: str, hint: str | None = None) -> _Kind:
-    """Check that an argument is of a class."""
+    """Check that an argument is an instance of a class."""
     if not isinstance(value, kind):
         raise ParameterError(f"{name} must be {what}", got=type(value).__name__, hint=hint)
     return value
 
 
 def check_flag(value: Any, name: str) -> bool:
-    """Check a switch: True or False."""
+    """Check that an argument is True or False."""
     if not isinstance(value, (bool, np.bool_)):
         raise ParameterError(f"{name} must be True or False", where=name, got=describe(value))
     return bool(value)
 
 
 def check_text(value: Any, name: str) -> str:
-    """Check that a value is text that can be written."""
+    """Check that an argument is text that UTF-8 can encode."""
     if not isinstance(value, str):
         raise ParameterError(f"{name} must be text", where=name, got=type(value).__name__)
     if not is_encodable(value):
@@ -113,52 +115,54 @@ def check_text(value: Any, name: str) -> str:
 
 
 def check_delimiter(value: Any, name: str) -> str:
-    """Check what stands between two fields of a CSV file: one character that is not needed otherwise."""
+    """Check the delimiter of a CSV file: one character, except quotes and ends of lines."""
     if not isinstance(value, str) or len(value) != 1 or value in '"\r\n\0' or not is_encodable(value):
-        hint = "one character other than a quote or an end of line"
-        raise ParameterError(f"{name} separates no fields", where=name, got=quote_word(value), hint=hint)
+        hint = "pass a character other than a quote or an end of line"
+        raise ParameterError(f"{name} must be one character", where=name, got=quote_word(value), hint=hint)
     return value
 
 
 def check_path(path: Any, name: str = "path") -> str:
-    """Check that a value names a file, which may not exist."""
+    """Check that an argument is the path of a file, which need not exist."""
     text = os.fspath(path) if isinstance(path, (str, os.PathLike)) else path
     if not isinstance(text, str):
         raise ParameterError(f"{name} must be a path", where=name, got=type(path).__name__)
-    if not text or "\0" in text or not _is_name(text):
+    encodable = True
+    try:
+        os.fsencode(text)  # the system's encoding, which need not be UTF-8
+    except UnicodeEncodeError:
+        encodable = False
+    if not text or "\0" in text or not encodable:
         hint = "a path is a text without null characters"
         raise ParameterError(f"{name} names no file", where=name, got=quote_word(text), hint=hint)
     return text
 
 
 def is_uri(path: str | os.PathLike[str]) -> bool:
-    """Tell whether it is the URI of a file, which may be on another machine, such as ``s3://bucket/name``."""
+    """Return whether a path is a URI, such as ``s3://bucket/name``."""
     return "://" in str(path)
 
 
 def read_list(values: Any, name: str, hint: str | None = None, what: str = "a list") -> list[Any]:
-    """Read the values of an iterable once; a text or a mapping is none."""
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise ParameterError(f"{name} must be {what}", where=name, got=type(values).__name__, hint=hint)
-    try:
-        return list(values)
-    except TypeError:  # such as an array without dimensions
-        pass
+    """Read an iterable once. Refuse text and mappings."""
+    if not isinstance(values, (str, bytes, Mapping)) and isinstance(values, Iterable):
+        with suppress(TypeError):  # such as an array without dimensions
+            return list(values)
     raise ParameterError(f"{name} must be {what}", where=name, got=type(values).__name__, hint=hint)
 
 
 def random_generator(random_state: Any) -> np.random.Generator:
-    """Make a source of randomness from a seed, or take the one that is given."""
+    """Return the generator of a seed, or a given generator itself."""
     known = (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence, np.random.RandomState)
     seed = is_integer(random_state) and random_state >= 0
     if random_state is not None and not seed and not isinstance(random_state, known):
-        hint = "give an integer of at least 0, a NumPy Generator, or None"
+        hint = "pass an integer of at least 0, a NumPy Generator, or None"
         raise ParameterError("this is no seed", where="random_state", got=describe(random_state), hint=hint)
     return np.random.default_rng(random_state)
 
 
 def is_encodable(text: str) -> bool:
-    """Tell whether a text has a form in UTF-8, which half of a surrogate pair has not."""
+    """Return whether UTF-8 can encode a text, as it cannot with half of a surrogate pair."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -166,20 +170,8 @@ def is_encodable(text: str) -> bool:
     return True
 
 
-def _is_name(text: str) -> bool:
-    """Tell whether the system can be asked for a file of this name, which need not be UTF-8."""
-    try:
-        os.fsencode(text)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-MOST_DRAWN = 10**8  # of whatever is made or drawn one by one
-
-
 def check_known(name: Any, known: Collection[str], what: str, *, where: str | None = None) -> str:
-    """Check a name: it is one of those that are known, or the hint has the nearest of them."""
+    """Check that a name is known, and suggest the most similar one if it is not."""
     if isinstance(name, str) and name in known:
         return name
     hint = did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
@@ -189,7 +181,7 @@ def check_known(name: Any, known: Collection[str], what: str, *, where: str | No
 def check_count(
     value: Any, name: str, *, least: int, most: int | None = None, hint: str | None = None
 ) -> int:
-    """Check a number of things: an integer of at least so many, and at most so many if each takes memory."""
+    """Check that an argument is an integer between two bounds."""
     if not is_integer(value) or value < least or (most is not None and value > most):
         problem = f"{name} must be an integer of at least {least}"
         problem += f" and at most {most:,}" if most is not None else ""

@@ -87,7 +87,7 @@ def test_an_encoding_is_named_or_asked_for(tmp_path, capsys):
         (["--by", "who", "--item", "what", "--column", "who"], "--column is not used with --item"),
         (["--by", "who", "--item", "what", "--keep", "what"], "several values a person"),
         (["--by", "what", "--item", "who", "--keep", "country"], "2 of 2 persons"),
-        (["--by", "who", "--item", "what", "--delimiter", "::"], "separates no fields"),
+        (["--by", "who", "--item", "what", "--delimiter", "::"], "delimiter must be one character"),
         (["--stream", "--algorithm", "pcta", "--by", "who", "--item", "what"], "--stream takes lists"),
     ],
 )

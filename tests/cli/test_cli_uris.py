@@ -58,7 +58,7 @@ def test_what_cannot_be_reached_is_no_path_of_this_machine(run):
     code, _, err = run("risk", "nowhere://bucket/in.parquet", "-k", "2")
     assert code == 2
     assert "where: nowhere://bucket/in.parquet" in err
-    assert "hint:  are the address, its endpoint and the credentials right?" in err
+    assert "hint:  check the address, its endpoint and the credentials" in err
 
 
 def test_what_follows_the_name_in_a_uri_is_no_part_of_it():
