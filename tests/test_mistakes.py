@@ -339,7 +339,10 @@ PARAMETERS = {
         r"mapping.assign\(group=0\)",
     ),
     "rows of nothing": Mistake(
-        lambda: pdanon.lcg(FRAME, hierarchy=2), ParameterError, "lcg needs rows", r"rows=\[0, 1\]: labels of rows"
+        lambda: pdanon.lcg(FRAME, hierarchy=2),
+        ParameterError,
+        "lcg needs rows",
+        r"rows=\[0, 1\]: labels of rows",
     ),
     "the mapping of another column": Mistake(
         lambda: pdanon.apply_mapping(column([["x"], ["y"]]), pdanon.pcta(FRAME, k=2).mapping),

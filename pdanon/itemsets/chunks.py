@@ -1,7 +1,7 @@
-"""Chunks: a table whose records are published in parts, cluster by cluster, as by disassociation.
+"""Tables of chunks: releases of disassociation, which publish records in parts, cluster by cluster.
 
-Each row is a sub-record of a record chunk, or the term chunk of a cluster. What a record holds in one chunk
-is not linked to what it holds in another.
+Each row is a sub-record of a record chunk, or the term chunk of a cluster. The release does not link the
+sub-records that one record has in several chunks.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ __all__ = ["NAMES", "ChunkTable", "is_in_chunks", "refuse_chunks"]
 
 Numbers = NDArray[np.int64]
 
-NAMES = ("cluster", "joint", "size", "chunk")  # the columns beside that of the terms
-_HINT = "give the frame that pdanon.disassociate has released, with all of its columns and rows"
+NAMES = ("cluster", "joint", "size", "chunk")  # the columns other than that of the terms
+_HINT = "pass the frame that pdanon.disassociate has released, with all of its columns and rows"
 
 
 @dataclass(frozen=True, eq=False)
 class ChunkTable:
-    """Clusters of records, and the parts of these records.
+    """Clusters of records, and the sub-records of each.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class ChunkTable:
     owners : ndarray of int64, shape (rows,)
         The cluster, or joint cluster, of each row, from 0 on.
     chunks : ndarray of int64, shape (rows,)
-        The chunk of each row: 0 for a term chunk, which holds each term once, however many records have it.
+        The chunk of each row: 0 for a term chunk, which holds each term once.
     sizes : ndarray of int64, shape (clusters,)
-        How many records each cluster has.
+        Number of records of each cluster.
     joints : ndarray of int64, shape (clusters,)
-        The joint cluster that each is a part of, or -1.
+        The joint cluster that contains each cluster, or -1.
     """
 
     itemsets: Itemsets
@@ -63,7 +63,7 @@ class ChunkTable:
         Parameters
         ----------
         frame : pandas.DataFrame
-            As `to_frame` writes it, in any order of rows and columns.
+            As `to_frame` writes it, with rows and columns in any order.
         column : hashable, optional
             The list column. By default the only one.
         read : callable
@@ -72,50 +72,50 @@ class ChunkTable:
         Raises
         ------
         ColumnError
-            If a column is lacking, or does not hold numbers.
+            If a column is missing, or does not hold integers.
         ParameterError
-            If they describe no clusters of records.
+            If the columns describe no clusters of records.
         """
         position = find_column(check_frame(frame), column)
-        cluster, joint, sizes, chunks = (_numbers(frame, name) for name in NAMES)
+        cluster, joint, sizes, chunks = (_integers(frame, name) for name in NAMES)
         labels, first, owners = np.unique(cluster, return_index=True, return_inverse=True)
         places = np.searchsorted(labels, joint[first])
         known = labels[np.minimum(places, len(labels) - 1)] == joint[first] if len(labels) else first == 0
-        _demand((known | (joint[first] == 0)).all(), "a joint cluster has no rows")
-        _demand((labels > 0).all(), "clusters are not numbered from 1 on")
+        _require((known | (joint[first] == 0)).all(), "a joint cluster has no rows")
+        _require((labels > 0).all(), "clusters are not numbered from 1 on")
         same = (joint == joint[first][owners]) & (sizes == sizes[first][owners])
-        _demand(same.all(), "a cluster has several sizes, or is part of several others")
+        _require(same.all(), "a cluster has several sizes, or is part of several others")
         joints = np.where(joint[first] == 0, -1, places)
         table = cls(read(frame.iloc[:, position]), owners.ravel(), chunks, sizes[first], joints)
         table._check()
         return table
 
     def _check(self) -> None:
-        """Check that there are records that can have these parts."""
-        _demand(((self.sizes > 0) & (self.sizes < MOST_ROWS)).all(), "a cluster has no number of records")
-        _demand((self.chunks >= 0).all(), "chunks are not numbered from 0 on")
-        _demand(not self.itemsets.nulls.any(), "a row is missing")
-        of_terms = np.bincount(self.owners[self.chunks == 0], minlength=len(self.sizes))
-        _demand((of_terms == self.is_cluster).all(), "a cluster does not have one term chunk")
+        """Check that records with these sub-records can exist."""
+        _require(((self.sizes > 0) & (self.sizes < MOST_ROWS)).all(), "a cluster has no number of records")
+        _require((self.chunks >= 0).all(), "chunks are not numbered from 0 on")
+        _require(not self.itemsets.nulls.any(), "a row is missing")
+        term_chunks = np.bincount(self.owners[self.chunks == 0], minlength=len(self.sizes))
+        _require((term_chunks == self.is_cluster).all(), "a cluster does not have one term chunk")
         below = np.bincount(self.joints[self.joints >= 0], self.sizes[self.joints >= 0], len(self.sizes))
         fits = self.is_cluster | (below.astype(np.int64) == self.sizes)
-        _demand(fits.all(), "a joint cluster does not have the records of its parts")
-        _demand(len(self.levels) == 0 or self.levels.min() >= 0, "a cluster is a part of itself")
+        _require(fits.all(), "a joint cluster does not have the records of its parts")
+        _require(len(self.levels) == 0 or self.levels.min() >= 0, "a cluster is a part of itself")
         parts = self.chunks > 0
-        _demand((self.itemsets.lengths[parts] > 0).all(), "a sub-record is empty")
+        _require((self.itemsets.lengths[parts] > 0).all(), "a sub-record is empty")
         owners, counts = self.parts
-        _demand((counts <= self.sizes[owners]).all(), "a chunk has more sub-records than there are records")
+        _require((counts <= self.sizes[owners]).all(), "a chunk has more sub-records than there are records")
 
     @cached_property
     def is_cluster(self) -> NDArray[np.bool_]:
-        """Which are no joint clusters."""
+        """Whether each is a cluster of records, and not a joint cluster."""
         result = np.ones(len(self.sizes), np.bool_)
         result[self.joints[self.joints >= 0]] = False
         return result
 
     @cached_property
     def levels(self) -> Numbers:
-        """In how many joint clusters each is; -1 where that has no end."""
+        """Number of joint clusters around each cluster; -1 for all if joint clusters form a cycle."""
         levels, above = np.zeros(len(self.sizes), np.int64), self.joints.copy()
         for _ in range(len(self.sizes) + 1):
             within = above >= 0
@@ -127,28 +127,28 @@ class ChunkTable:
 
     @cached_property
     def first_records(self) -> Numbers:
-        """The number of the first record of each: those of a joint cluster are the records of its parts."""
+        """Number of the first record of each; a joint cluster has the records of its parts."""
         first, next_record = np.zeros(len(self.sizes), np.int64), 0
         for level in range(int(self.levels.max(initial=-1)) + 1):
             members = np.flatnonzero(self.levels == level)
             members = members[np.argsort(self.joints[members], kind="stable")]
             above, sizes = self.joints[members], self.sizes[members]
             before = np.cumsum(sizes) - sizes
-            begins = np.flatnonzero(np.diff(above, prepend=-2))  # of those that have one joint cluster
+            begins = np.flatnonzero(np.diff(above, prepend=-2))  # of runs within one joint cluster
             before -= np.repeat(before[begins], np.diff(begins, append=len(members)))
             first[members] = before + np.where(above >= 0, first[above], next_record)
         return first
 
     @property
     def n_records(self) -> int:
-        """How many records there are."""
+        """Number of records."""
         return int(self.sizes[self.is_cluster].sum())
 
     @cached_property
     def part_of(self) -> Numbers:
-        """The number of the record chunk of each row, in the order of `parts`; -1 in term chunks."""
+        """Number of the record chunk of each row, in the order of `parts`; -1 in term chunks."""
         is_part = self.chunks > 0
-        # Chunks are renumbered: those of a frame may be any, so that keys would overflow and be alike.
+        # The numbers in a frame can be arbitrarily large. Renumbered from 0 on, the keys cannot overflow.
         chunks, place = np.unique(self.chunks[is_part], return_inverse=True)
         keys = self.owners[is_part] * np.int64(len(chunks)) + place.ravel()
         numbers = np.full(len(self.chunks), -1, np.int64)
@@ -157,18 +157,18 @@ class ChunkTable:
 
     @cached_property
     def parts(self) -> tuple[Numbers, Numbers]:
-        """The cluster of each record chunk, and how many sub-records it has."""
+        """Cluster of each record chunk, and its number of sub-records."""
         is_part = self.part_of >= 0
         _, first, counts = np.unique(self.part_of[is_part], return_index=True, return_counts=True)
         return self.owners[is_part][first], counts.astype(np.int64)
 
     def to_frame(self, label: Hashable) -> pd.DataFrame:
-        """Write the frame: ``cluster, joint, size, chunk``, and the terms in a column of this label.
+        """Write the columns ``cluster, joint, size, chunk``, and the terms under a label.
 
         Raises
         ------
         ColumnError
-            If the label is that of another of these columns.
+            If the label is one of these four names.
         """
         if label in NAMES:
             hint = "rename the list column: frame.rename(columns={...})"
@@ -179,23 +179,23 @@ class ChunkTable:
         return frame
 
     def classes(self) -> pd.DataFrame:
-        """The clusters: ``cluster, size, joint``, which is 0 for one that is in no joint cluster."""
+        """Tabulate the clusters: ``cluster, size, joint``, which is 0 outside joint clusters."""
         numbers = np.arange(1, len(self.sizes) + 1)
         return pd.DataFrame({"cluster": numbers, "size": self.sizes, "joint": self.joints + 1})
 
 
 def is_in_chunks(columns: Iterable[Hashable]) -> bool:
-    """Whether these are the columns of a release in chunks."""
+    """Return whether these are the columns of a release in chunks."""
     return {*NAMES} <= {*columns}
 
 
 def refuse_chunks(frame: pd.DataFrame) -> None:
-    """Refuse a release in chunks where rows are taken for records.
+    """Refuse a release in chunks where each row must be a record.
 
     Raises
     ------
     ParameterError
-        If the frame has the columns of one.
+        If the frame has the columns of such a release.
     """
     if is_in_chunks(frame.columns):
         got = f"columns {', '.join(NAMES[:-1])} and {NAMES[-1]}"
@@ -203,18 +203,17 @@ def refuse_chunks(frame: pd.DataFrame) -> None:
         raise ParameterError("the rows of a release in chunks are no records", got=got, hint=hint)
 
 
-def _numbers(frame: pd.DataFrame, name: str) -> Numbers:
-    """The integers of a column."""
-    if name not in frame.columns:
-        raise ColumnError("this is no frame of chunks", where=f"column {name!r}", got="none", hint=_HINT)
-    column: pd.Series[Any] = frame.iloc[:, label_position(frame, name)]
-    whole = pd.api.types.is_integer_dtype(column.dtype) and not column.isna().any()
-    if not whole:
+def _integers(frame: pd.DataFrame, name: str) -> Numbers:
+    """Return the integers of a column."""
+    got = "none"
+    if name in frame.columns:
+        column: pd.Series[Any] = frame.iloc[:, label_position(frame, name)]
+        if pd.api.types.is_integer_dtype(column.dtype) and not column.isna().any():
+            return column.to_numpy(np.int64)
         got = f"dtype {column.dtype.name}"
-        raise ColumnError("this is no frame of chunks", where=f"column {name!r}", got=got, hint=_HINT)
-    return column.to_numpy(np.int64)
+    raise ColumnError("this is no frame of chunks", where=f"column {name!r}", got=got, hint=_HINT)
 
 
-def _demand(holds: Any, problem: str) -> None:
+def _require(holds: Any, problem: str) -> None:
     if not holds:
         raise ParameterError(f"this is no frame of chunks: {problem}", where="frame", hint=_HINT)

@@ -1,8 +1,8 @@
-"""Itemsets: the one door between Arrow or object columns of lists and integer codes.
+"""Itemsets: list columns as integer codes, converted from and to Arrow.
 
-Everything behind this door works on NumPy arrays of codes. Nothing else in the package, but for `lists` that
-it reads with, touches Arrow buffers of lists, so what is true here (sets, sorted, no nulls, nothing left over
-from the input) is true everywhere.
+All algorithms work on NumPy arrays of these codes. Only this module and `lists` touch Arrow buffers of lists.
+So their guarantees hold everywhere: rows are sorted sets without nulls, and nothing of the input's buffers
+reaches a release.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
     "relabel_rows",
 ]
 
-_OFFSET_LIMIT = 2**31 - 1  # of Arrow's list and string types; the large_ types have none
+_OFFSET_LIMIT = 2**31 - 1  # Arrow's list and string types have offsets of 32 bits, the large_ types of 64
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,11 +69,11 @@ class Itemsets:
     nulls : ndarray of bool, shape (rows,)
         Rows that are missing, as opposed to empty.
     weights : ndarray of int64, shape (rows,), optional
-        How many transactions a row stands for. By default 1.
+        Number of transactions that each row stands for. By default 1.
 
     Notes
     -----
-    Memory: 4 bytes an occurrence, 9 bytes a row, and the vocabulary.
+    Memory: 4 bytes per occurrence, 9 bytes per row, and the vocabulary.
     """
 
     codes: Codes
@@ -90,7 +90,7 @@ class Itemsets:
         ----------
         lists : pyarrow.Array or pyarrow.ChunkedArray
             ``list``, ``large_list``, ``fixed_size_list``, ``list_view`` or ``large_list_view`` of a
-            primitive, string or dictionary type. Slices, chunks and null rows are fine.
+            primitive, string or dictionary type. It may have slices, chunks and null rows.
 
         Returns
         -------
@@ -107,7 +107,7 @@ class Itemsets:
 
     @classmethod
     def from_arrow_unsorted(cls, lists: pa.Array | pa.ChunkedArray) -> Itemsets:
-        """As `from_arrow`, but rows and vocabulary are in any order, with repeats: to be recoded at once."""
+        """Encode as `from_arrow`, but leave rows and vocabulary unsorted, with duplicates, for `recode`."""
         return cls(*encode(lists))
 
     @classmethod
@@ -126,8 +126,8 @@ class Itemsets:
         Raises
         ------
         ItemsetDtypeError
-            If a row is not list-like (text that looks like a list is refused, not parsed), an item is
-            null, or the items are of several types.
+            If a row is not list-like, an item is null, or the items have several types. Text is never
+            parsed, even if it looks like a list.
         """
         return cls.from_arrow(arrow_lists(series))
 
@@ -138,7 +138,7 @@ class Itemsets:
 
     @property
     def n_present(self) -> int:
-        """Number of transactions that are not missing, each as often as it counts."""
+        """Number of transactions that are not missing."""
         present = ~self.nulls
         return int(present.sum() if self.weights is None else self.weights[present].sum())
 
@@ -159,33 +159,33 @@ class Itemsets:
 
     @property
     def occurrence_weights(self) -> NDArray[np.int64] | None:
-        """How many transactions the row of each occurrence stands for; None: one."""
+        """Number of transactions that the row of each occurrence stands for; None if all are 1."""
         return None if self.weights is None else np.repeat(self.weights, self.lengths)
 
     def texts(self) -> list[str]:
-        """Text that each item is published as, by code."""
+        """Return the published text of each item, by code."""
         texts: list[str] = item_texts(self.vocabulary).to_pylist()
         return texts
 
     def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Where the occurrences of some rows are among all, row after row."""
+        """Return the positions in ``codes`` of the occurrences of some rows."""
         starts, ends = self.offsets[rows], self.offsets[rows + 1]
         before = np.cumsum(ends - starts) - (ends - starts)
         return np.arange((ends - starts).sum()) + np.repeat(starts - before, ends - starts)
 
     def take(self, rows: NDArray[np.int64]) -> Itemsets:
-        """Some of the rows, with the vocabulary of all: an item of it may not occur in them."""
+        """Take some rows. The vocabulary stays, so it may hold items that none of them has."""
         weights = None if self.weights is None else self.weights[rows]
         offsets = offsets_of(self.offsets[rows + 1] - self.offsets[rows])
         return Itemsets(self.codes[self.places(rows)], offsets, self.vocabulary, self.nulls[rows], weights)
 
     def lookup(self, items: Iterable[Any]) -> Codes:
-        """Codes of some items.
+        """Return the codes of items.
 
         Parameters
         ----------
         items : iterable
-            Items of the vocabulary's type, or of another: see `find_items`.
+            Items of the vocabulary's type or of another type: see `find_items`.
 
         Returns
         -------
@@ -199,7 +199,7 @@ class Itemsets:
         return find_items(wanted, self.vocabulary)
 
     def missing_as_empty(self) -> Itemsets:
-        """The same rows, but missing ones empty: who looks for an emptied row cannot leave them out."""
+        """Turn missing rows into empty ones, which are then indistinguishable from emptied rows."""
         return replace(self, nulls=np.zeros_like(self.nulls))
 
     def recode(self, targets: NDArray[Any], vocabulary: pa.Array) -> Itemsets:
@@ -210,19 +210,19 @@ class Itemsets:
         targets : ndarray of int, shape (items,)
             New code of each item; -1 removes it.
         vocabulary : pyarrow.Array
-            What the new codes stand for. Entries that end up unused are dropped.
+            The items of the new codes. Unused entries are dropped.
 
         Returns
         -------
         Itemsets
-            Duplicates within a row are collapsed. Shares no buffer with this object.
+            Rows without duplicates. It shares no buffer with this object.
         """
         return Itemsets(
             *relabel_rows(self.codes, self.offsets, targets, vocabulary), self.nulls.copy(), self.weights
         )
 
     def relabel(self, occurrences: Codes, vocabulary: pa.Array) -> Itemsets:
-        """Replace each occurrence on its own; as ``recode``, with a new code for each occurrence."""
+        """Recode with a new code for each occurrence, instead of one for each item."""
         return replace(self, codes=occurrences).recode(np.arange(len(vocabulary)), vocabulary)
 
     def to_arrow(self, *, dictionary: bool = False) -> pa.Array:
@@ -231,16 +231,16 @@ class Itemsets:
         Parameters
         ----------
         dictionary : bool
-            Whether items are codes into a dictionary, as long texts that are there often should be. Texts
-            that would take more than 1 GiB row after row always are.
+            Store items as codes into a dictionary, which saves memory if long texts repeat. Texts of more
+            than 1 GiB are always stored so.
 
         Returns
         -------
         pyarrow.ListArray or pyarrow.LargeListArray
-            One list a row with items in vocabulary order. No byte of it comes from the array that was
-            encoded except the vocabulary's own entries.
+            One list per row with items in vocabulary order. Of the encoded array it holds only entries of
+            the vocabulary.
         """
-        # Building a string array takes twice its size, and beyond this limit it cannot be built.
+        # Arrow needs twice the size while it builds a string array, and cannot exceed this limit.
         too_long = pa.types.is_string(self.vocabulary.type) and text_exceeds(
             self.vocabulary, self.codes, _OFFSET_LIMIT // 2
         )
@@ -262,24 +262,24 @@ class Itemsets:
 
 
 def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[Any]:
-    """Turn anything list-like by row into a Series of Arrow lists.
+    """Convert a sequence of list-likes into a Series of Arrow lists.
 
     Parameters
     ----------
     lists : Series, Arrow array, or iterable of list-likes
-        One list, tuple, set or array a row; None for a missing row.
+        One list, tuple, set or array per row; None for a missing row.
     index : pandas.Index, optional
         Index of the result. A Series keeps its own by default.
 
     Returns
     -------
     pandas.Series
-        Dtype ``ArrowDtype(list<...>)``. Each row is sorted and holds an item once.
+        Dtype ``ArrowDtype(list<...>)``. Each row is sorted and has no duplicates.
 
     Raises
     ------
     ItemsetDtypeError
-        If a row is not list-like, an item is null or the items are of several types.
+        If a row is not list-like, an item is null or the items have several types.
 
     Examples
     --------
@@ -306,21 +306,21 @@ def as_itemsets(lists: Any, *, index: pd.Index[Any] | None = None) -> pd.Series[
 
 
 def item_array(items: Any, name: str) -> pa.Array:
-    """Read the items that a parameter names.
+    """Read the items of a parameter.
 
     Parameters
     ----------
     items : iterable or pyarrow.Array
-        Items of one type, none of which is missing.
+        Items of one type, without missing ones.
     name : str
         The parameter, for messages.
 
     Raises
     ------
     ParameterError, ItemsetDtypeError
-        If it is no list of items, they are of several types, or one is missing.
+        If it is no list of items, they have several types, or one is missing.
     """
-    hint = f"give a list of items, even for one: {name}=[...]"
+    hint = f"pass a list of items, even for one: {name}=[...]"
     if isinstance(items, pa.ChunkedArray):
         items = items.combine_chunks()
     elif not isinstance(items, pa.Array):
@@ -334,7 +334,7 @@ def item_array(items: Any, name: str) -> pa.Array:
 
 
 def join_columns(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
-    """Put the items of several columns into one, where an item of one column is none of another.
+    """Join several columns into one. Equal items of different columns stay different items.
 
     Parameters
     ----------
@@ -344,9 +344,9 @@ def join_columns(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
     Returns
     -------
     itemsets : Itemsets
-        The items are numbered column by column; their text has the number of the column before it.
+        Items are numbered column by column; their text begins with the number of the column.
     column_of : ndarray of int32, shape (items,)
-        The column that each item is from.
+        The column of each item.
     """
     if len(columns) == 1:
         return columns[0], np.zeros(columns[0].n_items, np.int32)
@@ -365,7 +365,7 @@ def join_columns(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
 
 
 def text_exceeds(vocabulary: pa.Array, codes: Codes, most: int) -> bool:
-    """Tell whether texts, repeated as often as codes refer to them, exceed a number of bytes.
+    """Return whether the texts of all codes exceed a number of bytes.
 
     Labels of sets are long, and a set of n items may be in n rows or lines.
     """
@@ -378,7 +378,7 @@ def text_exceeds(vocabulary: pa.Array, codes: Codes, most: int) -> bool:
 
 
 def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes, Offsets]:
-    """Sort each row, and drop duplicates within it."""
+    """Sort each row and drop its duplicates."""
     codes, offsets, _ = parallel.recode_rows(codes, offsets, np.arange(n_items), n_items)
     return codes, offsets
 
@@ -386,27 +386,32 @@ def canonical_rows(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Codes,
 def relabel_rows(
     codes: Codes, offsets: Offsets, targets: NDArray[Any], values: pa.Array, *, repeats: bool = False
 ) -> tuple[Codes, Offsets, pa.Array]:
-    """Rows of other items, as codes into a sorted vocabulary of what is in them.
+    """Replace the items of rows, and build the sorted vocabulary of the new ones.
 
     Parameters
     ----------
     codes : ndarray of int32
-        Codes, row after row, in any order; -1 for what is removed.
+        Codes, row after row, in any order; -1 for removed occurrences.
     offsets : ndarray of int64, shape (rows + 1,)
         Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
     targets : ndarray of int
-        What each code becomes; -1 removes it.
+        New code of each code; -1 removes it.
     values : pyarrow.Array
-        What the targets stand for. A value may be there twice, or be that of no target.
+        The items of the new codes. Values may repeat or be unused.
     repeats : bool
-        Whether an item may be in a row several times.
+        Keep duplicates within a row.
+
+    Returns
+    -------
+    codes, offsets, vocabulary
+        As the fields of `Itemsets`.
     """
     encoded = values.dictionary_encode()
     order = to_numpy(pc.sort_indices(encoded.dictionary))
     rank = np.empty(len(order) + 1, np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     rank[-1] = -1
-    number = np.append(to_numpy(encoded.indices), -1)  # which is the target -1, counted from the end
+    number = np.append(to_numpy(encoded.indices), -1)  # target -1 selects this last entry, and stays -1
     becoming = rank[number[targets]]
     codes, offsets, is_used = parallel.recode_rows(codes, offsets, becoming, len(order), repeats=repeats)
     if not is_used.all():
@@ -415,7 +420,7 @@ def relabel_rows(
 
 
 def compact(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
-    """Drop vocabulary entries that no code uses, and sort what is left."""
+    """Drop unused entries of a vocabulary, and sort the others."""
     is_used = np.zeros(len(vocabulary), np.bool_)
     is_used[codes] = True
     used = np.flatnonzero(is_used)
@@ -426,15 +431,15 @@ def compact(codes: Codes, vocabulary: pa.Array) -> tuple[Codes, pa.Array]:
     return rank[codes], entries.take(pa.array(order))
 
 
-# --- Matching: items of one type among those of another, and the text that an item is published as
+# --- Matching items of different types, and published texts
 
 
-# A fraction that ends with zeros, of a number or of a second, and the mark of UTC.
+# Trailing zeros of a fraction, of a number or of a second, before the mark of UTC.
 _ZEROS = r"(?:\.0+|(\.[0-9]*[1-9])0+)(Z?)$"
 
 
 def item_texts(items: pa.Array) -> pa.Array:
-    """Return the text that each item is published as.
+    """Return the published text of each item.
 
     Parameters
     ----------
@@ -447,22 +452,22 @@ def item_texts(items: pa.Array) -> pa.Array:
 
     Notes
     -----
-    Equal values have one text, whatever unit, scale or time zone their type has: fractions end without zeros,
-    an instant is written in UTC, and a duration as pandas writes it.
+    Equal values have equal texts, whatever the unit, scale or time zone of their type. Fractions have no
+    trailing zeros, instants are written in UTC, and durations as pandas writes them.
     """
     kind = items.type
     if pa.types.is_duration(kind):
         return as_pandas_writes(items)
     if pa.types.is_decimal(kind):
-        return _trimmed(_plain_texts(items.to_pylist()))
+        return _trim_zeros(_plain_texts(items.to_pylist()))
     if pa.types.is_timestamp(kind) and kind.tz is not None:
         items = items.cast(pa.timestamp(kind.unit, "UTC"))
     texts = items.cast(pa.large_string())
-    return _trimmed(texts) if pa.types.is_timestamp(kind) or pa.types.is_time(kind) else texts
+    return _trim_zeros(texts) if pa.types.is_timestamp(kind) or pa.types.is_time(kind) else texts
 
 
 def find_items(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
-    """Find items among others; every parameter that names items is read by this function.
+    """Find items among others. Every parameter that lists items is matched by this function.
 
     Parameters
     ----------
@@ -474,33 +479,33 @@ def find_items(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
     Returns
     -------
     ndarray of int32
-        The first place of each item, -1 for one that is not there.
+        First position of each item, -1 if it is absent.
 
     Notes
     -----
-    Numbers of different types are the same if their values are, and so are times, instants in any time zone
-    and durations; a date is its midnight. A text is the same as an item that is published so, or that Arrow
-    or pandas write so. All else is different: a truth value is no number, and a time with a zone is none
-    without.
+    Numbers, times, instants and durations match if their values are equal, whatever their types and time
+    zones. A date matches its midnight. A text matches an item that pdanon, Arrow or pandas write so. Nothing
+    else matches: a boolean is no number, and an instant is no time without a zone.
     """
     wanted, among = (plain(items, item_type(items.type)) for items in (wanted, among))
     if wanted.type == among.type:
-        return _found(wanted, among)
+        return _match(wanted, among)
     kinds = {_kind(wanted.type), _kind(among.type)}
     if "text" in kinds:
-        return _by_text(wanted, among)
+        return _match_texts(wanted, among)
     if kinds == {"number"}:
+        # Python compares numbers of all types exactly; a cast of Arrow would round large integers.
         place: dict[object, int] = {}
         for number, value in enumerate(among.to_pylist()):
             place.setdefault(value, number)
         return np.fromiter(map(place.get, wanted.to_pylist(), repeat(-1)), np.int32, len(wanted))
     if len(kinds) == 1:
-        return _found(_exactly(wanted, among.type), among)
+        return _match(_cast_exactly(wanted, among.type), among)
     return np.full(len(wanted), -1, np.int32)
 
 
 def _kind(kind: pa.DataType) -> str:
-    """What values of a type are: only within a kind may two be the same."""
+    """Return the kind of a type: only values of one kind can be equal."""
     types = pa.types
     if is_text_type(kind):
         return "text"
@@ -513,29 +518,31 @@ def _kind(kind: pa.DataType) -> str:
     return "clock" if types.is_time(kind) else str(kind.id)
 
 
-def _found(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
+def _match(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
+    """Find items among others of the same type."""
     found = pc.index_in(wanted, value_set=among, skip_nulls=True).fill_null(-1)
     return np.array(found.to_numpy(zero_copy_only=False), np.int32)
 
 
-def _exactly(items: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Items as of another type, missing where that changes them."""
-    there = items.cast(kind, safe=False)
-    return pc.if_else(pc.equal(there.cast(items.type, safe=False), items), there, None)
+def _cast_exactly(items: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast items to another type; null where the value changes."""
+    cast = items.cast(kind, safe=False)
+    return pc.if_else(pc.equal(cast.cast(items.type, safe=False), items), cast, None)
 
 
-def _by_text(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
+def _match_texts(wanted: pa.Array, among: pa.Array) -> NDArray[np.int32]:
+    """Find items among others by any of their texts."""
     found = np.full(len(wanted), -1, np.int32)
-    for texts in _texts(wanted):
-        for others in _texts(among):
-            found = np.where(found < 0, _found(texts, others), found)
+    for texts in _all_texts(wanted):
+        for others in _all_texts(among):
+            found = np.where(found < 0, _match(texts, others), found)
             if (found >= 0).all():
                 return found
     return found
 
 
-def _texts(items: pa.Array) -> Iterator[pa.Array]:
-    """Write items as they are published, as an equal one of another type is, and as Arrow and pandas do."""
+def _all_texts(items: pa.Array) -> Iterator[pa.Array]:
+    """Write items as published, as equal items of other types, and as Arrow and pandas write them."""
     kind = _kind(items.type)
     yield item_texts(items)
     if kind == "text":
@@ -543,8 +550,8 @@ def _texts(items: pa.Array) -> Iterator[pa.Array]:
     if kind == "number":
         yield from _number_texts(items.to_pylist())
     if kind == "date":
-        yield from (item_texts(_exactly(items, other)) for other in (pa.date32(), pa.timestamp("s")))
-    if not pa.types.is_duration(items.type):  # of which Arrow writes only how many of its unit they are
+        yield from (item_texts(_cast_exactly(items, other)) for other in (pa.date32(), pa.timestamp("s")))
+    if not pa.types.is_duration(items.type):  # Arrow writes durations as bare counts, without the unit
         yield items.cast(pa.large_string())
     if kind == "instant":
         yield items.cast(pa.timestamp(items.type.unit, "UTC")).cast(pa.large_string())
@@ -553,8 +560,8 @@ def _texts(items: pa.Array) -> Iterator[pa.Array]:
 
 
 def _number_texts(values: list[Any]) -> Iterator[pa.Array]:
-    """Write numbers as decimals, and as floats of each width where one is equal."""
-    yield _trimmed(_plain_texts(values))
+    """Write numbers as decimals, and as floats of 64 and 32 bits where these are exact."""
+    yield _trim_zeros(_plain_texts(values))
     for width, kind in ((np.float64, pa.float64()), (np.float32, pa.float32())):
         with np.errstate(over="ignore"):
             floats = [None if value is None else float(width(value)) for value in values]
@@ -563,11 +570,11 @@ def _number_texts(values: list[Any]) -> Iterator[pa.Array]:
 
 
 def _plain_texts(values: list[Any]) -> pa.Array:
-    """Write numbers with all of their digits, and without an exponent."""
+    """Write numbers with all digits and without an exponent."""
     return pa.array(
         [None if value is None else format(Decimal(value), "f") for value in values], pa.large_string()
     )
 
 
-def _trimmed(texts: pa.Array) -> pa.Array:
+def _trim_zeros(texts: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(texts, _ZEROS, r"\1\2")

@@ -1,4 +1,4 @@
-"""Columns of a frame: which hold lists, which one is meant, and a frame with another one in its place."""
+"""Columns of a frame: list columns, columns by label, and copies with one column replaced."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ROW_TYPES = (list, tuple, set, frozenset, np.ndarray)
 
 
 def is_list_column(series: pd.Series[Any]) -> bool:
-    """Tell whether a column holds lists, by its dtype and first non-missing value only."""
+    """Return whether a column holds lists, from its dtype and its first non-missing value."""
     dtype = series.dtype
     if isinstance(dtype, pd.ArrowDtype):
         return is_list_type(dtype.pyarrow_dtype)
@@ -53,7 +53,7 @@ def is_list_column(series: pd.Series[Any]) -> bool:
 
 
 def may_hold_lists(series: pd.Series[Any]) -> bool:
-    """Tell whether a column holds lists, or nothing but missing rows of no type that says otherwise."""
+    """Return whether a column holds lists, or only missing rows of a dtype that lists may have."""
     dtype = series.dtype
     if isinstance(dtype, pd.ArrowDtype):
         return is_list_type(dtype.pyarrow_dtype) or pa.types.is_null(dtype.pyarrow_dtype)
@@ -79,7 +79,7 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
     Raises
     ------
     ColumnError
-        If the column does not exist or is there twice, or none was named and there is not exactly one
+        If the column does not exist or exists twice. Without ``column``, if there is not exactly one
         list-valued column.
     """
     check_frame(frame)
@@ -101,13 +101,12 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
 
 
 def list_column(frame: pd.DataFrame, column: Hashable | None = None) -> pd.Series[Any]:
-    """The list column of a frame: the one of `find_column`."""
-    position = find_column(frame, column)
-    return frame.iloc[:, position]
+    """Return the list column of a frame, found by `find_column`."""
+    return frame.iloc[:, find_column(frame, column)]
 
 
 def label_position(frame: pd.DataFrame, column: Hashable) -> int:
-    """The position of the column with a label, of whatever kind, and be the label None."""
+    """Return the position of the column with a label of any type, including None."""
     return label_positions(frame, (column,))[0]
 
 
@@ -119,67 +118,61 @@ def label_positions(frame: pd.DataFrame, columns: Iterable[Hashable]) -> list[in
     return [_one_position(frame, column, positions) for column in columns]
 
 
-def _can_be_label(value: Any) -> bool:
-    """Tell whether a value can be looked up: a tuple of lists and a signaling NaN cannot, by their hash."""
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
 def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashable, list[int]]) -> int:
-    """The only position of a label, or an error that says what is wrong with it."""
-    if not _can_be_label(column):  # such as a hierarchy in the wrong place: its names are not shown
-        unlike = "other parameters are given by name, such as hierarchy=..."
+    """Return the only position of a label."""
+    try:
+        found = positions.get(label_key(column), [])
+    except TypeError:  # no hash, such as a hierarchy in the wrong place: its names must not be shown
+        found = None
+    if found is None:
+        by_name = "pass other parameters by name, such as hierarchy=..."
         got = type(column).__name__
-        raise ColumnError("a column is named by its label", where="column", got=got, hint=unlike)
-    found = positions.get(label_key(column), [])
+        raise ColumnError("a column is named by its label", where="column", got=got, hint=by_name)
     if len(found) != 1:
-        problem = "is there more than once" if found else "does not exist"
+        problem = "exists more than once" if found else "does not exist"
         texts = [label for label in frame.columns if isinstance(label, str)]
         hint = None if found else did_you_mean(column, texts)
         if isinstance(column, str) and "," in column and {*column.split(",")} <= {*texts}:
-            hint = "these are several columns: name each by itself, with blanks between on the command line"
+            hint = "these are several columns: pass a list, or separate them by blanks on the command line"
         if is_number(column) and not found:
-            hint = "a column is named by its label; other parameters are given by name, such as k=..."
+            hint = "pass other parameters by name, such as k=..."
         raise ColumnError(f"column {column!r} {problem}", got=describe_columns(frame), hint=hint)
     return found[0]
 
 
 def check_free(frame: pd.DataFrame, labels: Iterable[str]) -> None:
-    """Check that neither a column nor a level of the index is called as one that a release adds."""
+    """Check that no column and no level of the index has the name of a column that a release adds."""
     for label in labels:
         taken = [*frame.columns, *frame.index.names]
         if any(same_label(each, name) for each in taken for name in (label, added_label(frame, label))):
-            hint = f"give yours another name, such as df.rename(columns={{{label!r}: '{label}_before'}})"
-            raise ColumnError(f"the release adds a column {label!r}, which is there already", hint=hint)
+            hint = f"rename yours, such as df.rename(columns={{{label!r}: '{label}_before'}})"
+            raise ColumnError(f"the release adds a column {label!r}, which exists already", hint=hint)
 
 
 def added_label(frame: pd.DataFrame, label: str) -> Hashable:
-    """What a column that a release adds is called: where columns have several levels, on the first."""
+    """Return the label of an added column: of several levels of columns, the first one has the name."""
     return label if frame.columns.nlevels == 1 else (label, *[""] * (frame.columns.nlevels - 1))
 
 
 def same_label(label: Any, column: Any) -> bool:
-    """Tell whether two labels are equal; pandas makes NaN of a label None beside texts."""
+    """Return whether two labels are equal, and None and NaN too: among texts pandas turns None into NaN."""
     return bool(label_key(label) == label_key(column))
 
 
 def label_key(label: Any) -> Any:
-    """Return a key for sets and dicts: two labels are equal, as by `same_label`, if their keys are."""
+    """Return a key for sets and dicts. Labels that are equal by `same_label` have equal keys."""
     return None if is_missing(label) else label
 
 
 def with_column(frame: pd.DataFrame, position: int, column: pd.api.extensions.ExtensionArray) -> pd.DataFrame:
-    """A copy of a frame with one column replaced; index, other columns and attrs as they were."""
+    """Copy a frame with one column replaced. Index, other columns and attrs stay."""
     copy = release_copy(frame)
     copy.isetitem(position, column)
     return copy
 
 
 def release_copy(frame: pd.DataFrame) -> pd.DataFrame:
-    """A copy of a frame that no later change of it reaches, and whose lists pandas can write."""
+    """Copy a frame, independent of its later changes, with lists that ``DataFrame.to_parquet`` can write."""
     copy = own_copy(frame)
     for position, dtype in enumerate(frame.dtypes):
         if type(dtype) is pd.ArrowDtype and is_list_type(dtype.pyarrow_dtype):
@@ -188,14 +181,14 @@ def release_copy(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def is_missing(row: Any) -> bool:
-    """Tell whether a Python object stands for a missing row."""
+    """Return whether a Python object stands for a missing row."""
     return row is None or row is pd.NA or row is pd.NaT or (isinstance(row, float) and row != row)
 
 
 def column_labels(labels: Any, name: str) -> tuple[Hashable, ...]:
-    """Check the labels of columns: a list, each of them once."""
+    """Check that labels of columns are a list without duplicates."""
     found = tuple(
-        read_list(labels, name, f"one column is a list of one: {name}=['age']", "a list of columns")
+        read_list(labels, name, f"pass a list, even for one column: {name}=['age']", "a list of columns")
     )
     if not all(is_hashable(label) for label in found):
         raise ParameterError(f"{name} must be a list of columns", where=name, got="a list of lists")
@@ -205,7 +198,7 @@ def column_labels(labels: Any, name: str) -> tuple[Hashable, ...]:
 
 
 def quasi_labels(quasi: Any, name: str = "quasi") -> tuple[Hashable, ...]:
-    """Check the labels of quasi-identifiers, or of other columns: a list of at least one, each once."""
+    """Check that labels of quasi-identifiers are a list of at least one, without duplicates."""
     labels = column_labels(quasi, name)
     if not labels:
         raise ParameterError(f"{name} names no column", where=name, got=[])
@@ -230,7 +223,7 @@ def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
     Raises
     ------
     ColumnError
-        If one does not exist, is there twice, or holds lists.
+        If a column does not exist, exists twice, or holds lists.
     """
     positions = label_positions(frame, quasi_labels(quasi))
     lists = [frame.columns[position] for position in positions if is_list_column(frame.iloc[:, position])]
@@ -241,12 +234,12 @@ def find_quasi(frame: pd.DataFrame, quasi: Any) -> list[int]:
 
 
 def names_column(private: Any) -> bool:
-    """Tell whether ``private=`` is the name of a column, as opposed to items."""
+    """Return whether ``private=`` is the name of a column, and not a list of items."""
     return isinstance(private, (str, int)) and not isinstance(private, bool)
 
 
 def find_columns(frame: pd.DataFrame, column: Hashable | None = None, private: Any = None) -> tuple[int, ...]:
-    """Find the list column of a frame, and the private column if ``private`` names one: their positions."""
+    """Find the positions of the list column and, if ``private`` names one, of the private column."""
     if names_column(private):
         return _two_columns(frame, column, private)
     return (find_column(frame, column),)
@@ -257,13 +250,13 @@ def _two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable
     positions = [i for i, label in enumerate(frame.columns) if label == private]
     if len(positions) != 1:  # the name is not shown: it may be an item
         raise ParameterError(
-            "private names a column that " + ("is there more than once" if positions else "does not exist"),
+            "private names a column that " + ("exists more than once" if positions else "does not exist"),
             where="private",
             got=describe_columns(frame),
-            hint="a single name is that of a list column; private items are given as a list: private=[...]",
+            hint="pass a list, even for one private item: private=[...]; a name is that of a list column",
         )
     others = [i for i in range(frame.shape[1]) if i != positions[0]]
     if column is not None and column == private:
-        hint = "private items of the same column are given as a list: private=[...]"
+        hint = "pass private items of the same column as a list: private=[...]"
         raise ColumnError("the private column is the list column itself", got=f"{column!r}", hint=hint)
     return others[find_column(frame.iloc[:, others], column)], positions[0]

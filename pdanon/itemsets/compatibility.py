@@ -1,9 +1,9 @@
-"""What pandas 2 and 3 do in different ways, said once: copies, text, and columns on their way to Arrow.
+"""Differences between pandas 2 and 3: copies, text, and conversion to Arrow.
 
-A shallow copy shares its values with the frame in pandas 2, and in pandas 3 only until one of them changes.
-pandas 3 has a type for text, ``str``; for pandas 2 text is objects, and ``dtype="str"`` would make "None" of
-what is missing. pandas 2 compares such objects up to a NUL, so that Arrow has to. A Series that is given to
-Arrow is one buffer in pandas 3, and in pandas 2 a sequence of Python objects.
+In pandas 2 a shallow copy shares its values with the frame; in pandas 3 only until one of them changes.
+pandas 3 has a dtype for text, ``str``. In pandas 2 text is objects: ``dtype="str"`` would turn missing values
+into "None", and comparisons stop at a NUL, so Arrow compares. For Arrow, a Series is one buffer in pandas 3,
+and a sequence of Python objects in pandas 2.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 
 def own_copy(frame: pd.DataFrame) -> pd.DataFrame:
-    """A copy of a frame that no later change of the frame reaches: a release stays what was audited."""
+    """Copy a frame, independent of its later changes: a release must stay as it was audited."""
     return frame.copy(deep=not _COPIES_ON_WRITE)
 
 
 def arrow_values(column: pd.Series[Any]) -> pa.ChunkedArray:
-    """The values of a column as Arrow has them, of whatever dtype."""
+    """Convert a column of any dtype to Arrow."""
     values = pa.array(column)
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
 def number_texts(texts: pa.Array) -> NDArray[np.int64]:
-    """Number texts in the order in which they come, -1 where they are missing."""
+    """Number texts in order of first appearance; -1 where they are missing."""
     return np.array(texts.dictionary_encode().indices.fill_null(-1), np.int64)
 
 
 def text_column(values: Any) -> pd.api.extensions.ExtensionArray:
-    """Texts, with None or NA where they are missing, as a column of the dtype that pandas gives to text."""
+    """Convert texts, with None or NA for missing ones, to the dtype that pandas gives to text."""
     dtype = pd.Series([""]).dtype
     if pd.api.types.is_object_dtype(dtype) and isinstance(values, (pa.Array, pa.ChunkedArray)):
         values = values.to_numpy(zero_copy_only=False)
@@ -46,7 +46,7 @@ def text_column(values: Any) -> pd.api.extensions.ExtensionArray:
 
 
 def as_pandas_writes(values: pa.Array) -> pa.Array:
-    """Values as large Arrow text, each as pandas writes it; what is missing or no number is missing."""
+    """Write values as large Arrow text, each as pandas writes it. Missing values and NaN are missing."""
     objects = pd.Series(values, dtype=pd.ArrowDtype(values.type)).astype("object").to_numpy()
     texts = np.array([str(each) for each in objects], object)
     return pa.array(texts, pa.large_string(), mask=pd.isna(objects))

@@ -1,9 +1,9 @@
 """The dtype of lists: Arrow's, under a name that pandas can read again.
 
-pandas calls a column of Arrow lists ``list<item: string>[pyarrow]``, ``DataFrame.to_parquet`` notes that in
-the file, and ``pandas.read_parquet`` refuses it: pandas has no dtype of that name. What is noted is
-``str(dtype)``. Here that is ``object``, as pandas calls lists that it made itself, so that whoever receives a
-file can read it, without pdanon and without an option.
+``DataFrame.to_parquet`` notes ``str(dtype)`` in the file. For Arrow lists that is
+``list<item: string>[pyarrow]``, which ``pandas.read_parquet`` refuses: pandas has no dtype of that name.
+Here ``str(dtype)`` is ``object``, the name of pandas' own lists. So anyone can read the file, without pdanon
+and without an option.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ListArray", "ListDtype", "is_list_type", "is_text_type"]
 
 
 def is_list_type(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type is one of the list types."""
+    """Return whether an Arrow type is one of the list types."""
     return bool(
         pa.types.is_list(kind)
         or pa.types.is_large_list(kind)
@@ -28,12 +28,12 @@ def is_list_type(kind: pa.DataType) -> bool:
 
 
 def is_text_type(kind: pa.DataType) -> bool:
-    """Tell whether an Arrow type is text."""
+    """Return whether an Arrow type is text."""
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 class ListDtype(pd.ArrowDtype):
-    """An ``ArrowDtype`` of lists, and equal to it, but for ``str(dtype)``, which is ``object``.
+    """An ``ArrowDtype`` of lists whose ``str(dtype)`` is ``object``; equal to that ``ArrowDtype``.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ListDtype(pd.ArrowDtype):
 
     @classmethod
     def construct_array_type(cls) -> type[ListArray]:
-        """The class of the columns."""
+        """Return the class of the columns."""
         return ListArray
 
 
@@ -74,7 +74,7 @@ class ListArray(pd.arrays.ArrowExtensionArray):
     Parameters
     ----------
     values : pyarrow.Array or pyarrow.ChunkedArray
-        The lists. What pandas makes of them with this class, such as the items alone, has pandas' own dtype.
+        The lists. pandas also builds arrays of other types with this class; these have pandas' own dtype.
     """
 
     def __init__(self, values: pa.Array | pa.ChunkedArray) -> None:

@@ -1,4 +1,4 @@
-"""DistinctRows: each row of codes once, with the number of transactions that it stands for."""
+"""Equality of rows and values: distinct rows with weights, and equal numbers for equal values."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ["DistinctRows", "Numbers", "pair_numbers", "row_numbers", "value_numb
 
 
 class DistinctRows:
-    """Distinct rows, in the order in which they came first.
+    """Distinct rows of codes with weights, in order of first appearance.
 
     Notes
     -----
-    Memory: up to twice 4 bytes an occurrence and 16 bytes a row, and 12 to 24 bytes a row to find it by.
+    Memory: up to twice 4 bytes per occurrence and 16 bytes per row, and 12 to 24 bytes per row of hash table.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class DistinctRows:
 
     @property
     def weights(self) -> NDArray[np.int64]:
-        """How many transactions each row stands for."""
+        """Number of transactions that each row stands for."""
         return self._weights[: self._count]
 
     def add(self, codes: Codes, offsets: Offsets, weights: NDArray[np.int64]) -> Codes:
@@ -60,7 +60,7 @@ class DistinctRows:
         offsets : ndarray of int64, shape (rows + 1,)
             Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
         weights : ndarray of int64, shape (rows,)
-            How many transactions each stands for.
+            Number of transactions that each row stands for.
 
         Returns
         -------
@@ -71,7 +71,7 @@ class DistinctRows:
         self._codes = _with_room(self._codes, len(self.codes) + len(codes))
         self._offsets = _with_room(self._offsets, most + 1)
         self._weights = _with_room(self._weights, most)
-        if 2 * len(self._table) < 3 * most:  # at most two thirds full, so that few places are tried
+        if 2 * len(self._table) < 3 * most:  # at most two thirds full, so that probe sequences stay short
             table = np.full(1 << (3 * most // 2).bit_length(), -1, np.int64)
             counting.copy_places(self._table, table)
             self._table = table
@@ -81,35 +81,35 @@ class DistinctRows:
 
 
 def _with_room(array: NDArray[Any], size: int) -> NDArray[Any]:
-    """The array itself if it is large enough, or one that begins like it."""
+    """Return an array of at least a size that begins with the values of the given one."""
     if size <= len(array):
         return array
-    larger = np.empty(max(size, 2 * len(array)), array.dtype)  # room that is never used takes no memory
+    larger = np.empty(max(size, 2 * len(array)), array.dtype)  # pages that are never written take no memory
     larger[: len(array)] = array
     return larger
 
 
-# --- Equal values have equal numbers
+# --- Numbers of values: equal values have equal numbers
 
 
 Numbers: TypeAlias = NDArray[np.int64]
 
-_TEXT, _WHOLE = {str, type(None)}, {int, type(None)}  # of these, values that are equal look alike
+_TEXT, _WHOLE = {str, type(None)}, {int, type(None)}  # equal values of these types have equal texts
 
 
 def value_numbers(column: pd.Series[Any]) -> Numbers | None:
     """Number the values of a column from 0 on, or return None if they cannot be compared.
 
-    Lists are alike if they are the same labels in the same order, as often each; sets have none.
+    Lists are equal if they hold the same labels equally often and in the same order. Sets have no order.
     """
     if is_list_column(column):
-        with suppress(PdanonError):  # of items of several types; tuples of these can be compared all the same
+        with suppress(PdanonError):  # items of several types: pandas can still compare them as tuples
             return row_numbers(Multisets.from_series_in_order(column)) + 1
     try:
-        first, *others = [pd.factorize(values)[0] for values in _hashable(column)]  # -1: all that is missing
+        first, *others = [pd.factorize(values)[0] for values in _hashable(column)]  # -1 for missing values
     except MemoryError:
         raise
-    except Exception:  # objects may be of any class, whose hash, comparison or text may fail in any way
+    except Exception:  # the hash, comparison or repr of an arbitrary class may raise any error
         return None
     numbers = first.astype(np.int64) + 1
     for each in others:
@@ -118,42 +118,42 @@ def value_numbers(column: pd.Series[Any]) -> Numbers | None:
 
 
 def pair_numbers(one: Numbers, other: Numbers) -> Numbers:
-    """Number the pairs of two numbers of a row, in their order."""
+    """Number the distinct pairs of two numbers per row, in ascending order of the pairs."""
     pairs = one * (int(other.max(initial=0)) + 1) + other
     return np.unique(pairs, return_inverse=True)[1]
 
 
 def row_numbers(bags: Multisets) -> Numbers:
-    """A number of each row, the same for equal ones, in the order in which they come first; -1 if missing."""
+    """Number the distinct rows in order of first appearance; -1 for missing rows."""
     present = np.flatnonzero(~bags.nulls)
-    offsets = np.append(bags.offsets[present], len(bags.codes))  # missing rows hold nothing
+    offsets = np.append(bags.offsets[present], len(bags.codes))  # missing rows are empty in `codes`
     numbers = np.full(len(bags.nulls), -1, np.int64)
     numbers[present] = DistinctRows().add(bags.codes, offsets, np.ones(len(present), np.int64))
     return numbers
 
 
 def _hashable(column: pd.Series[Any]) -> list[Any]:
-    """What must be equal: the column, or both ends of intervals, which is faster; and what else one sees."""
-    if isinstance(column.dtype, pd.IntervalDtype):
+    """Return the arrays that must all be equal for two values to be equal, as a reader sees them."""
+    if isinstance(column.dtype, pd.IntervalDtype):  # comparing both ends is faster than comparing intervals
         ends = pd.IntervalIndex(column.array)
         return [*_hashable(pd.Series(ends.left)), *_hashable(pd.Series(ends.right))]
-    if isinstance(column.dtype, pd.StringDtype):  # of which pandas 2 compares the beginning, up to a NUL
+    if isinstance(column.dtype, pd.StringDtype):  # pandas 2 would compare only up to a NUL
         return [pd.arrays.ArrowExtensionArray(arrow_values(column))]
-    # pandas 2 would not have the wrapper that `array` is of NumPy's values.
+    # pandas 2 does not factorize the wrapper that `array` has for NumPy's values.
     own = column.to_numpy() if isinstance(column.dtype, np.dtype) else column.array
     if pd.api.types.is_object_dtype(column.dtype):
         return _hashable_objects(own)
     if pd.api.types.is_float_dtype(column.dtype):
         numbers = column.to_numpy(np.float64, na_value=np.nan)
-        negative = (numbers == 0) & np.signbit(numbers)
+        negative = (numbers == 0) & np.signbit(numbers)  # -0.0 equals 0.0, but is printed differently
         return [own, negative] if negative.any() else [own]
     return [own]
 
 
 def _hashable_objects(values: NDArray[Any]) -> list[Any]:
-    """As `_hashable`, of objects: 1, True and 1.0 are equal, and do not look alike."""
+    """Return the arrays of `_hashable` for objects: 1, True and 1.0 are equal, but their texts differ."""
     kinds = set(map(type, values))
     if kinds <= _TEXT:
-        with suppress(UnicodeError):  # of which pandas 2 compares the beginning, up to a NUL
+        with suppress(UnicodeError):  # pandas 2 would compare only up to a NUL
             return [pd.arrays.ArrowExtensionArray(pa.chunked_array([pa.array(values, pa.large_string())]))]
     return [values] if kinds <= _WHOLE else [values, np.array([*map(repr, values)], object)]

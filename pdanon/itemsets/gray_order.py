@@ -1,4 +1,4 @@
-"""Gray: rows in the order of the Gray code of their items, in which neighbours differ little."""
+"""Order of rows by the Gray code of their items: neighbors differ in few items."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ __all__ = ["by_support", "gray_ranks", "ranks_of", "support_ranks"]
 
 
 def support_ranks(index: SupportIndex) -> Codes:
-    """Place of each item by descending support."""
+    """Rank the items by descending support; ties by code."""
     ranks = np.empty(index.n_items, np.int32)
     ranks[np.argsort(-index.singles, kind="stable")] = np.arange(index.n_items, dtype=np.int32)
     return ranks
 
 
 def by_support(index: SupportIndex) -> Codes:
-    """The rows as places of their items by descending support."""
+    """Replace the items of rows by their ranks of `support_ranks`."""
     return canonical_rows(support_ranks(index)[index.codes], index.offsets, index.n_items)[0]
 
 
 def gray_ranks(index: SupportIndex) -> NDArray[np.int64]:
-    """Place of each row in the order of the Gray code, items by descending support; equal rows share one."""
+    """Rank rows by the Gray code of their items, the items by descending support. Equal rows share a rank."""
     return ranks_of(by_support(index), index.offsets, index.n_items)
 
 
 def ranks_of(codes: Codes, offsets: Offsets, n_items: int) -> NDArray[np.int64]:
-    """Place of each row in the order of the Gray code, items by number; equal rows share one.
+    """Rank rows by the Gray code of their items, the items by number. Equal rows share a rank.
 
-    The code has a 1 at each place up to which a row holds an odd number of items. So of two rows that first
-    differ in their i-th items, the one whose item comes earlier is greater for i = 0, 2, ..., else less.
+    Bit j of the code is 1 if the row holds an odd number of the items 0 to j. Let two rows differ first in
+    their i-th items. If i is even, the row with the smaller item is greater; if i is odd, it is less.
     """
     lengths = np.diff(offsets)
-    codes = np.append(codes, 0)  # so that the place after the last row's end can be read
+    codes = np.append(codes, 0)  # a sentinel: the position after the end of the last row is read
     ranks = np.zeros(len(lengths), np.int64)
     tied = np.arange(len(lengths))
     place = 0
-    while len(tied):
+    while len(tied):  # one item of all tied rows at a time, as in a radix sort from the first item on
         ended = lengths[tied] == place
         item = np.where(ended, n_items, codes[offsets[tied] + np.where(ended, 0, place)])
         keys = item if place % 2 else -item

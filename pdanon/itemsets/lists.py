@@ -1,4 +1,4 @@
-"""Lists: columns of lists of any layout, Arrow or Python objects, as codes and the values they stand for."""
+"""Decoding of list columns, of any Arrow layout or of Python objects, into codes and their values."""
 
 from __future__ import annotations
 
@@ -46,16 +46,18 @@ _TIME_INDEXES = {
 }
 _ITEM_HINT = "items must be numbers, text, booleans, dates or times, all of one type"
 
-_DAMAGED_HINT = "the file that it was read from may be damaged: pdanon.read_parquet checks"
+_DAMAGED_HINT = (
+    "the file that it was read from may be damaged: read it with pdanon.read_parquet, which checks"
+)
 
 
 def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
-    """The lists of a column as Arrow has them; text that looks like a list is refused."""
+    """Convert a column to Arrow lists. Refuse text, even if it looks like a list."""
     if isinstance(series.dtype, pd.ArrowDtype) and is_list_type(series.dtype.pyarrow_dtype):
         return arrow_values(series)
     if pd.api.types.is_object_dtype(series.dtype):
         first = next((row for row in series.array if not is_missing(row)), None)
-        if not isinstance(first, str):  # as pandas 2 holds text
+        if not isinstance(first, str):  # in pandas 2, text has the dtype object, too
             return object_lists(series.array)
     if may_hold_lists(series):
         return object_lists([None] * len(series))
@@ -64,7 +66,7 @@ def arrow_lists(series: pd.Series[Any]) -> pa.Array | pa.ChunkedArray:
 
 
 def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array, NDArray[np.bool_]]:
-    """Codes as they come, offsets, values that they stand for, in any order, and which rows are missing."""
+    """Encode lists as unsorted codes, offsets, the values of the codes in any order, and missing rows."""
     chunks = lists.chunks if isinstance(lists, pa.ChunkedArray) else [lists]
     if not is_list_type(lists.type):
         raise ItemsetDtypeError("the column does not hold lists", got=f"type {_kind(lists.type)}")
@@ -74,17 +76,17 @@ def encode(lists: pa.Array | pa.ChunkedArray) -> tuple[Codes, Offsets, pa.Array,
     kind = item_type(lists.type.value_type)
     parts = [chunk.flatten() for chunk in chunks]
     _refuse_unknown_codes(parts)
-    found = _from_dictionary(parts, kind)
-    if found is None:
+    encoded = _reuse_dictionary(parts, kind)
+    if encoded is None:
         flat = pa.chunked_array([plain(part, kind) for part in parts], type=kind)
-        found = _dictionary(flat, lengths)
-    codes, values = found
+        encoded = _encode_values(flat, lengths)
+    codes, values = encoded
     _refuse_damaged([values], "its text is not UTF-8", full=True)
     return codes, offsets_of(lengths), values, nulls
 
 
 def object_lists(rows: Iterable[Any]) -> pa.Array:
-    """Build an Arrow list array from Python list-likes, after checking what they are."""
+    """Check Python list-likes, and build an Arrow list array of them."""
     lists: list[Any] = [None if is_missing(row) else row for row in rows]
     for number, row in enumerate(lists):
         one_dimensional = not isinstance(row, np.ndarray) or row.ndim == 1
@@ -102,10 +104,10 @@ def object_lists(rows: Iterable[Any]) -> pa.Array:
 
 
 def object_items(items: list[Any], where: str | None = None) -> pa.Array:
-    """Build the Arrow array of Python items, all of one kind; messages say where they are from."""
+    """Build the Arrow array of Python items of one kind, from the parameter or column ``where``."""
     scalars = all(isinstance(item, pa.Scalar) for item in items)
     kind = "scalar" if scalars else pd.api.types.infer_dtype(items, skipna=True)
-    if kind.startswith("mixed"):  # as pandas 2 says of fractions, too, where one is None
+    if kind.startswith("mixed"):  # pandas 2 returns this for floats with None, too
         kind = pd.api.types.infer_dtype([item for item in items if not is_missing(item)], skipna=True)
     if kind == "date" or kind.startswith("mixed"):
         types = {type(item) for item in items if not is_missing(item)}
@@ -113,21 +115,21 @@ def object_items(items: list[Any], where: str | None = None) -> pa.Array:
             names = ", ".join(sorted(each.__name__ for each in types))
             what = "the items are not of one known type"
             raise ItemsetDtypeError(what, where=where, got=names, hint=_ITEM_HINT)
-    # Arrow left to itself tries no unsigned integers.
+    # Arrow does not try unsigned integers unless it is told to.
     for arrow_type in (None, pa.uint64()) if kind == "integer" else (None,):
         try:
-            # Arrow alone would cut nanoseconds off and take times with and without a zone for each other.
+            # Arrow alone would drop nanoseconds, and confuse times with and without a zone.
             values = _TIME_INDEXES[kind](items) if kind in _TIME_INDEXES else items
             return pa.array(values, arrow_type, from_pandas=True)
         except (ArithmeticError, NotImplementedError, TypeError, ValueError):
             pass
-    # Raised outside the handler: Arrow's own message would carry the item along as the context.
+    # Raised outside the handler: the chained error of Arrow shows the item.
     got = f"{kind} items"
     raise ItemsetDtypeError("the items have no Arrow type", where=where, got=got, hint=_ITEM_HINT)
 
 
 def item_type(kind: pa.DataType) -> pa.DataType:
-    """Type under which items of a type are held: dictionaries decoded, kinds without an order widened."""
+    """Return the type that stores items of a type: without dictionaries, and sortable by Arrow."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_string_view(kind) or pa.types.is_null(kind):
@@ -144,30 +146,30 @@ def item_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain(items: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Items without a dictionary, as of the type under which they are held."""
+    """Decode and cast items to the type of `item_type`."""
     if pa.types.is_dictionary(items.type):
         items = items.dictionary.cast(kind).take(items.indices)
     items = items if items.type == kind else items.cast(kind)
-    # -0.0 and 0.0 are one number, and must be one item.
+    # -0.0 equals 0.0, so both must be one item: -0.0 + 0.0 is 0.0.
     return pc.add(items, pa.scalar(0.0, kind)) if pa.types.is_floating(kind) else items
 
 
 def to_numpy(array: pa.Array) -> NDArray[Any]:
-    """An Arrow array as a NumPy array."""
+    """Convert an Arrow array to NumPy."""
     return np.asarray(array.to_numpy(zero_copy_only=False))
 
 
 def offsets_of(lengths: NDArray[Any]) -> Offsets:
-    """Where rows of these lengths begin and end."""
+    """Return the offsets of consecutive rows with these lengths."""
     offsets = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     return offsets
 
 
 def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
-    """The distinct numbers of an array, ascending.
+    """Return the distinct numbers of an array in ascending order.
 
-    By sorting: since version 2.3 `numpy.unique` hashes them first, which is slow where most are distinct.
+    It sorts: since version 2.3 `numpy.unique` hashes first, which is slow if most numbers are distinct.
     """
     ascending = np.sort(values)
     is_first = np.ones(len(ascending), np.bool_)
@@ -176,27 +178,35 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
 
 
 def _kind(kind: pa.DataType) -> str:
-    # A dictionary or extension type may print more than its name; the first word never holds data.
+    # The text of a dictionary or extension type may hold data after its name.
     return str(kind).split("<")[0]
 
 
 def _lengths(lists: pa.Array) -> NDArray[np.int64]:
-    # flatten() skips what lies under null rows, and so must the lengths that go with it.
+    # flatten() skips values under null rows, so these rows must have the length 0.
     return to_numpy(lists.value_lengths().fill_null(0)).astype(np.int64)
 
 
-def _dictionary(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> tuple[NDArray[Any], pa.Array]:
-    """Codes, and the values that they stand for."""
-    _refuse_missing(flat, lengths)
+def _encode_values(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> tuple[NDArray[Any], pa.Array]:
+    """Encode flat values as codes and distinct values. Refuse missing values."""
+    missing = pc.is_null(flat, nan_is_null=True)
+    first = int(pc.index(missing, True).as_py())
+    if first >= 0:
+        raise ItemsetDtypeError(
+            "an item is missing (null or NaN)",
+            where=f"row {np.searchsorted(np.cumsum(lengths), first, side='right')}",
+            got=f"{pc.sum(missing).as_py()} missing items",
+            hint="drop them first: a missing item cannot be protected or published",
+        )
     encoded = flat.dictionary_encode()
     if encoded.num_chunks == 0:
         return np.empty(0, np.int32), pa.array([], flat.type)
-    dictionary = encoded.chunk(encoded.num_chunks - 1).dictionary
+    dictionary = encoded.chunk(encoded.num_chunks - 1).dictionary  # the last one holds all values
     return _concatenate([to_numpy(chunk.indices) for chunk in encoded.chunks], np.int32), dictionary
 
 
-def _from_dictionary(parts: Sequence[pa.Array], kind: pa.DataType) -> tuple[Codes, pa.Array] | None:
-    """As `_dictionary`, for one array that has a dictionary already, if nothing is missing."""
+def _reuse_dictionary(parts: Sequence[pa.Array], kind: pa.DataType) -> tuple[Codes, pa.Array] | None:
+    """Return the codes and values of a single array that is already encoded and has no missing values."""
     if len(parts) != 1 or not isinstance(parts[0], pa.DictionaryArray) or parts[0].null_count:
         return None
     values = plain(parts[0].dictionary, kind)
@@ -206,7 +216,7 @@ def _from_dictionary(parts: Sequence[pa.Array], kind: pa.DataType) -> tuple[Code
 
 
 def _refuse_damaged(arrays: Sequence[pa.Array], got: str, *, full: bool = False) -> None:
-    """Refuse arrays that are not what they seem, as of a damaged file: their users would read elsewhere."""
+    """Refuse invalid arrays, as from a damaged file: reading them would access foreign memory."""
     try:
         for array in arrays:
             array.validate(full=full)
@@ -223,18 +233,6 @@ def _refuse_unknown_codes(parts: Sequence[pa.Array]) -> None:
             if least.as_py() < 0 or most.as_py() >= len(part.dictionary):
                 got = f"codes that are not in a dictionary of {len(part.dictionary)} entries"
                 raise ItemsetDtypeError("the column is damaged", got=got, hint=_DAMAGED_HINT)
-
-
-def _refuse_missing(flat: pa.ChunkedArray, lengths: NDArray[np.int64]) -> None:
-    missing = pc.is_null(flat, nan_is_null=True)
-    first = int(pc.index(missing, True).as_py())
-    if first >= 0:
-        raise ItemsetDtypeError(
-            "an item is missing (null or NaN)",
-            where=f"row {np.searchsorted(np.cumsum(lengths), first, side='right')}",
-            got=f"{pc.sum(missing).as_py()} missing items",
-            hint="drop them first: a missing item cannot be protected or published",
-        )
 
 
 def _concatenate(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Mapping tables: read, and applied to rows."""
+"""Reading of mapping tables, and their application to rows."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ _COLUMNS = ("group", "item", "generalized")
 
 
 def check_mapping(mapping: pd.DataFrame) -> None:
-    """Check that a mapping table is a frame with its columns."""
-    hint = "give the second part of a result: frame, mapping = df.txanon.pcta(...)"
+    """Check that a mapping table is a frame with the columns of one."""
+    hint = "pass the second part of a result: frame, mapping = df.txanon.pcta(...)"
     if not isinstance(mapping, pd.DataFrame):
         if isinstance(mapping, Mapping):
-            hint = "labels of your own: frame['items'].itemset.generalize(mapping)"
+            hint = "for a dict of labels, call frame['items'].itemset.generalize(mapping)"
         got = type(mapping).__name__
         raise ParameterError("the mapping must be a pandas DataFrame", where="mapping", got=got, hint=hint)
     missing = set(_COLUMNS) - set(mapping.columns)
     if missing:
         if missing == {"group"}:
-            hint = "of items that become the same in all rows: mapping.assign(group=0)"
+            hint = "for a mapping of all rows, pass mapping.assign(group=0)"
         raise ParameterError("the mapping lacks columns", where="mapping", got=sorted(missing), hint=hint)
     repeated = [name for name in _COLUMNS if list(mapping.columns).count(name) > 1]
     if repeated:
@@ -59,14 +59,14 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
     Returns
     -------
     items : Itemsets
-        One row a row of the table, with its item.
+        One row per row of the table, with its item.
     labels : pyarrow.DictionaryArray
-        What each became, as `mapping_labels` returns it.
+        The label of each item, as by `mapping_labels`.
 
     Raises
     ------
     ParameterError
-        If columns are missing, there are several groups, or an item is there twice.
+        If columns are missing, there are several groups, or an item is mapped twice.
     """
     check_mapping(mapping)
     if not (mapping["group"] == 0).fillna(False).all():
@@ -84,40 +84,40 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
 
 
 def mapping_labels(mapping: pd.DataFrame, kind: pa.DataType) -> pa.DictionaryArray:
-    """Read what each line of a mapping table became, as codes into the distinct labels.
+    """Read the labels of a mapping table, as codes into the distinct labels.
 
     Parameters
     ----------
     mapping : pandas.DataFrame
         The mapping table.
     kind : pyarrow.DataType
-        The type of its items, of which labels are where items are only suppressed; others are text.
+        The type of its items. Labels have this type if items are only suppressed, and are text otherwise.
 
     Returns
     -------
     pyarrow.DictionaryArray
-        Null where suppressed. A long label is stored once, however many lines have it.
+        Null where suppressed. Each distinct label is stored once: labels can be long.
     """
     encoded = values = mapping_values(mapping, "generalized")
     if not pa.types.is_dictionary(values.type):
-        with suppress(pa.ArrowException):  # of lists
+        with suppress(pa.ArrowException):  # lists cannot be encoded, and are refused below
             encoded = values.dictionary_encode()
     if not pa.types.is_dictionary(encoded.type):
         raise _wrong_type("generalized", f"type {str(values.type).split('<')[0]}")
-    return pa.DictionaryArray.from_arrays(encoded.indices, _labels(encoded.dictionary, item_type(kind)))
+    return pa.DictionaryArray.from_arrays(encoded.indices, _cast_labels(encoded.dictionary, item_type(kind)))
 
 
 def mapping_values(mapping: pd.DataFrame, name: str) -> pa.Array:
-    """A column of a mapping table as one Arrow array."""
+    """Return a column of a mapping table as one Arrow array."""
     with suppress(pa.ArrowException, ArithmeticError, TypeError, ValueError):
         return arrow_values(mapping[name]).combine_chunks()
-    # Raised outside the handler: Arrow's own message would carry a value along as the context.
+    # Raised outside the handler: the chained error of Arrow shows a value.
     raise _wrong_type(name, "several types")
 
 
-def _labels(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Labels of the type of the items, if they are, or as text."""
-    # pandas reads the integers of a CSV file as fractions if some are missing.
+def _cast_labels(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Cast labels to the type of the items if they have it, and otherwise to text."""
+    # pandas reads the integers of a CSV file as floats if some are missing.
     whole = pa.types.is_integer(kind) and pa.types.is_floating(values.type)
     own = values.type == kind or pa.types.is_null(values.type) or whole
     with suppress(pa.ArrowException):
@@ -126,8 +126,8 @@ def _labels(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _wrong_type(name: str, got: str) -> ItemsetDtypeError:
-    what = "an item has a type" if name == "item" else "a label is text, or of the type of the items"
-    return ItemsetDtypeError(f"{what}, and all have the same", where=f"mapping, column {name}", got=got)
+    what = "items must have one type" if name == "item" else "labels must be text, or have the items' type"
+    return ItemsetDtypeError(what, where=f"mapping, column {name}", got=got)
 
 
 def apply_mapping(
@@ -144,25 +144,25 @@ def apply_mapping(
     column : hashable, optional
         The list column. By default the only one.
     unseen : {"error", "suppress"}
-        What to do with items that the mapping lacks.
+        Refuse items that the mapping lacks, or suppress them.
 
     Returns
     -------
     pandas.DataFrame
-        The frame with recoded lists; everything else as it was.
+        The frame with recoded lists. All other columns stay.
 
     Raises
     ------
     ParameterError
-        If the mapping is not a global one, or an item is not in it and ``unseen`` is ``"error"``.
+        If the mapping is not global, or lacks an item and ``unseen`` is ``"error"``.
 
     Notes
     -----
-    The result has no guarantee of its own: audit what will be published, which may be the union of this
-    frame and the earlier release. With ``unseen="suppress"`` audit the rows that hold an unseen item by
-    themselves, too: who knows that item knows that no earlier row has it.
+    The result alone has no guarantee. Audit the table that will be published, such as the union of this
+    frame and the earlier release. With ``unseen="suppress"``, also audit the rows with an unseen item alone:
+    an attacker who knows that item can exclude all earlier rows.
 
-    Missing rows become empty if the mapping suppresses an item, or unseen ones are suppressed.
+    Missing rows become empty if the mapping suppresses an item, or unseen items are suppressed.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def apply_mapping(
     >>> union.txanon.audit(pdanon.KmAnonymity(k=2, m=2)).holds
     True
     """
-    check_known(unseen, ("error", "suppress"), "way with unseen items", where="unseen")
+    check_known(unseen, ("error", "suppress"), "treatment of unseen items", where="unseen")
     position = find_column(frame, column)
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     items, labels = global_mapping(mapping)
@@ -184,7 +184,7 @@ def apply_mapping(
         raise ParameterError(
             "the frame holds items that the mapping lacks",
             got=f"{int(unknown.sum())} items in {rows} rows",
-            hint="unseen='suppress' removes them; or is it the mapping of another column?",
+            hint="pass unseen='suppress' to remove them, or the mapping of this column",
         )
     suppresses = unseen == "suppress" or labels.null_count > 0
     return with_column(
@@ -195,14 +195,14 @@ def apply_mapping(
 def relabel(
     itemsets: Itemsets, items: Itemsets, labels: pa.DictionaryArray, *, missing_as_empty: bool
 ) -> Itemsets:
-    """Recode a column with what `global_mapping` read; items that the mapping lacks are suppressed.
+    """Recode a column with the result of `global_mapping`. Suppress items that the mapping lacks.
 
-    Whether missing rows become empty is not for these rows alone to say: others may have lost items.
+    The caller decides whether missing rows become empty, as items of other rows may be suppressed.
     """
     if missing_as_empty:
         itemsets = itemsets.missing_as_empty()
     known = items.lookup(itemsets.vocabulary)
-    label_of = np.empty(items.n_items + 1, np.int64)  # -1, of unknown items, finds the last, which is masked
+    label_of = np.empty(items.n_items + 1, np.int64)  # -1, for unknown items, selects the last entry: masked
     label_of[items.codes] = np.arange(items.n_items)
     became = labels.indices.take(pa.array(label_of[known], mask=known < 0))
     targets = became.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int32)
@@ -212,7 +212,7 @@ def relabel(
 def relabel_by_groups(
     itemsets: Itemsets, groups: Codes, items: Itemsets, mapping: pd.DataFrame
 ) -> Itemsets | None:
-    """Recode rows of several groups with a mapping table by group, then by item, in which none is suppressed.
+    """Recode the rows of several groups with a mapping table sorted by group and item, without suppression.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ def relabel_by_groups(
     groups : ndarray of int32, shape (rows,)
         The group of each row.
     items : Itemsets
-        Whose vocabulary has all items that are mapped.
+        A column whose vocabulary has all mapped items.
     mapping : pandas.DataFrame
         The mapping table of a local recoding.
 

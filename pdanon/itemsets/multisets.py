@@ -1,7 +1,7 @@
-"""Multisets: columns whose rows may hold the same label several times, as releases by Clump do.
+"""Multisets: columns whose rows may repeat a label, as in releases by Clump.
 
-Who sees such a row sees how often a label is there. So audits count each further time as one more label: a
-copy, which is an entry of the vocabulary like the first, and comes next to it.
+A reader of such a row sees how often it repeats a label. So audits count each repetition as another label, a
+copy. Copies are entries of the vocabulary of their own, next to the first copy.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ __all__ = ["Multisets", "add_first_copies", "encode_visible", "first_copies", "r
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Multisets:
-    """A column of bags of items, as codes into a sorted vocabulary.
+    """A column of multisets of items, as codes into a sorted vocabulary.
 
     Parameters
     ----------
     codes : ndarray of int32, shape (occurrences,)
-        Item codes, row after row; ascending within a row, where an item may come again.
+        Item codes, row after row; ascending within a row, with repetitions.
     offsets : ndarray of int64, shape (rows + 1,)
         Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
     vocabulary : pyarrow.Array, length (items,)
@@ -46,18 +46,18 @@ class Multisets:
 
     @classmethod
     def from_series(cls, series: pd.Series[Any]) -> Multisets:
-        """Encode a pandas Series of lists; as `Itemsets.from_series`, but repeated items stay."""
+        """Encode a pandas Series of lists as `Itemsets.from_series`, but keep repeated items."""
         return cls.from_arrow(arrow_lists(series))
 
     @classmethod
     def from_arrow(cls, lists: pa.Array | pa.ChunkedArray) -> Multisets:
-        """Encode an Arrow list array; as `Itemsets.from_arrow`, but repeated items stay."""
+        """Encode an Arrow list array as `Itemsets.from_arrow`, but keep repeated items."""
         codes, offsets, values, nulls = encode(lists)
         return cls(*relabel_rows(codes, offsets, np.arange(len(values)), values, repeats=True), nulls)
 
     @classmethod
     def from_series_in_order(cls, series: pd.Series[Any]) -> Multisets:
-        """As `from_series`, but labels stay in the order in which a row lists them, if it has one."""
+        """Encode as `from_series`, but keep the order of items within a row. Sort rows that are sets."""
         codes, offsets, values, nulls = encode(arrow_lists(series))
         encoded = values.dictionary_encode()
         codes, values = compact(to_numpy(encoded.indices)[codes], encoded.dictionary)
@@ -69,13 +69,13 @@ class Multisets:
 
     @classmethod
     def relabel(cls, itemsets: Itemsets, occurrences: Codes, vocabulary: pa.Array) -> Multisets:
-        """Replace each occurrence on its own, -1 removes it; as `Itemsets.relabel`, but repeats stay."""
+        """Replace each occurrence as `Itemsets.relabel`, but keep repeated items; -1 removes one."""
         same = np.arange(len(vocabulary))
         rows = relabel_rows(occurrences, itemsets.offsets, same, vocabulary, repeats=True)
         return cls(*rows, itemsets.nulls.copy())
 
     def take(self, rows: NDArray[np.int64]) -> Multisets:
-        """Some of the rows."""
+        """Take some rows."""
         lengths = np.diff(self.offsets)[rows]
         codes = gather(self.codes, self.offsets[rows], lengths)
         return Multisets(codes, offsets_of(lengths), self.vocabulary, self.nulls[rows])
@@ -86,12 +86,12 @@ class Multisets:
 
 
 def read_visible(series: pd.Series[Any]) -> Itemsets:
-    """Encode a column of lists as its readers see it: where a row repeats a label, each time is a copy."""
+    """Encode a column of lists as its readers see it: repetitions of a label in a row become copies."""
     return encode_visible(arrow_lists(series))
 
 
 def encode_visible(lists: pa.Array | pa.ChunkedArray) -> Itemsets:
-    """As `read_visible`, of an Arrow list array."""
+    """Encode an Arrow list array as `read_visible`."""
     bags = Multisets.from_arrow(lists)
     starts = np.ones(len(bags.codes), np.bool_)  # of runs of a label within a row
     starts[1:] = bags.codes[1:] != bags.codes[:-1]
@@ -107,12 +107,12 @@ def encode_visible(lists: pa.Array | pa.ChunkedArray) -> Itemsets:
 
 
 def first_copies(vocabulary: pa.Array) -> NDArray[np.int64]:
-    """Where the first copy of each entry of a vocabulary is."""
+    """Return the position of the first copy of each entry of a vocabulary."""
     return to_numpy(pc.index_in(vocabulary, value_set=vocabulary)).astype(np.int64)
 
 
 def add_first_copies(codes: Codes, offsets: Offsets, vocabulary: pa.Array) -> tuple[Codes, Offsets]:
-    """Itemsets with all copies that come before one of theirs, so that they read as a row that holds them."""
+    """Add to each itemset the earlier copies of its items, so that it reads like a row that holds them."""
     before = np.arange(len(vocabulary)) - first_copies(vocabulary)
     if not before.any():
         return codes, offsets

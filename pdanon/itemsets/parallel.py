@@ -1,4 +1,4 @@
-"""Loops over rows that threads share, where it pays: rows are put in order, and counted in."""
+"""Loops over rows, shared by threads: sorting, transposing, and counting supports."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ __all__ = [
     "transpose",
 ]
 
-MOST_PAIRS = 400_000_000  # of items that are together in a row
-_BYTES = 28  # a pair, while the parts that were counted are put together
-_LOOKED_AT = 100  # items
+MOST_PAIRS = 400_000_000  # upper bound on distinct pairs of items within rows
+_BYTES = 28  # per pair, while the counts of several threads are concatenated
+_SAMPLE = 100  # items, to estimate the number of pairs
 
 
 def recode_rows(
@@ -37,22 +37,22 @@ def recode_rows(
     Parameters
     ----------
     codes : ndarray of int32
-        Codes, row after row; below 0 for what is left out.
+        Codes, row after row; negative codes are dropped.
     offsets : ndarray of int64, shape (rows + 1,)
         Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
     targets : ndarray of int
-        What each code becomes; below 0 leaves it out.
+        New code of each code; negative targets are dropped.
     n_targets : int
-        All targets are below it.
+        Exclusive upper bound on the targets.
     repeats : bool
-        Whether a row may hold a target several times.
+        Keep duplicates within a row.
 
     Returns
     -------
     codes, offsets : ndarray
         The rows.
     is_used : ndarray of bool, shape (n_targets,)
-        Which targets they hold.
+        Whether any row holds each target.
     """
     codes, targets = codes.astype(np.int32, copy=False), targets.astype(np.int32, copy=False)
     found, ends = np.empty(offsets[-1] - offsets[0], np.int32), np.zeros(len(offsets), np.int64)
@@ -69,7 +69,7 @@ def recode_rows(
     size = 0
     for (begin, end), (length, _) in zip(parts, done, strict=True):
         start = offsets[begin] - offsets[0]
-        if size < start:  # the parts before have left something out
+        if size < start:  # earlier parts have dropped codes: close the gap
             found[size : size + length] = found[start : start + length]
         ends[begin + 1 : end + 1] += size
         size += length
@@ -77,7 +77,7 @@ def recode_rows(
 
 
 def first_equal_rows(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
-    """The first row that each row equals, itself included, shape (rows,)."""
+    """Return the first row that equals each row, shape (rows,)."""
     n_rows = len(offsets) - 1
     keys, first = np.empty(n_rows, np.int64), np.empty(n_rows, np.int64)
     parts = even_parts(offsets)
@@ -89,7 +89,8 @@ def first_equal_rows(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
         counting.first_alike(codes, offsets, keys, least, above, first)
 
     share(number, parts)
-    bounds = [2**32 * part // len(parts) for part in range(len(parts) + 1)]  # equal rows are in one part
+    # Threads divide the range of hashes, so equal rows are in one part.
+    bounds = [2**32 * part // len(parts) for part in range(len(parts) + 1)]
     share(find, list(pairwise(bounds)))
     return first
 
@@ -97,7 +98,7 @@ def first_equal_rows(codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
 def item_supports(
     codes: Codes, offsets: Offsets, weights: NDArray[np.int64], n_items: int
 ) -> NDArray[np.int64]:
-    """Support of each item, shape (items,)."""
+    """Count the support of each item, shape (items,)."""
 
     def part(begin: int, end: int) -> NDArray[np.int64]:
         return counting.item_supports(codes, offsets[begin : end + 1], weights[begin:end], n_items)
@@ -106,7 +107,26 @@ def item_supports(
 
 
 def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Codes, NDArray[np.int64]]:
-    """``starts, tids, positions``: where each item's rows begin; the rows; the places in ``codes``."""
+    """Invert rows to items.
+
+    Parameters
+    ----------
+    codes : ndarray of int32
+        Codes, row after row.
+    offsets : ndarray of int64, shape (rows + 1,)
+        Row ``i`` is ``codes[offsets[i]:offsets[i + 1]]``.
+    n_items : int
+        Codes are in ``range(n_items)``.
+
+    Returns
+    -------
+    starts : ndarray of int64, shape (items + 1,)
+        Item ``c`` is in the rows ``tids[starts[c]:starts[c + 1]]``, in ascending order.
+    tids : ndarray of int32
+        Rows, item after item.
+    positions : ndarray of int64
+        Position in ``codes`` of each of these occurrences.
+    """
     tids, positions = np.empty(len(codes), np.int32), np.empty(len(codes), np.int64)
     parts = _parts_with_items(offsets, n_items)
 
@@ -124,13 +144,13 @@ def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Co
 
 
 def _parts_with_items(offsets: Offsets, n_items: int) -> list[tuple[int, int]]:
-    """Parts of rows, if a number for each item of each part is little beside the rows."""
+    """Divide rows among threads, or not at all if one counter per item and part would outweigh the rows."""
     parts = even_parts(offsets)
     return parts if 4 * len(parts) * n_items <= offsets[-1] else [(0, len(offsets) - 1)]
 
 
 def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, NDArray[np.int64]]:
-    """Support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
+    """Count the support of each pair a < b that occurs, as CSR ``starts, partners, supports``."""
     codes, starts, offsets = (np.asarray(each) for each in (rows.codes, rows.starts, rows.offsets))
     n_items = len(starts) - 1
 
@@ -138,6 +158,7 @@ def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, NDArray[np.int64
         return counting.followers(codes, offsets[begin : end + 1], n_items)
 
     following = np.add.reduce(share(follow, _parts_with_items(offsets, n_items)))
+    # An item has no more partners than later occurrences in its rows, and no more than later items.
     at_most = np.minimum(following, np.arange(n_items)[::-1])
     if at_most.sum() > MOST_PAIRS:
         _refuse_too_many(rows, at_most)
@@ -150,7 +171,7 @@ def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, NDArray[np.int64
         counting.pair_supports(rows, begin, bounds, partners, supports)
         return bounds, partners[: bounds[-1]], supports[: bounds[-1]]
 
-    steps = following + 2 * np.diff(starts)  # a row is looked up in the time of two of its items
+    steps = following + 2 * np.diff(starts)  # finding a row takes about as long as reading two of its items
     parts = share(part, even_parts(offsets_of(steps)))
     if len(parts) == 1:
         return parts[0]
@@ -160,48 +181,48 @@ def pair_supports(rows: counting.Rows) -> tuple[Offsets, Codes, NDArray[np.int64
 
 
 def _refuse_too_many(rows: counting.Rows, at_most: NDArray[np.int64]) -> None:
-    """Refuse pairs for which there is no room: those that begin with some of the items tell how many."""
-    looked_at = np.linspace(0, len(at_most) - 1, _LOOKED_AT).astype(np.int64)
+    """Estimate the number of pairs from those of some items, and refuse too many."""
+    sample = np.linspace(0, len(at_most) - 1, _SAMPLE).astype(np.int64)
     found = 0
-    for item in looked_at.tolist():
+    for item in sample.tolist():
         begin, room = np.zeros(2, np.int64), int(at_most[item])
         counting.pair_supports(rows, item, begin, np.empty(room, np.int32), np.empty(room, np.int64))
         found += int(begin[-1])
-    estimate = float(found / max(at_most[looked_at].sum(), 1) * at_most.sum())
+    estimate = float(found / max(at_most[sample].sum(), 1) * at_most.sum())
     if estimate > MOST_PAIRS:
         raise ParameterError(
             "the rows hold too many pairs of items to count them all",
             where="m",
             got=f"{len(at_most):,} items, about {estimate:.2g} pairs, {estimate * _BYTES / 1e9:.0f} GB",
-            hint="m=1 needs no pairs, and partition and clump none; or leave out what makes rows so long",
+            hint="pass m=1, call partition or clump, or drop the longest rows",
         )
 
 
 def supports(rows: counting.Rows, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
-    """Support of each given itemset, which is ascending; the empty one is in every row."""
+    """Count the support of each given sorted itemset. The empty itemset is in every row."""
 
     def part(begin: int, end: int) -> NDArray[np.int64]:
         return counting.itemset_supports(codes, offsets[begin : end + 1], rows)
 
-    return np.concatenate(share(part, even_parts(_looked_at(rows, codes, offsets))))
+    return np.concatenate(share(part, even_parts(_visited_rows(rows, codes, offsets))))
 
 
 def mark_rows(rows: counting.Rows, codes: Codes, offsets: Offsets) -> NDArray[np.bool_]:
-    """Which rows contain one of the given non-empty itemsets or more."""
+    """Return whether each row contains at least one of the given non-empty itemsets."""
 
     def part(begin: int, end: int) -> NDArray[np.bool_]:
         held = np.zeros(len(rows.weights), np.bool_)
         counting.mark_itemsets(codes, offsets[begin : end + 1], rows, held)
         return held
 
-    return np.logical_or.reduce(share(part, even_parts(_looked_at(rows, codes, offsets))))
+    return np.logical_or.reduce(share(part, even_parts(_visited_rows(rows, codes, offsets))))
 
 
-def _looked_at(rows: counting.Rows, codes: Codes, offsets: Offsets) -> Offsets:
-    """Rows that are looked at before each itemset: those of its rarest item."""
+def _visited_rows(rows: counting.Rows, codes: Codes, offsets: Offsets) -> Offsets:
+    """Count the rows visited before each itemset: a search visits the rows of its rarest item."""
     filled = np.diff(offsets) > 0
-    of_item = np.diff(np.asarray(rows.starts))
-    looked_at = np.zeros(len(filled), np.int64)
+    rows_of_item = np.diff(np.asarray(rows.starts))
+    visited = np.zeros(len(filled), np.int64)
     if filled.any():
-        looked_at[filled] = np.minimum.reduceat(of_item[codes], offsets[:-1][filled])
-    return offsets_of(looked_at)
+        visited[filled] = np.minimum.reduceat(rows_of_item[codes], offsets[:-1][filled])
+    return offsets_of(visited)

@@ -1,8 +1,8 @@
-r"""The notation of sets: written into labels, and read from them, here and nowhere else.
+r"""The notation of sets in labels: ``(a,b)``.
 
-A set of items is ``(a,b)``. Parentheses of an item that match each other stay as they are, and so does what
-they enclose: ``(Asthma (disorder),Pneumonia (disorder))``. What would be taken for the notation itself has a
-``\`` before it: a parenthesis without a match, a comma that no parentheses enclose, and ``\``.
+Matching parentheses within an item stay unescaped, and so does the text between them:
+``(Asthma (disorder),Pneumonia (disorder))``. Characters that would be ambiguous are escaped by ``\``: a
+parenthesis without a match, a comma outside parentheses, and ``\``.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _TOKEN = re.compile(r"\\(?:[\\,()]|<NA>)|[(),]|[^\\(),]+")
 
 
 def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.int64]) -> pa.Array:
-    """Label of each set of items: its only item's text, or ``(a,b)`` with members in item order.
+    """Return the label of each set of items: the text of a single item, or ``(a,b)`` in item order.
 
-    A label that some item has as its own text gets one more pair of parentheses, so that no two labels are
-    alike and an item's text means that item. A missing member is ``<NA>``; one with this text is escaped.
+    A label that equals the text of an item gets another pair of parentheses. So labels are distinct, and the
+    text of an item always means that item. A missing member is ``<NA>``; an item with that text is escaped.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.in
     members : ndarray of int64
         Item codes, set after set.
     sizes : ndarray of int64, shape (sets,)
-        How many members each set has, at least 1.
+        Number of members of each set, at least 1.
     """
     texts = item_texts(texts)
     opening, comma, closing, nothing = (pa.scalar(mark, pa.large_string()) for mark in ("(", ",", ")", ""))
     offsets = offsets_of(sizes)
-    lists = pa.LargeListArray.from_arrays(offsets, _escaped(texts).take(pa.array(members)))
+    lists = pa.LargeListArray.from_arrays(offsets, _escape_members(texts).take(pa.array(members)))
     labels = pc.binary_join_element_wise(opening, pc.binary_join(lists, comma), closing, nothing)
     while (taken := pc.is_in(labels, value_set=texts)).true_count:
         enclosed = pc.binary_join_element_wise(opening, labels, closing, nothing)
@@ -52,9 +52,9 @@ def set_labels(texts: pa.Array, members: NDArray[np.int64], sizes: NDArray[np.in
 
 
 def label_members(label: str) -> list[str]:
-    """The members of a set, read from its label as `set_labels` writes it; of other texts none.
+    """Parse the label of a set, as `set_labels` writes it; return no members for other texts.
 
-    Labels in which every mark within a member is escaped, as earlier releases have them, are read as well.
+    In labels of earlier releases, every mark within a member is escaped. These are read, too.
     """
     tokens = _TOKEN.findall(label)
     if "".join(tokens) != label:
@@ -77,16 +77,16 @@ def label_members(label: str) -> list[str]:
     return []
 
 
-def _escaped(texts: pa.LargeStringArray) -> pa.LargeStringArray:
-    """Items as members: most are as they are, and only the others are looked at one by one."""
+def _escape_members(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    """Escape items as members of sets. Only items that hold a mark are visited one by one."""
     marked = pc.or_kleene(pc.match_substring_regex(texts, r"[\\,()]"), pc.equal(texts, _MISSING))
     marked = marked.fill_null(False)
-    others = pa.array([_member(text) for text in texts.filter(marked).to_pylist()], pa.large_string())
+    others = pa.array([_escape_member(text) for text in texts.filter(marked).to_pylist()], pa.large_string())
     return pc.replace_with_mask(texts, marked, others).fill_null(_MISSING)
 
 
-def _member(text: str) -> str:
-    """An item as a member of a set."""
+def _escape_member(text: str) -> str:
+    """Escape the marks of an item that would be read as notation."""
     if text == _MISSING:
         return f"\\{text}"
     marks = [(mark.start(), mark[0]) for mark in _MARK.finditer(text)]

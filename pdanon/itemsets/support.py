@@ -1,7 +1,7 @@
-"""SupportIndex: how many rows hold all items of an itemset.
+"""Supports of itemsets over a fixed set of rows.
 
-The support of an itemset is the number of rows (transactions) that contain every item of it. All privacy
-models of the package are statements about supports, and this is the only place that counts them.
+The support of an itemset is the number of rows (transactions) that contain all its items. All guarantees are
+statements about supports, and only this module counts them.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = [
     "threats_beyond_pairs",
 ]
 
-MOST_ROWS = 2**31  # as many rows, and more, are not counted
+MOST_ROWS = 2**31  # supports must stay below, so that they fit into int32 in kernels
 
 
 class SupportIndex:
     """Supports of items, pairs and itemsets over a fixed set of rows.
 
-    Each part is computed when it is first asked for.
+    Each attribute is computed at its first use.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class SupportIndex:
     n_items : int
         Codes are in ``range(n_items)``.
     weights : ndarray of int64, shape (rows,), optional
-        How many transactions a row stands for. By default 1. Their sum is below 2**31.
+        Number of transactions that each row stands for. By default 1. Their sum is below 2**31.
 
     Notes
     -----
-    Memory: 16 bytes an occurrence, 16 bytes a row; pairs take 12 bytes for each pair that occurs.
+    Memory: 16 bytes per occurrence, 16 bytes per row, and 12 bytes per pair of items that occurs.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class SupportIndex:
         self.n_items = n_items
         self.weights = np.ones(len(offsets) - 1, np.int64) if weights is None else weights
         if self.n_rows >= MOST_ROWS:
-            raise ParameterError("there are more transactions than can be counted", got=f"{self.n_rows} rows")
+            raise ParameterError("there are too many transactions to count", got=f"{self.n_rows} rows")
 
     @classmethod
     def of(cls, itemsets: Itemsets) -> SupportIndex:
-        """Index the rows of a column, each as often as it counts."""
+        """Index the rows of a column with their weights."""
         return cls(itemsets.codes, itemsets.offsets, itemsets.n_items, itemsets.weights)
 
     @property
@@ -78,7 +78,7 @@ class SupportIndex:
 
     @cached_property
     def n_non_empty(self) -> int:
-        """Number of transactions that hold an item."""
+        """Number of transactions with at least one item."""
         return int(self.weights[np.diff(self.offsets) > 0].sum())
 
     @cached_property
@@ -88,12 +88,12 @@ class SupportIndex:
 
     @cached_property
     def transpose(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
-        """``starts, tids, positions``: where each item's rows begin; the rows; the places in ``codes``."""
+        """The rows of each item, as ``starts, tids, positions`` of `parallel.transpose`."""
         return parallel.transpose(self.codes, self.offsets, self.n_items)
 
     @cached_property
     def rows(self) -> counting.Rows:
-        """The rows and their transpose, as kernels take them."""
+        """The rows and their transpose, in the form of the kernels."""
         return counting.Rows(self.codes, self.offsets, self.weights, *self.transpose)
 
     @cached_property
@@ -109,7 +109,7 @@ class SupportIndex:
         return parallel.pair_supports(self.rows)
 
     def _pairs_of_few_items(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
-        """As `pairs`, by way of a matrix of all pairs."""
+        """Count `pairs` in a dense matrix."""
         n = self.n_items
         counts = counting.count_pairs(self.codes, self.offsets, self.weights, n)
         cells = np.flatnonzero(counts)
@@ -117,12 +117,12 @@ class SupportIndex:
         return starts, (cells % max(n, 1)).astype(np.int32), counts[cells].astype(np.int64)
 
     def supports(self, codes: Codes, offsets: Offsets) -> NDArray[np.int64]:
-        """Support of each given itemset.
+        """Count the support of each given itemset.
 
         Parameters
         ----------
         codes, offsets : ndarray
-            Itemsets in CSR form, ascending within one. The empty itemset is in every row.
+            Itemsets in CSR form, each sorted. The empty itemset is in every row.
 
         Returns
         -------
@@ -131,38 +131,38 @@ class SupportIndex:
         return parallel.supports(self.rows, codes, offsets)
 
     def distinct(self) -> SupportIndex:
-        """The same transactions with equal rows collapsed into one row of their joint weight."""
+        """Merge equal rows, and sum their weights."""
         return self._number_rows()[1]
 
     def _number_rows(self) -> tuple[Codes, SupportIndex]:
-        """For each row the number of the distinct row that it equals, and these."""
+        """Merge equal rows, and return the number of the merged row of each row, too."""
         first = parallel.first_equal_rows(self.codes, self.offsets)
         numbers, chosen, weights = counting.numbered(first, self.weights)
         distinct = self.within(chosen)
         return numbers, SupportIndex(distinct.codes, distinct.offsets, self.n_items, weights)
 
     def within(self, rows: NDArray[Any]) -> SupportIndex:
-        """Some of the rows only, by number or mask."""
+        """Take some rows, by number or mask."""
         chosen = ItemsetTable(self.codes, self.offsets, self.weights).take(rows)
         return SupportIndex(chosen.codes, chosen.offsets, self.n_items, chosen.supports)
 
     def recode(self, targets: NDArray[Any], n_items: int) -> SupportIndex:
-        """The same rows of other codes, each once in a row; a target below 0 leaves an item out."""
+        """Replace each item by its target; drop duplicates in a row, and items with a target below 0."""
         codes, offsets, _ = parallel.recode_rows(self.codes, self.offsets, targets, n_items)
         return SupportIndex(codes, offsets, n_items, self.weights)
 
     def keep_items(self, items: NDArray[np.bool_]) -> SupportIndex:
-        """The same rows with some of their items only."""
+        """Drop all items but those of a mask. The rows stay."""
         return self.recode(np.where(items, np.arange(self.n_items), -1), self.n_items)
 
     def relabel(self, labels: NDArray[Any]) -> SupportIndex:
-        """The rows as sets of other codes, equal rows collapsed; a label below 0 is left out."""
+        """Recode the rows, and merge equal ones."""
         return self.recode(labels, self.n_items).distinct()
 
     def rare_rows(self, k: int) -> ItemsetTable:
-        """Distinct non-empty rows that fewer than k transactions contain, by size, then by codes.
+        """List the distinct non-empty rows that fewer than k transactions contain, by size, then by codes.
 
-        A row is here exactly if it holds a rare itemset of any size.
+        These are exactly the rows that contain a rare itemset of any size.
         """
         rows = self.distinct()
         supports = rows.supports(rows.codes, rows.offsets)
@@ -170,16 +170,16 @@ class SupportIndex:
         return ItemsetTable(rows.codes, rows.offsets, supports).take(rare).ordered()
 
     def rare(self, k: int, m: int | None, *, minimal: bool = True) -> ItemsetTable:
-        """Itemsets of size 1 to m that occur in some but fewer than k transactions.
+        """List the itemsets of size 1 to m whose support is between 1 and k - 1.
 
         Parameters
         ----------
         k : int
             Itemsets of a lower support are rare.
         m : int or None
-            Largest size; None: instead of itemsets of any size the rows that hold one, as `rare_rows`.
+            Largest size. With None, list the rows that contain a rare itemset of any size: `rare_rows`.
         minimal : bool
-            Only those that have no rare proper subset.
+            List only those that have no rare proper subset.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class SupportIndex:
             return self.rare_rows(k)
         tables = [self._rare_items(k)]
         m = min(m, self.longest)
-        rest = self._holding_common(k) if minimal and m >= 2 else self
+        rest = self._drop_rare_items(k) if minimal and m >= 2 else self
         if m >= 2:
             tables.append(rest._rare_pairs(k, minimal))
         if m >= 3:
@@ -202,16 +202,16 @@ class SupportIndex:
         return found.ordered()
 
     def at_risk(self, k: int, m: int | None) -> NDArray[np.bool_]:
-        """Which rows hold a rare itemset of up to m items; with ``m=None`` of any size."""
+        """Return whether each row contains a rare itemset of at most m items; of any size if m is None."""
         return self.exposure(k, m if m is not None and m < self.longest else None) > 0
 
     def exposure(
         self, k: int, m: int | None, of_larger_k: NDArray[np.int32] | None = None
     ) -> NDArray[np.int32]:
-        """Size of the smallest rare itemset that each row holds, up to m; 0 where there is none.
+        """Return the size of the smallest rare itemset of each row, up to m; 0 where there is none.
 
-        With ``m=None`` the length of the row, if it holds a rare itemset of any size. If the same is known
-        of a larger k, fewer rows are searched: what is rare by k is so by that, too.
+        With ``m=None`` it is the length of the row, if it contains a rare itemset of any size. Pass the
+        result of a larger k to search fewer rows: an itemset that is rare for k is rare for a larger k.
         """
         if m is None:
             numbers, rows = self._number_rows()
@@ -220,7 +220,7 @@ class SupportIndex:
         exposed = np.zeros(len(self.weights), np.int32)
         self._expose(exposed, itemset_search.mark_items, self.singles < k)
         m = min(m, self.longest)
-        rest = self._holding_common(k) if m >= 2 else self
+        rest = self._drop_rare_items(k) if m >= 2 else self
         if m >= 2:
             ranked = rest.ranked[1]
             ranked._expose(exposed, itemset_search.mark_pairs, *ranked.pairs_where(lambda s: s < k)[:2])
@@ -229,7 +229,7 @@ class SupportIndex:
         return exposed
 
     def _expose(self, exposed: NDArray[np.int32], mark: Callable[..., None], *rare: NDArray[Any]) -> None:
-        """Have a kernel note which rows hold one of the given items or pairs."""
+        """Mark the rows that hold one of the given items or pairs."""
 
         def part(begin: int, end: int) -> None:
             mark(self.codes, self.offsets[begin : end + 1], *rare, exposed[begin:end])
@@ -239,8 +239,8 @@ class SupportIndex:
     def _expose_larger(
         self, k: int, m: int, exposed: NDArray[np.int32], of_larger_k: NDArray[np.int32] | None
     ) -> None:
-        """Note sizes from 3 on, the smallest first; who has one, or never will, is not searched again."""
-        least = np.ones(len(exposed), np.int32)  # a row holds none that is smaller
+        """Set sizes from 3 on in ascending order. Skip rows that have a size or can have none."""
+        least = np.ones(len(exposed), np.int32)  # lower bound on the size of a rare itemset of each row
         if of_larger_k is not None:
             least = np.where(of_larger_k > 0, of_larger_k, m + 1).astype(np.int32)
         elif m > 3:
@@ -254,29 +254,29 @@ class SupportIndex:
             exposed[is_open] = found[is_open]
 
     def search_bound(self, m: int) -> float:
-        """More itemsets than the rows have of the sizes up to m, row by row, no search for these looks at."""
+        """Return an upper bound on the itemsets of size at most m that a search visits, row by row."""
         lengths = np.diff(self.offsets).astype(np.float64)
         found = np.ones(len(lengths))
         for place in range(min(m, self.longest)):
-            found *= np.maximum((lengths - place) / (place + 1), 1)
+            found *= np.maximum((lengths - place) / (place + 1), 1)  # the largest binomial up to this size
         return m * float(found.sum())
 
-    def _holding_common(self, k: int) -> SupportIndex:
-        """The same rows with only the items that are not rare: no minimal rare itemset holds another one."""
+    def _drop_rare_items(self, k: int) -> SupportIndex:
+        """Drop rare items: a minimal rare itemset of at least 2 items contains none."""
         common = self.singles >= k
         return self if common[self.codes].all() else self.keep_items(common)
 
     def rows_holding(self, itemsets: ItemsetTable) -> int:
-        """Number of transactions that contain one of the given itemsets or more."""
+        """Count the transactions that contain at least one of the given itemsets."""
         return int(self.weights[self.contains_any(itemsets)].sum())
 
     def contains_any(self, itemsets: ItemsetTable) -> NDArray[np.bool_]:
-        """Which rows contain one of the given non-empty itemsets or more."""
+        """Return whether each row contains at least one of the given non-empty itemsets."""
         return parallel.mark_rows(self.rows, itemsets.codes, itemsets.offsets)
 
     @cached_property
     def ranked(self) -> tuple[Codes, SupportIndex]:
-        """The items by ascending support, and the same rows with these ranks as codes.
+        """The items by ascending support, and the rows with these ranks as codes.
 
         With the rarest items first, the prefixes of a search have few extensions.
         """
@@ -286,16 +286,16 @@ class SupportIndex:
         return order, self.recode(rank, self.n_items)
 
     def pairs_where(self, wanted: Callable[[NDArray[np.int64]], NDArray[np.bool_]]) -> tuple[Offsets, Codes]:
-        """The pairs whose support is wanted: ``starts, partners`` as in ``pairs``, the partners ascending."""
+        """Return the `pairs` whose supports satisfy a condition: ``starts, partners``, partners sorted."""
         starts, partners, supports = self.pairs
         kept = wanted(supports)
-        return _in_order(offsets_of(kept)[starts], partners[kept], self.n_items)[:2]
+        return _sort_partners(offsets_of(kept)[starts], partners[kept], self.n_items)[:2]
 
     def sorted_pairs(self) -> tuple[Offsets, Codes, NDArray[np.int64]]:
-        """As ``pairs``, with the partners of an item ascending."""
+        """Return `pairs` with the partners of each item sorted."""
         starts, partners, supports = self.pairs
-        starts, partners, behind, places = _in_order(starts, partners, self.n_items)
-        return starts, partners, supports[behind[places]]
+        starts, partners, inverted, places = _sort_partners(starts, partners, self.n_items)
+        return starts, partners, supports[inverted[places]]
 
     def _rare_items(self, k: int) -> ItemsetTable:
         items = np.flatnonzero((self.singles > 0) & (self.singles < k)).astype(np.int32)
@@ -314,18 +314,19 @@ class SupportIndex:
     def _mine(
         self, k: int, m: int, minimal: bool, listing: bool, exposed: NDArray[np.int32]
     ) -> list[ItemsetTable]:
-        """Rare itemsets of size 3 and more, in parts: a search that takes long can be stopped between two."""
+        """Search rare itemsets of size 3 and more, in parts, between which it can be stopped."""
         order, ranked = self.ranked
+        # All pairs of a minimal rare itemset of at least 3 items are frequent: the search extends cliques.
         cliques = ranked.pairs_where(lambda s: s >= (k if minimal else 1))[:2]
         nothing, room = np.empty(0, np.int64), np.array([MOST_ITEMSETS])
 
         def part(begin: int, end: int) -> ItemsetTable:
-            if listing:  # an audit goes on: what is done when the time is over has to be checked
+            if listing:  # audits do not list, and must finish after the time limit, too
                 check_time()
-            asked = k, m, minimal, listing, begin, end
-            # Threads may write to one place of `exposed`, but then the same number.
-            listed = order, exposed, 1, k - 1, nothing, room, halt_flag()
-            return ItemsetTable(*itemset_search.rare_itemsets(*asked, ranked.rows, *cliques, *listed))
+            task = k, m, minimal, listing, begin, end
+            # Threads may write to the same element of `exposed`, but then the same number.
+            output = order, exposed, 1, k - 1, nothing, room, halt_flag()
+            return ItemsetTable(*itemset_search.rare_itemsets(*task, ranked.rows, *cliques, *output))
 
         return search(part, many_parts(ranked.transpose[0], 51), self.search_bound(m), limited=listing)
 
@@ -333,18 +334,18 @@ class SupportIndex:
 def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None) -> Iterator[ItemsetTable]:
     """List the rare itemsets of size 3 to m, size by size, until none is left.
 
-    Between two lists the caller makes the rows coarser, so that what was listed is no longer rare. That
-    never makes a satisfied size rare again: a row that holds a generalized itemset holds an itemset that
-    it stands for, which had no support or enough.
+    Between two lists the caller generalizes the rows, so that the listed itemsets are no longer rare. No
+    smaller size becomes rare again: a row that holds a generalized itemset holds an itemset that it stands
+    for, whose support was 0 or at least k.
 
     Parameters
     ----------
     rows : callable
-        Gives the rows as they are now; their items and pairs are not rare.
+        Returns the current rows, in which no item and no pair is rare.
     k : int
         A support in (0, k) is rare.
     m : int or None
-        Largest size. Where that is every itemset of a row, rows are listed instead of their subsets.
+        Largest size. If it covers every itemset of a row, rows are listed instead of itemsets.
 
     Yields
     ------
@@ -357,24 +358,24 @@ def threats_beyond_pairs(rows: Callable[[], SupportIndex], k: int, m: int | None
 
 
 def sizes_beyond_pairs(longest: int, m: int | None) -> Sequence[int | None]:
-    """Sizes to look at, one after the other, in rows of a length; None stands for all items of a row."""
+    """Return the sizes of itemsets to search in rows of a maximum length; None stands for whole rows."""
     if m is not None and m <= 2:
         return ()
     return (None,) if m is None or m >= longest else range(3, m + 1)
 
 
-def _in_order(
+def _sort_partners(
     starts: Offsets, partners: Codes, n_items: int
 ) -> tuple[Offsets, Codes, NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs with the partners of an item ascending; where each was before, by two steps of places."""
-    behind_starts, firsts, behind = parallel.transpose(partners, starts, n_items)
-    # There and back again: a sort in linear time.
-    ordered_starts, ordered, places = parallel.transpose(firsts, behind_starts, n_items)
-    return ordered_starts, ordered, behind, places
+    """Sort the partners of each item. The previous position of pair i is ``inverted[places[i]]``."""
+    # Transposing twice sorts in linear time.
+    inverted_starts, firsts, inverted = parallel.transpose(partners, starts, n_items)
+    sorted_starts, sorted_partners, places = parallel.transpose(firsts, inverted_starts, n_items)
+    return sorted_starts, sorted_partners, inverted, places
 
 
 def csr(parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], n_rows: int, n_columns: int) -> Any:
-    """A sparse matrix of ``data, indices, indptr``, with the index type that SciPy works fastest with."""
+    """Build a sparse matrix from ``data, indices, indptr``, with the index type that is fastest in SciPy."""
     from scipy.sparse import csr_array
 
     data, indices, indptr = parts
@@ -384,26 +385,26 @@ def csr(parts: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], n_rows: int, n_c
 
 
 def check_rows(n_rows: int, k: int) -> None:
-    """Check that a row of which nothing is published can hide: there are 0 or at least k of them."""
+    """Check that 0 or at least k rows are present, so that empty rows can be equal to k - 1 others."""
     if 0 < n_rows < k:
         raise InfeasibleError(
             "k is larger than the number of rows",
             got=f"k={k}, {n_rows} rows",
-            hint="choose a smaller k, or more rows; missing ones count only where items are suppressed",
+            hint="choose a smaller k, or more rows; missing rows count only if items are suppressed",
         )
 
 
 def check_feasible(index: SupportIndex, k: int, n_present: int) -> None:
-    """Check that the rows can hide in each other: 0 or at least k of them hold an item.
+    """Check that 0 or at least k rows hold an item.
 
     Parameters
     ----------
     index : SupportIndex
         The rows.
     k : int
-        How many are to look alike.
+        The least number of equal rows.
     n_present : int
-        How many of them are not missing, which must be 0 or k, too.
+        Number of rows that are not missing, which must be 0 or at least k, too.
     """
     if 0 < index.n_non_empty < k:
         raise InfeasibleError(
@@ -415,6 +416,6 @@ def check_feasible(index: SupportIndex, k: int, n_present: int) -> None:
 
 
 def supports(itemsets: Itemsets) -> pd.Series[int]:
-    """Number of rows that hold each item of a column, by item."""
+    """Count the rows that hold each item of a column, by item."""
     items = pd.Index(pd.array(itemsets.vocabulary, dtype=pd.ArrowDtype(itemsets.vocabulary.type)))
     return pd.Series(SupportIndex.of(itemsets).singles, index=items, name="support")

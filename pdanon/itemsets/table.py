@@ -1,4 +1,4 @@
-"""ItemsetTable: itemsets and their supports, as codes and offsets."""
+"""Tables of itemsets and their supports, as codes and offsets."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ __all__ = [
     "refuse_long_list",
 ]
 
-MOST_ITEMSETS = (
-    50_000_000  # as many are listed, in some 5 GB while they are sorted; long rows can have any number
-)
+MOST_ITEMSETS = 50_000_000  # upper bound on the length of a list, which takes about 5 GB while it is sorted
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,15 +50,15 @@ class ItemsetTable:
         return len(self.supports)
 
     def sets(self) -> list[tuple[int, ...]]:
-        """Itemsets as tuples of codes; for small tables."""
+        """Return the itemsets of a small table as tuples of codes."""
         return [tuple(row.tolist()) for row in np.split(self.codes, self.offsets[1:-1])] if len(self) else []
 
     def ordered(self) -> ItemsetTable:
-        """The same itemsets by size, then by their codes."""
+        """Sort the itemsets by size, then by codes."""
         sizes = np.diff(self.offsets)
         order = np.argsort(sizes, kind="stable")
         begins = np.flatnonzero(np.diff(sizes[order], prepend=-1))
-        for begin, end in pairwise([*begins.tolist(), len(order)]):  # a size: long ones may be few
+        for begin, end in pairwise([*begins.tolist(), len(order)]):  # size by size: no padding of short ones
             members = order[begin:end]
             firsts, size = self.offsets[members], int(sizes[members[0]])
             if size > 0 and len(members) > 1:
@@ -69,47 +67,47 @@ class ItemsetTable:
         return self.take(order)
 
     def distinct(self) -> ItemsetTable:
-        """Each itemset once, with the lowest of its supports, in ascending order of these."""
+        """Drop duplicates, keep the lowest support of each itemset, and sort by support."""
         rising = self.take(np.argsort(self.supports, kind="stable"))
         return rising.take(first_equal_rows(rising.codes, rising.offsets) == np.arange(len(rising)))
 
     def take(self, which: NDArray[Any]) -> ItemsetTable:
-        """Some of the itemsets, by number or mask, in the given order."""
+        """Take some itemsets, by number in the given order, or by mask."""
         sizes = np.diff(self.offsets)[which]
         codes = counting.gather(self.codes, self.offsets[:-1][which], sizes)
         return ItemsetTable(codes, offsets_of(sizes), self.supports[which])
 
 
 def no_itemsets() -> ItemsetTable:
-    """A table without rows."""
+    """Return an empty table."""
     return ItemsetTable(np.empty(0, np.int32), np.zeros(1, np.int64), np.empty(0, np.int64))
 
 
 def from_matrices(parts: list[NDArray[Any]]) -> ItemsetTable:
-    """Itemsets given as matrices of codes, one for each size; supports are 0."""
+    """Build a table from matrices of codes, one per size, with supports 0."""
     sizes = np.concatenate([np.full(len(part), part.shape[1]) for part in parts])
     codes = np.concatenate([part.ravel() for part in parts]).astype(np.int32)
     return ItemsetTable(codes, offsets_of(sizes), np.zeros(len(sizes), np.int64))
 
 
 def empty_itemset(support: int) -> ItemsetTable:
-    """The itemset without items: what is known of a row when nothing is."""
+    """Return a table of the empty itemset: no background knowledge."""
     return ItemsetTable(np.empty(0, np.int32), np.zeros(2, np.int64), np.array([support]))
 
 
 def refuse_long_list(listed: ItemsetTable) -> None:
-    """Refuse a list that ended because there are too many itemsets for it."""
+    """Refuse a list that was cut off at `MOST_ITEMSETS`."""
     if len(listed) > MOST_ITEMSETS:
         raise ParameterError(
             "there are too many itemsets to list",
             where="m",
             got=f"more than {MOST_ITEMSETS:,}",
-            hint="choose a smaller m; rows_at_risk, of an audit, and risk count rows and list nothing",
+            hint="choose a smaller m; an audit's rows_at_risk, and risk, count rows without such a list",
         )
 
 
 def concatenate(tables: list[ItemsetTable]) -> ItemsetTable:
-    """The itemsets of some tables, one table after the other."""
+    """Concatenate tables."""
     return ItemsetTable(
         np.concatenate([table.codes for table in tables]),
         offsets_of(np.concatenate([np.diff(table.offsets) for table in tables])),
@@ -118,9 +116,9 @@ def concatenate(tables: list[ItemsetTable]) -> ItemsetTable:
 
 
 def _packed(columns: Iterable[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-    """Keys that sort as columns of numbers from 0 do, the first one first: as many in one as fit."""
+    """Pack non-negative columns into fewer sort keys, the first column first: as many per key as fit."""
     keys: list[NDArray[np.int64]] = []
-    room = 0  # how many times as large the last key may become
+    room = 0  # factor by which the last key can still grow without overflow
     for column in columns:
         count = int(column.max(initial=0)) + 1
         if count > room:

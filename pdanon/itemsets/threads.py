@@ -1,4 +1,4 @@
-"""How many threads share the work on a large table, and how it is divided."""
+"""Number of threads, and the division of work among them."""
 
 from __future__ import annotations
 
@@ -23,37 +23,35 @@ __all__ = ["count_threads", "even_parts", "many_parts", "prefetch", "search", "s
 _T = TypeVar("_T")
 
 _VARIABLE = "PDANON_THREADS"
-_MOST = 1024  # more than any machine has use for
-_PART = 2**14  # steps of a search that is done in one go
-_WORTH = 100_000  # steps of a loop, below which a thread costs more than it saves
-_LONGEST = 2**24  # steps of a loop in one go, which cannot be interrupted: some tenths of a second
+_MOST = 1024  # more threads than any machine can use
+_PART = 2**14  # steps of a search per part
+_WORTH = 100_000  # steps of a loop below which a thread costs more than it saves
+_LONGEST = 2**24  # steps of a loop that cannot be interrupted: some tenths of a second
 
 _chosen: int | None = None
-_own = threading.local()  # `busy` in the threads that are started here
+_own = threading.local()  # has `busy` in threads of this module
 
 
 def set_threads(n: int | None) -> None:
-    """Set how many threads share the work on large tables, in this process.
+    """Set the number of threads for large tables in this process.
 
     Parameters
     ----------
     n : int or None
-        At least 1. None: what the environment variable ``PDANON_THREADS`` says, or as many as the process has
-        cores.
+        At least 1. None is the value of the environment variable ``PDANON_THREADS``, or the number of cores
+        of the process.
 
     Raises
     ------
     ParameterError
-        If it is not such a number.
+        If ``n`` is no integer of at least 1.
 
     Notes
     -----
-    What is released, and every number, is the same for any number of threads. Small tables are worked on by
-    one.
+    Releases and all numbers are the same for any number of threads. Small tables use one thread.
 
-    By default a call from another thread than the main one works alone, as whoever started that thread shares
-    the cores already; so do processes that were started with ``OMP_NUM_THREADS=1``, which workers of Dask and
-    joblib are.
+    By default, calls outside the main thread use one thread, as their caller already uses several. So do
+    processes with ``OMP_NUM_THREADS=1`` in their environment, such as workers of Dask and joblib.
 
     Examples
     --------
@@ -67,200 +65,200 @@ def set_threads(n: int | None) -> None:
 
 
 def count_threads() -> int:
-    """How many threads may work now.
+    """Return the number of threads for the current call.
 
     Raises
     ------
     ParameterError
-        If the environment variable is not a number of at least 1.
+        If the environment variable is no integer of at least 1.
     """
-    asked = _asked()
+    requested = _read_variable()
     if getattr(_own, "busy", False):
         return 1
     if _chosen is not None:
         return _chosen
-    if asked is not None:
-        return asked
+    if requested is not None:
+        return requested
     if threading.current_thread() is not threading.main_thread():
         return 1
-    return min(_cores(), _limit_of_workers())
+    text = os.environ.get("OMP_NUM_THREADS", "")  # set by programs that start several processes
+    limit = max(int(text), 1) if text.isdecimal() and len(text) < 5 else _MOST
+    return min(_count_cores(), limit)
 
 
-def _asked() -> int | None:
-    """What the environment variable says, if it is set."""
+def _read_variable() -> int | None:
+    """Return the value of the environment variable, if it is set."""
     text = os.environ.get(_VARIABLE)
     if text is None:
         return None
     if not text.isdecimal() or not text.isascii() or not 1 <= int(text[:9]) <= _MOST:
-        hint = "or unset it: then it is the cores that the process may use"
+        hint = "unset it to use all cores of the process"
         problem = f"{_VARIABLE} must be an integer of at least 1 and at most {_MOST:,}"
         raise ParameterError(problem, where="environment", got=text[:20], hint=hint)
     return int(text)
 
 
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # which not all systems have
+def _count_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):  # not on macOS and Windows
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def _limit_of_workers() -> int:
-    """How many threads a process may have, by what those who start several of them set."""
-    text = os.environ.get("OMP_NUM_THREADS", "")
-    return max(int(text), 1) if text.isdecimal() and len(text) < 5 else _MOST
-
-
 def even_parts(before: NDArray[Any]) -> list[tuple[int, int]]:
-    """Divide work among the threads: one part each; one alone where there is little to do, more of much.
+    """Divide work among the threads: one part per thread; one in all for little work, more for much.
 
     Parameters
     ----------
-    before : ndarray of int, shape (things + 1,)
-        Steps of work before each thing, ascending from 0, such as the offsets of rows.
+    before : ndarray of int, shape (units + 1,)
+        Steps of work before each unit, ascending from 0, such as the offsets of rows.
 
     Returns
     -------
     list of tuple of int
-        Begin and end of each part, in their order; together all things. There is at least one.
+        Begin and end of each consecutive part. There is at least one.
     """
-    n_things, steps = len(before) - 1, int(before[-1])
-    if steps < 2 * _WORTH:  # this is often so: the system is not asked how many cores there are
-        _asked()
-        return [(0, n_things)]
-    n_parts = max(min(max(min(count_threads(), steps // _WORTH), -(-steps // _LONGEST)), n_things), 1)
+    n_units, steps = len(before) - 1, int(before[-1])
+    if steps < 2 * _WORTH:  # the usual case, in which counting the cores would take longer than the work
+        _read_variable()
+        return [(0, n_units)]
+    n_parts = max(min(max(min(count_threads(), steps // _WORTH), -(-steps // _LONGEST)), n_units), 1)
     ends = np.searchsorted(before, steps * np.arange(1, n_parts) // n_parts)
-    return list(pairwise([0, *ends.tolist(), n_things]))
+    return list(pairwise([0, *ends.tolist(), n_units]))
 
 
 def many_parts(before: NDArray[Any], most: int) -> list[tuple[int, int]]:
-    """Divide a search, where some steps take far longer than others: more parts than threads.
+    """Divide a search into more parts than threads, as some steps take far longer than others.
 
     Parameters
     ----------
-    before : ndarray of int, shape (things + 1,)
-        Steps of work before each thing, ascending from 0.
+    before : ndarray of int, shape (units + 1,)
+        Steps of work before each unit, ascending from 0.
     most : int
-        So many parts, or fewer where there is little to do.
+        Upper bound on the number of parts; little work has fewer.
 
     Returns
     -------
     list of tuple of int
         As `even_parts`.
     """
-    n_things, steps = len(before) - 1, int(before[-1])
+    n_units, steps = len(before) - 1, int(before[-1])
     n_parts = min(steps // _PART + 1, most)
     ends = np.searchsorted(before, steps * np.arange(1, n_parts) // n_parts)
-    return list(pairwise([0, *ends.tolist(), n_things]))
+    return list(pairwise([0, *ends.tolist(), n_units]))
 
 
 def share(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list[_T]:
-    """Do the same with each of some parts, in as many threads as there may be.
+    """Call a function for each part, in as many threads as allowed.
 
     Parameters
     ----------
     function : callable
-        It leaves the interpreter to others while it works, or nothing is gained.
+        A function that releases the GIL while it works.
     parts : sequence of tuple
-        What it is given, part by part.
+        Its arguments, part by part.
 
     Returns
     -------
     list
-        What it returned, in the order of the parts. If a part fails its error is raised.
+        The results in the order of the parts. The error of a part is raised.
     """
     n_threads = min(count_threads(), len(parts)) if len(parts) > 1 else 1
     if n_threads <= 1:
-        return [_done(function(*part)) for part in parts]
-    return _in_pool(function, parts, n_threads, limited=False)
+        return _run_in_turn(function, parts)
+    return _run_in_pool(function, parts, n_threads, limited=False)
 
 
 def search(
     function: Callable[..., _T], parts: Sequence[tuple[Any, ...]], steps: float, *, limited: bool = False
 ) -> list[_T]:
-    """As `share`, where a part may take any time, and looks at `halt_flag`.
+    """Call a function for each part as `share`, where a part can take any time and checks `halt_flag`.
 
     Parameters
     ----------
     function, parts
-        As of `share`.
+        As in `share`.
     steps : float
-        More than so many there are not.
+        Upper bound on the steps of all parts.
     limited : bool
-        Whether it ends with the time limit, by `TimeLimitError`; an audit goes on.
+        Raise `TimeLimitError` at the time limit. Audits ignore the limit.
 
     Returns
     -------
     list
-        As of `share`.
+        As in `share`.
 
     Notes
     -----
-    A thread is started even where one alone works, unless there is little to do: who waits for it can be
-    interrupted, a loop that is compiled cannot.
+    Much work runs in another thread even if only one is allowed. Waiting can be interrupted from the
+    keyboard; a compiled loop cannot.
     """
     if getattr(_own, "busy", False) or (len(parts) <= 1 and steps < _LONGEST):
-        return [_done(function(*part)) for part in parts]
-    return _in_pool(function, parts, max(min(count_threads(), len(parts)), 1), limited=limited)
+        return _run_in_turn(function, parts)
+    return _run_in_pool(function, parts, max(min(count_threads(), len(parts)), 1), limited=limited)
 
 
-def _in_pool(
+def _run_in_turn(function: Callable[..., _T], parts: Sequence[tuple[Any, ...]]) -> list[_T]:
+    results = []
+    for part in parts:
+        results.append(function(*part))
+        part_done()
+    return results
+
+
+def _run_in_pool(
     function: Callable[..., _T], parts: Sequence[tuple[Any, ...]], n_threads: int, *, limited: bool
 ) -> list[_T]:
-    """What some threads return; they are told, and have ended, when waiting for them is interrupted."""
-    pool = ThreadPoolExecutor(n_threads, "pdanon", _begin)
+    """Run parts in threads. If waiting is interrupted, halt the threads and wait for their end."""
+    pool = ThreadPoolExecutor(n_threads, "pdanon", _mark_thread)
     try:
         with halt_on_error():
             futures = [pool.submit(copy_context().run, function, *part) for part in parts]
-            return [_done(_awaited(future, limited=limited)) for future in futures]
+            results = []
+            for future in futures:
+                results.append(_wait_for(future, limited=limited))
+                part_done()
+            return results
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _awaited(future: Future[_T], *, limited: bool) -> _T:
+def _wait_for(future: Future[_T], *, limited: bool) -> _T:
     left = seconds_left() if limited else inf
-    # Not `future.result(left)`: a `TimeoutError` of a signal handler or of the part would look the same.
+    # `future.result(left)` could not tell its own `TimeoutError` from one of a signal handler or of the part.
     if not wait([future], None if left == inf else left).done:
         raise TimeLimitError
     return future.result()
 
 
-def _done(result: _T) -> _T:
-    part_done()
-    return result
-
-
-def prefetch(things: Iterator[_T], steps: Callable[[_T], int]) -> Iterator[_T]:
-    """Have each of some things made by another thread while the one before is in use.
+def prefetch(values: Iterator[_T], steps: Callable[[_T], int]) -> Iterator[_T]:
+    """Compute each value in another thread while the previous one is in use.
 
     Parameters
     ----------
-    things : iterator
-        What makes them; never None. Making one leaves the interpreter to others, or nothing is gained.
+    values : iterator
+        Computes the values, and releases the GIL meanwhile. None ends it.
     steps : callable
-        How many steps of work a thing was. Where there are few, or only one thread may work, none is started.
+        Steps of work of a value. No thread is started for few steps, or if only one thread is allowed.
 
     Yields
     ------
     object
-        The things, in their order. An error of making one is raised where it would be yielded.
+        The values in their order. An error is raised in place of its value.
     """
-    for thing in things:
-        if count_threads() > 1 and steps(thing) >= _WORTH:
-            yield from _made_ahead(thing, things)
+    for value in values:
+        if count_threads() > 1 and steps(value) >= _WORTH:
+            yield from _prefetch_from(value, values)
             return
-        yield thing
+        yield value
 
 
-def _made_ahead(thing: _T | None, things: Iterator[_T]) -> Iterator[_T]:
-    def make() -> _T | None:
-        return next(things, None)
-
-    with ThreadPoolExecutor(1, "pdanon", _begin) as pool:
-        while thing is not None:
-            following = pool.submit(copy_context().run, make)
-            yield thing
-            thing = following.result()
+def _prefetch_from(value: _T | None, values: Iterator[_T]) -> Iterator[_T]:
+    with ThreadPoolExecutor(1, "pdanon", _mark_thread) as pool:
+        while value is not None:
+            following = pool.submit(copy_context().run, lambda: next(values, None))
+            yield value
+            value = following.result()
 
 
-def _begin() -> None:
+def _mark_thread() -> None:
     _own.busy = True

@@ -1,4 +1,4 @@
-"""A time limit, who is told how far work is, and what stops it: wherever work of seconds is done in parts."""
+"""Time limits, progress, cancellation."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _halt: ContextVar[NDArray[np.bool_] | None] = ContextVar("halt", default=None)
 
 
 class TimeLimitError(Exception):
-    """Work was stopped because its time is over."""
+    """The time limit is reached."""
 
 
 @contextmanager
 def limit_time(seconds: float) -> Iterator[None]:
-    """Limit the time of what is done within: it is stopped by `TimeLimitError` when it next reports progress.
+    """Limit the time of a block. Its next report of progress after the limit raises `TimeLimitError`.
 
     Parameters
     ----------
     seconds : float
-        From now on. A limit that is there already stays where it is earlier.
+        Time from now on. An earlier limit of an outer block stays.
     """
     token = _end.set(min(time.perf_counter() + seconds, _end.get()))
     try:
@@ -60,30 +60,30 @@ def limit_time(seconds: float) -> Iterator[None]:
 
 
 def seconds_left() -> float:
-    """The time until the limit, 0 if it is reached, for work that keeps time itself."""
+    """Return the time until the limit, for work that keeps time itself; 0 after it."""
     return max(_end.get() - time.perf_counter(), 0.0)
 
 
 def time_is_up() -> bool:
-    """Tell whether the limit is reached, for work that can end with what it has."""
+    """Return whether the limit is reached, for work that then returns its best result."""
     return time.perf_counter() >= _end.get()
 
 
 def is_over(started: float, limit: float | None) -> bool:
-    """Tell whether it is so many seconds since a value of ``time.perf_counter()``, or `time_is_up`."""
+    """Count a part as done, and return whether the limit, or a limit in seconds since a start, is reached."""
     part_done()
     return time_is_up() or (limit is not None and time.perf_counter() - started >= limit)
 
 
 def check_time() -> None:
-    """Stop work whose time is over."""
+    """Raise `TimeLimitError` if the limit is reached."""
     if time_is_up():
         raise TimeLimitError
 
 
 @contextmanager
 def observe_parts(report: Callable[[int], object]) -> Iterator[None]:
-    """Have it told whenever a part of the work within is done, which reports no progress of its own."""
+    """Call a function after each part of work in a block that reports no progress itself."""
     token = _watcher.set(report)
     try:
         yield
@@ -93,7 +93,7 @@ def observe_parts(report: Callable[[int], object]) -> Iterator[None]:
 
 @contextmanager
 def halt_on_error() -> Iterator[NDArray[np.bool_]]:
-    """Give the flag, shape (1,), of the work within; where an error ends it, or an interrupt, it is set."""
+    """Yield the halt flag of a block, shape (1,), and set it if an error or an interrupt ends the block."""
     flag = np.zeros(1, np.bool_)
     token = _halt.set(flag)
     try:
@@ -106,19 +106,19 @@ def halt_on_error() -> Iterator[NDArray[np.bool_]]:
 
 
 def halt_flag() -> NDArray[np.bool_]:
-    """The flag that a long search looks at, shape (1,): once it is set, nobody waits for what is found."""
+    """Return the flag that a long search checks, shape (1,). Once it is set, the search stops."""
     flag = _halt.get()
     return np.zeros(1, np.bool_) if flag is None else flag
 
 
 def part_done() -> None:
-    """Tell who watches that one more part is done."""
+    """Report to the observer, if there is one, that another part is done."""
     watcher = _watcher.get()
     if watcher is not None:
         watcher(1)
 
 
-# --- Progress bars, for people who ask for one; and a time limit, looked at where progress is reported
+# --- Progress bars, which also check the time limit
 
 
 _SHORT = 0.05  # seconds
@@ -128,10 +128,10 @@ Report: TypeAlias = Callable[[int], object]
 
 
 class Pace:
-    """How many steps are made in one go, between reports: as many as take some hundredths of a second.
+    """Number of steps between reports, adapted to take some hundredths of a second.
 
-    An interrupt from the keyboard waits as long. It gives the number, and the time within is looked at; what
-    is done must not depend on it.
+    An interrupt from the keyboard waits no longer than that. The block returns the number and is timed;
+    results must not depend on it.
     """
 
     def __init__(self) -> None:
@@ -150,27 +150,27 @@ class Pace:
 
 
 def report_nothing(done: int) -> None:
-    """Report nothing: who asked is told of larger steps, or in another process."""
+    """Report nothing, as the caller reports larger steps or runs in another process."""
 
 
 @contextmanager
 def progress_bar(show: bool, label: str, unit: str, total: int | None = None) -> Iterator[Report]:
-    """Give a function that is told how many more units are done, and shows it if asked to.
+    """Yield a function that counts finished units, checks the time limit, and optionally updates a bar.
 
     Parameters
     ----------
     show : bool
-        Whether to show a bar, on stderr or in the notebook.
+        Show a bar, on stderr or in the notebook.
     label, unit : str
-        What is being done, and what is counted.
+        The name of the work, and of its units.
     total : int, optional
-        How many units there are, if that is known: the bar shows how far it is, then.
+        Number of units, if known. The bar then shows the share that is done.
     """
     if not check_flag(show, "progress"):
         yield lambda done: check_time()
         return
     try:
-        with warnings.catch_warnings():  # a notebook without ipywidgets has plain bars, and no red lines
+        with warnings.catch_warnings():  # without ipywidgets tqdm warns, and falls back to plain bars
             warnings.simplefilter("ignore")
             from tqdm.auto import tqdm
     except ImportError:
@@ -188,14 +188,14 @@ def progress_bar(show: bool, label: str, unit: str, total: int | None = None) ->
 
 @contextmanager
 def show_activity(show: bool, label: str) -> Iterator[None]:
-    """Show the parts of what is done within, as many as it takes: that it goes on, not how far it is.
+    """Count the parts that a block finishes in a bar without total.
 
     Parameters
     ----------
     show : bool
-        Whether to show a bar.
+        Show a bar.
     label : str
-        What is being done.
+        The name of the work.
     """
     with progress_bar(show, label, "parts") as report:
         if not show:

@@ -125,7 +125,7 @@ def test_a_table_without_lines_has_no_rows():
         ({}, {"by": []}, ParameterError, "names no column"),
         ({}, {"item": "items"}, ColumnError, "did you mean 'item'"),
         ({}, {"keep": ["item"]}, ParameterError, "several values a person"),
-        ({}, {"keep": "age"}, ParameterError, "one column is a list of one"),
+        ({}, {"keep": "age"}, ParameterError, "pass a list, even for one column"),
         ({}, {"conflicts": "frist"}, ParameterError, "did you mean 'first'"),
     ],
 )

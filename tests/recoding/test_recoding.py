@@ -364,7 +364,7 @@ def test_unseen_items_are_counted_not_shown():
     assert SECRET not in str(caught.value)
     with pytest.raises(ParameterError, match="must be a pandas DataFrame"):
         apply_mapping(frame_of([{"a"}]), {"a": SECRET})
-    with pytest.raises(ParameterError, match="no such way with unseen items"):
+    with pytest.raises(ParameterError, match="no such treatment of unseen items"):
         apply_mapping(frame_of([{"a"}]), mapping, unseen="keep")
     with pytest.raises(ParameterError, match="lacks columns"):
         pdanon.apply_mapping(frame_of([{"a"}]), mapping.drop(columns="group"))
