@@ -348,7 +348,7 @@ PARAMETERS = {
         lambda: pdanon.apply_mapping(column([["x"], ["y"]]), pdanon.pcta(FRAME, k=2).mapping),
         ParameterError,
         "items that the mapping lacks",
-        "the mapping of another column",
+        "the mapping of this column",
     ),
     "hierarchy upside down": Mistake(
         lambda: by_item({RICE: "food", SALT: "food", TEA: "drink"}),
@@ -567,7 +567,7 @@ def test_hints_for_tables_do_what_they_say():
     for frame in (TEXT, FRAME.assign(items=FRAME["items"].map(str))):
         names = {"frame": frame.copy(), "pdanon": pdanon, "ast": ast}
         hint = hint_of(lambda frame=frame: pdanon.pcta(frame, k=2))
-        exec(re.search(r"frame\['items'\] = .*?\)(?= where|$)", hint)[0], names)
+        exec(re.search(r"frame\['items'\] = .*?\)(?= for Python|$)", hint)[0], names)
         assert [sorted(row) for row in names["frame"]["items"]] == expected
 
     upside_down = {RICE: "food", SALT: "food", TEA: "drink"}
@@ -597,7 +597,7 @@ CLAIMS = pd.DataFrame(
         ),
         (
             lambda: pdanon.from_long(CLAIMS, by="person_id", item="icd10", keep=["sex"]),
-            "write alike what means the same",
+            "unify spellings such as m and M",
         ),
         (
             lambda: pdanon.from_long(CLAIMS, by="person_id", item="icd10", keep=["sex,ward"]),

@@ -61,9 +61,9 @@ def form_of(arguments: argparse.Namespace) -> Form:
 def form_said(arguments: argparse.Namespace) -> list[str]:
     """The same, as it is said once more in another command."""
     words: list[str] = []
-    for name in (*_FORM, "keep") if form_of(arguments).chosen else _FORM:
+    for name in (*_FORM, "keep") if form_of(arguments).drops_columns else _FORM:
         said = getattr(arguments, name, None)
-        if said is not None and not (name == "column" and form_of(arguments).raw):
+        if said is not None and not (name == "column" and form_of(arguments).has_no_lists):
             words += [flag(name), *([said] if isinstance(said, str) else map(str, said))]
     return words
 
@@ -106,7 +106,7 @@ def check_files(arguments: argparse.Namespace) -> None:
             check_replaceable(path, overwrite=arguments.overwrite)
     if getattr(arguments, "join", None) is not None and not is_csv(arguments.target):
         raise ParameterError("--join is of a release that is CSV", where=str(arguments.target))
-    if is_text(arguments.source) and not form_of(arguments).raw:
+    if is_text(arguments.source) and not form_of(arguments).has_no_lists:
         _check_joined(arguments)
     if arguments.separator is not None or getattr(arguments, "join", None) is not None:
         return

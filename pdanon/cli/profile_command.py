@@ -44,7 +44,7 @@ def run_profile(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     frame = read(arguments.source, arguments)
-    if arguments.keep and not form_of(arguments).chosen:
+    if arguments.keep and not form_of(arguments).drops_columns:
         frame = _beside(frame, arguments.keep, arguments.column)
     with stage("counting"):
         look = _look(frame, arguments, arguments.k, arguments.m)

@@ -1,4 +1,4 @@
-"""Files: Parquet and CSV, whole or not at all; trees of files; made-up tables."""
+"""Files: Parquet and CSV, written whole or not at all; trees of files; synthetic tables."""
 
 from pdanon.io.csv import read_csv, to_csv
 from pdanon.io.datasets import make_baskets

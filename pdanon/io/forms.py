@@ -1,4 +1,4 @@
-"""Forms: how the table of a file is laid out, and the frame with a row a person that comes of it."""
+"""Forms of tables in files, and their conversion into frames with one row per person."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _UTF8 = "utf-8"
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Table:
-    """What was read of a file, and in words what nobody has said of it."""
+    """The frame of a file, and notes about options that were guessed."""
 
     frame: pd.DataFrame
     notes: tuple[str, ...] = ()
@@ -33,32 +33,31 @@ class Table:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Form:
-    """How the table of a file is laid out: lists, unless items have a line or a column each.
+    """The form of the table of a file: lists, a long table (``item``), or a one-hot table (``onehot``).
 
     Parameters
     ----------
     by : sequence of str
-        Columns that say whose a line or a row is. They are not read into the frame, and rows of the same
+        Columns that identify the person of a line or row. The frame does not have them, and the rows of a
         person are merged.
     item : str, optional
-        Of a table with a line for each item, their column.
+        In a long table, the column of items.
     conflicts : {"refuse", "first"}, optional
-        What to do where the lines of a person have several values in a column that is kept.
+        If a person has several values in a kept column, refuse the table or take the first value.
     onehot : sequence of str, optional
-        Of a table with a column for each item, these columns; none named: all but those of ``by``, and kept.
+        In a one-hot table, the columns of items. If empty, all columns except kept ones and those of ``by``.
     prefix : str, optional
-        Of such a table, what the names of these columns begin with, which is no part of the item.
+        In a one-hot table, the beginning of all labels of items, which is removed.
     column : str, optional
-        The list column: of joined text, needed; of a table with a column for each item, what to call it.
+        The list column: required for joined text; in a one-hot table, the label of the new column.
     separator : str, optional
-        What stands between two items of joined text.
+        The separator of items in joined text.
     tick : str, optional
-        Of a table with a column for each item, what is in a box that is ticked, such as ``x``. By default
-        what `from_onehot` knows.
+        In a one-hot table, the value of a ticked box, such as ``x``. By default those of `from_onehot`.
     delimiter : str, optional
-        What stands between two fields of CSV. By default what does most often.
+        The delimiter of a CSV file. By default the most frequent one.
     encoding : str, optional
-        That of CSV. By default UTF-8.
+        The encoding of a CSV file. By default UTF-8.
     """
 
     by: Sequence[str] = ()
@@ -73,94 +72,91 @@ class Form:
     encoding: str | None = None
 
     @property
-    def ticked(self) -> bool:
-        """Whether there is a column for each item."""
+    def is_onehot(self) -> bool:
+        """Whether the table has one column per item."""
         return self.onehot is not None or self.prefix is not None
 
     @property
-    def raw(self) -> bool:
-        """Whether there are no lists yet."""
-        return self.item is not None or self.ticked
+    def has_no_lists(self) -> bool:
+        """Whether the table is long or one-hot."""
+        return self.item is not None or self.is_onehot
 
     @property
-    def chosen(self) -> bool:
-        """Whether only columns that are named are read, and no others."""
-        return self.raw or bool(self.by)
+    def drops_columns(self) -> bool:
+        """Whether the frame has only the list column and kept columns."""
+        return self.has_no_lists or bool(self.by)
 
     @property
     def lists(self) -> str | None:
-        """What the list column is called, if that is known."""
+        """The label of the list column, if known."""
         if self.item is not None:
             return self.item
-        return self.column or ("items" if self.ticked else None)
+        return self.column or ("items" if self.is_onehot else None)
 
-    def check(self, path: Path | str, spelled: Callable[[str], str] = str) -> None:
-        """Check that what is said of a file goes together.
+    def check(self, path: Path | str, spelling: Callable[[str], str] = str) -> None:
+        """Check that the parts of the form are compatible with each other and with a file.
 
         Parameters
         ----------
         path : Path, or str
             The file, or its URI.
-        spelled : callable
-            How a part of the form is spelled where it is said: ``by`` or ``--by``.
+        spelling : callable
+            Returns the name of a part of the form for messages: ``by`` or ``--by``.
         """
-        by, item, onehot, prefix = map(spelled, ("by", "item", "onehot", "prefix"))
-        if self.item is not None and self.ticked:
-            hint = f"{by} and {item} for lines, {onehot} or {prefix} for columns of 0 and 1"
+        by, item, onehot, prefix, tick = map(spelling, ("by", "item", "onehot", "prefix", "tick"))
+        if self.item is not None and self.is_onehot:
+            hint = f"pass {by} and {item} for lines, {onehot} or {prefix} for columns of 0 and 1"
             raise ParameterError("items have a line each or a column each, not both", hint=hint)
         if self.onehot and self.prefix is not None:
-            hint = f"say {onehot} or {prefix}"
-            raise ParameterError("columns of items are named or have a prefix, not both", hint=hint)
+            raise ParameterError(f"{onehot} and {prefix} exclude each other", hint="pass one of them")
         lists = self.column is not None or not is_text(path)
-        if (self.by and not self.raw and not lists) or (self.item is not None and not self.by):
-            hint = f"such as {by} customer {item} product, for a table with a line for each item"
+        if (self.by and not self.has_no_lists and not lists) or (self.item is not None and not self.by):
+            hint = f"such as {by} customer {item} product, for a table with one line per item"
             raise ParameterError(f"{by} and {item} go together", hint=hint)
         if self.item is not None and self.column not in (None, self.item):
-            hint = "the lists are called as the items: leave it out"
-            raise ParameterError(f"{spelled('column')} is not used with {item}", hint=hint)
-        if self.tick is not None and not self.ticked:
-            hint = (
-                f"which say which columns have boxes to tick; {spelled('tick')} says what is in a ticked one"
-            )
-            raise ParameterError(f"{spelled('tick')} needs {onehot} or {prefix}", hint=hint)
+            hint = "leave it out: the list column has the label of the items"
+            raise ParameterError(f"{spelling('column')} is not used with {item}", hint=hint)
+        if self.tick is not None and not self.is_onehot:
+            hint = f"pass the columns of boxes, too; {tick} is the value of a ticked box"
+            raise ParameterError(f"{tick} needs {onehot} or {prefix}", hint=hint)
         if self.conflicts is not None:
-            check_known(self.conflicts, _CONFLICTS, "way to treat conflicts", where=spelled("conflicts"))
+            check_known(self.conflicts, _CONFLICTS, "treatment of conflicts", where=spelling("conflicts"))
             if not self.by:
-                raise ParameterError(f"{spelled('conflicts')} needs {by}", hint="which says whose a line is")
+                hint = "pass the columns that identify the person of a line"
+                raise ParameterError(f"{spelling('conflicts')} needs {by}", hint=hint)
         if is_uri(path) and not is_parquet(path):
             hint = "copy the file to this machine first"
-            raise ParameterError("of URIs only those of Parquet files are read", got=str(path), hint=hint)
+            raise ParameterError("only Parquet files are read from a URI", got=str(path), hint=hint)
         for name in ("delimiter", "encoding"):
             if getattr(self, name) is not None and not is_text(path):
-                raise ParameterError(f"{spelled(name)} is of CSV files", where=str(path))
+                raise ParameterError(f"{spelling(name)} is only for CSV files", where=str(path))
 
     def read(self, path: Path | str, keep: Collection[str] = ()) -> Table:
-        """Read a file, and make a row a person of it.
+        """Read a file into a frame with one row per person.
 
         Parameters
         ----------
         path : Path, or str
-            The file, or the URI of a Parquet file. If it is CSV and has lists, ``column`` and ``separator``
-            are needed.
+            The file, or the URI of a Parquet file. A CSV file with lists needs ``column`` and ``separator``.
         keep : collection of str
-            Further columns of the frame. Of a table with lists, unless ``by`` is said, all columns are in it.
+            Other columns of the frame. A table with lists keeps all columns, unless ``by`` is set.
         """
         encoding = check_encoding(self.encoding or _UTF8)
-        if not self.raw and is_text(path):
-            return self._of_lists(*self._joined(Path(path), encoding), list(keep))
+        if not self.has_no_lists and is_text(path):
+            return self._read_lists(*self._read_joined(Path(path), encoding), list(keep))
         text = [*self.by, *([] if self.item is None else [self.item])]
         lines = read_lines(path, text, self.delimiter, encoding)
         guessed = [lines.guessed] if lines.guessed else []
-        if self.ticked:
-            return Table(*self._of_columns(lines.frame, list(keep), guessed))
+        if self.is_onehot:
+            return self._read_onehot(lines.frame, guessed, list(keep))
         if self.item is None:
-            return self._of_lists(lines.frame, guessed, list(keep))
+            return self._read_lists(lines.frame, guessed, list(keep))
         by, conflicts = list(self.by), self.conflicts or "refuse"
         frame = from_long(lines.frame, by=by, item=self.item, keep=[*keep], conflicts=conflicts)
         return Table(frame, tuple(guessed))
 
-    def _joined(self, path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
-        """A CSV file with joined text, and what is to be said of it."""
+    def _read_joined(self, path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
+        """Read a CSV file with joined text; return notes, too."""
         if self.column is None or self.separator is None:
             raise ParameterError("a CSV file needs a column and a separator", where=str(path))
         mark, guessed = delimiter_of(path, self.delimiter, encoding)
@@ -168,61 +164,59 @@ class Form:
         frame = read_joined_text(path, self.column, text=self.by, **options)
         return frame, [guessed] if guessed else []
 
-    def _of_lists(self, frame: pd.DataFrame, notes: list[str], keep: list[str]) -> Table:
-        """A frame that has lists, of several rows a person if it is said whose they are."""
+    def _read_lists(self, frame: pd.DataFrame, notes: list[str], keep: list[str]) -> Table:
+        """Merge the rows of each person of a frame with lists, if ``by`` is set."""
         if self.by:
-            _check_there(frame, [*self.by, *keep])
-            frame = self._merged(frame, str(frame.columns[find_column(frame, self.column)]), keep)
+            _check_columns(frame, [*self.by, *keep])
+            frame = self._merge_persons(frame, str(frame.columns[find_column(frame, self.column)]), keep)
         return Table(frame, tuple(notes))
 
-    def _of_columns(
-        self, frame: pd.DataFrame, keep: list[str], notes: list[str]
-    ) -> tuple[pd.DataFrame, tuple[str, ...]]:
-        """A frame with a column for each item, and what is to be said of it."""
+    def _read_onehot(self, frame: pd.DataFrame, notes: list[str], keep: list[str]) -> Table:
+        """Convert a one-hot table."""
         name, by = str(self.lists), list(self.by)
-        _check_there(frame, [*by, *keep])
+        _check_columns(frame, [*by, *keep])
         others = list(dict.fromkeys([*by, *keep]))
-        ticks = frame.drop(columns=others)
+        boxes = frame.drop(columns=others)
         if twice := [label for label in others if label in (self.onehot or ())]:
-            got = ", ".join(map(repr, twice))
-            raise ParameterError("a column is an item, and says who or what a person is", got=got)
+            got, hint = ", ".join(map(repr, twice)), "list each column once"
+            raise ParameterError("a column is an item, and another part of the form", got=got, hint=hint)
         columns = self.onehot or None
-        lists, numbers = lists_and_numbers(ticks, columns, self.prefix, name, self.tick)
+        lists, numbers = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
         if columns is None and self.prefix is None:
-            notes = [*notes, *_taken(ticks)]
+            notes = [*notes, *_describe_boxes(boxes)]
         elif numbers:
             notes = [*notes, describe_numbers(numbers)]
-        return self._merged(pd.concat([frame[others], lists[name]], axis=1), name, keep), tuple(notes)
+        joined = pd.concat([frame[others], lists[name]], axis=1)
+        return Table(self._merge_persons(joined, name, keep), tuple(notes))
 
-    def _merged(self, lists: pd.DataFrame, name: str, keep: list[str]) -> pd.DataFrame:
-        """A frame with a row a person, if there are several rows of some, and no columns but these."""
+    def _merge_persons(self, lists: pd.DataFrame, name: str, keep: list[str]) -> pd.DataFrame:
+        """Merge the rows of each person, and drop all columns but the lists and kept ones."""
         by = list(self.by)
         if by and (unknown := int(lists[by].isna().any(axis=1).sum())):
             raise ParameterError(
-                "some rows say of no person that they are theirs",
+                "some rows have no person",
                 where=", ".join(map(repr, by)),
                 got=f"{unknown:,} of {len(lists):,} rows in which a value is missing",
-                hint="leave these rows out, or give each the number of its person",
+                hint="drop these rows, or set the number of their person",
             )
         if not by or not lists.duplicated(by).any():
             return lists[[*keep, name]]
-        number = "_" * (1 + max(map(len, map(str, lists.columns))))  # which no column is called
+        number = "_" * (1 + max(map(len, map(str, lists.columns))))  # longer than any other label
         merged = to_long(lists, name, by=number)
-        conflicts = self.conflicts or "refuse"
-        return from_long(merged, by=by, item=name, keep=keep, conflicts=conflicts)
+        return from_long(merged, by=by, item=name, keep=keep, conflicts=self.conflicts or "refuse")
 
 
-def _check_there(frame: pd.DataFrame, columns: Sequence[str]) -> None:
+def _check_columns(frame: pd.DataFrame, columns: Sequence[str]) -> None:
     for label in columns:
         if label not in frame.columns:
             hint = did_you_mean(label, map(str, frame.columns))
             raise ColumnError(f"column {label!r} does not exist", hint=hint)
 
 
-def _taken(ticks: pd.DataFrame) -> Iterator[str]:
-    """What was taken for columns of items, and which hold numbers that may be no counts."""
-    yield f"{ticks.shape[1]} columns are taken for items"
-    numbers = ticks.select_dtypes("number")
+def _describe_boxes(boxes: pd.DataFrame) -> Iterator[str]:
+    """Yield notes on columns that are read as items by default, and on those that may hold no counts."""
+    yield f"{boxes.shape[1]} columns are read as items"
+    numbers = boxes.select_dtypes("number")
     counts = [str(label) for label in numbers if (numbers[label] > 1).any()]
     if counts:
         more = f" and {len(counts) - 5} more" if len(counts) > 5 else ""

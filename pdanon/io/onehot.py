@@ -1,4 +1,4 @@
-"""One-hot tables, with a column for each item: surveys with boxes to tick, and what is computed with."""
+"""Conversion of lists from and to one-hot tables, with one column per item."""
 
 from __future__ import annotations
 
@@ -31,46 +31,43 @@ def from_onehot(
     tick: str | None = None,
     name: str = "items",
 ) -> pd.DataFrame:
-    """Make a list column of a table that has a column for each item.
+    """Convert a table with one column per item into a table with a list column.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. In the column of an item, a person has it where the value is true, 1 or a larger
-        count, and has it not where it is false, 0 or missing; as numbers, booleans or text. Sparse columns
-        are fine. It is not modified.
+        One row per person. A person has the item of a column if the value is true, 1 or a larger count, and
+        lacks it if the value is false, 0 or missing. Values are numbers, booleans or text, dense or sparse.
+        It is not modified.
     columns : sequence of hashable, optional
-        Which columns are items. By default those with the prefix, or all. Blanks around a label are not
-        part of the item.
+        The columns of items. By default those with the prefix, or all. Blanks around a label are removed.
     prefix : str, optional
-        Text that all columns of items begin with, which is no part of the item's name.
+        The beginning of all labels of items, which is removed.
     tick : str, optional
-        What is in a box that is ticked, such as ``"x"`` or ``"yes"``, whatever the capitals and the blanks
-        around it. A person then has the items of the boxes in which there is this, and no others, whatever
-        else is in a box.
+        The value of a ticked box, such as ``"x"`` or ``"yes"``; case and surrounding blanks are ignored. A
+        person then has the items of boxes with this value, and of no others.
     name : str
-        What the list column is called.
+        The label of the list column.
 
     Returns
     -------
     DataFrame
-        The other columns, and the lists; index and attrs as in the frame.
+        The other columns, and the lists, with the index and attrs of the frame.
 
     Raises
     ------
     ColumnError
-        If a column does not exist or is there twice, none has the prefix, another one is called like the
-        list column, or values are not what they may be.
+        If a column does not exist or exists twice, no label has the prefix, another column has the label of
+        the list column, or a column of items has other values.
     ItemsetDtypeError
-        If labels of the columns are of several types.
+        If the labels of the columns have several types.
     ParameterError
-        If both ``columns`` and ``prefix`` are given, an item had no name, or ``tick`` is in no column.
+        If both ``columns`` and ``prefix`` are passed, an item has no name, or ``tick`` is in no column.
 
     Warns
     -----
     NumbersWarning
-        If every row has a number in a column, and most of these are above 1: years and ages look so, and
-        counts hardly ever.
+        If a column has a number in every row, most of them above 1: probably years or ages, not counts.
 
     See Also
     --------
@@ -79,7 +76,7 @@ def from_onehot(
 
     Notes
     -----
-    Cost: the rows times the columns; memory for the rows of one column, and the items.
+    Cost: time linear in rows times columns; memory for one column, and for the items.
 
     Examples
     --------
@@ -98,7 +95,7 @@ def from_onehot(
     """
     result, numbers = lists_and_numbers(frame, columns, prefix, name, tick)
     if numbers:
-        hint = "years and ages are no items: name the columns that are, columns=[...] or prefix='...'"
+        hint = "years and ages are no items: pass the columns that are, columns=[...] or prefix='...'"
         warn(NumbersWarning(describe_numbers(numbers), hint=hint))
     return result
 
@@ -106,8 +103,8 @@ def from_onehot(
 def lists_and_numbers(
     frame: pd.DataFrame, columns: Sequence[Hashable] | None, prefix: str | None, name: str, tick: str | None
 ) -> tuple[pd.DataFrame, list[Hashable]]:
-    """What `from_onehot` makes of a frame, and the columns of items that hold numbers rather than counts."""
-    positions = _positions(check_frame(frame), columns, prefix)
+    """Return the result of `from_onehot`, and the columns of items that probably hold no counts."""
+    positions = _item_positions(check_frame(frame), columns, prefix)
     labels = [frame.columns[position] for position in positions]
     if prefix is not None:
         labels = [label[len(prefix) :] for label in labels]
@@ -119,24 +116,23 @@ def lists_and_numbers(
     others = [position for position in range(frame.shape[1]) if position not in set(positions)]
     result = frame.iloc[:, others].copy()
     if check_text(name, "name") in result.columns:
-        hint = "give the list column another name: name=..."
+        hint = "pass another label for the list column: name=..."
         raise ColumnError(f"there is a column {name!r} already", where="name", hint=hint)
-    marks = _all_marks(frame, positions, tick)
-    result[name] = _lists([each.rows for each in marks], len(frame), labels).to_pandas()
-    return result, [
-        frame.columns[place] for place, each in zip(positions, marks, strict=True) if each.numbers
-    ]
+    marks = _read_columns(frame, positions, tick)
+    result[name] = _build_lists([each.rows for each in marks], len(frame), labels).to_pandas()
+    flagged = [place for place, each in zip(positions, marks, strict=True) if each.numbers]
+    return result, [frame.columns[place] for place in flagged]
 
 
 def describe_numbers(numbers: Sequence[Hashable]) -> str:
-    """Which columns were taken for items, and may be none."""
+    """Return the text of a warning about columns that were read as items, but may hold years or ages."""
     more = f" and {len(numbers) - _MOST_NAMED} more" if len(numbers) > _MOST_NAMED else ""
     named = ", ".join(map(repr, numbers[:_MOST_NAMED]))
-    return f"columns with a number in every row are taken for items that every row has: {named}{more}"
+    return f"columns with a number in every row are read as items that every row has: {named}{more}"
 
 
 def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: str = "") -> pd.DataFrame:
-    """Write a column for each item: whether the row holds it.
+    """Convert a table with lists into a table with one boolean column per item.
 
     Parameters
     ----------
@@ -150,25 +146,25 @@ def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: st
     Returns
     -------
     DataFrame
-        The other columns, and in place of the list column a sparse one of booleans for each item, in the
-        order of the items; index as in the frame.
+        The other columns, and in place of the list column a sparse boolean column per item, in the order of
+        the items, with the index of the frame.
 
     Raises
     ------
     ColumnError
-        If there is not exactly one list column, or a column is called like an item already.
+        If there is not exactly one list column, or another column has the label of an item.
     ItemsetDtypeError
         If the column does not hold lists of items.
 
     See Also
     --------
-    from_onehot : The inverse, but for blanks around items.
+    from_onehot : The inverse, except for blanks around items.
 
     Notes
     -----
-    A missing row looks as an empty one, and an item that a row repeats as one that is there once.
+    Missing rows become empty, and repeated items become one.
 
-    Memory: 5 bytes an occurrence, and pandas' own for each column.
+    Memory: 5 bytes per occurrence, and the overhead of pandas per column.
 
     Examples
     --------
@@ -187,22 +183,21 @@ def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: st
     labels = [prefix + text for text in itemsets.texts()]
     others = [place for place in range(frame.shape[1]) if place != position]
     if taken := set(labels).intersection(frame.columns[others]):
-        hint = "give a prefix, such as prefix='has_'"
-        raise ColumnError(
-            "columns are called like items", where="prefix", got=f"{len(taken)} columns", hint=hint
-        )
+        hint, got = "pass a prefix, such as prefix='has_'", f"{len(taken)} columns"
+        raise ColumnError("other columns have the labels of items", where="prefix", got=got, hint=hint)
     starts, rows, _ = parallel.transpose(itemsets.codes, itemsets.offsets, itemsets.n_items)
-    held = csc_array((np.ones(len(rows), np.int8), rows, starts), shape=(len(frame), itemsets.n_items))
-    make: Any = pd.DataFrame.sparse  # of which pandas-stubs know nothing
-    onehot = make.from_spmatrix(held, index=frame.index, columns=labels)
+    matrix = csc_array((np.ones(len(rows), np.int8), rows, starts), shape=(len(frame), itemsets.n_items))
+    make: Any = pd.DataFrame.sparse  # not in pandas-stubs
+    onehot = make.from_spmatrix(matrix, index=frame.index, columns=labels)
     onehot = onehot.astype(pd.SparseDtype(np.bool_, fill_value=False))
     return pd.concat([frame.iloc[:, others], onehot], axis=1)
 
 
-def _positions(frame: pd.DataFrame, columns: Any, prefix: str | None) -> list[int]:
-    """Which columns are items."""
+def _item_positions(frame: pd.DataFrame, columns: Any, prefix: str | None) -> list[int]:
+    """Return the positions of the columns of items."""
     if columns is not None and prefix is not None:
-        raise ParameterError("columns of items are named or have a prefix, not both", where="columns, prefix")
+        hint = "pass one of them"
+        raise ParameterError("columns and prefix exclude each other", where="columns, prefix", hint=hint)
     if columns is not None:
         return label_positions(frame, quasi_labels(columns, "columns"))
     if prefix is None:
@@ -217,48 +212,46 @@ def _positions(frame: pd.DataFrame, columns: Any, prefix: str | None) -> list[in
 
 
 class _Marks(NamedTuple):
-    """What the column of an item says."""
+    """The contents of the column of an item."""
 
-    rows: NDArray[np.int64]  # which have the item
-    numbers: bool  # whether all rows have it, and most of them more than once: years and ages look so
+    rows: NDArray[np.int64]  # the rows that have the item
+    numbers: bool  # whether all rows have it, and most more than once, as for years and ages
 
 
-def _all_marks(frame: pd.DataFrame, positions: list[int], tick: str | None) -> list[_Marks]:
-    """What the columns of items say, one by one."""
+def _read_columns(frame: pd.DataFrame, positions: list[int], tick: str | None) -> list[_Marks]:
+    """Read the columns of items."""
     columns = [frame.iloc[:, position] for position in positions]
     if tick is not None:
-        return _ticked(columns, check_text(tick, "tick"))
-    marks = [_marks(column) for column in columns]
+        return _read_ticks(columns, check_text(tick, "tick"))
+    marks = [_read_counts(column) for column in columns]
     unknown = [column.name for column, each in zip(columns, marks, strict=True) if each is None]
     if unknown:
-        named = "name the columns that are items: columns=[...] (--onehot) or prefix='...' (--prefix)"
+        named = "pass the columns of items: columns=[...] (--onehot) or prefix='...' (--prefix)"
         raise ColumnError(
             "columns hold other values than 0, 1, true, false and counts",
             where=", ".join(map(repr, unknown[:_MOST_NAMED])),
             got=f"{len(unknown)} of {len(positions)} columns",
-            hint=f"{named}; or say what is in a box that is ticked: tick='x' (--tick x)",
+            hint=f"{named}; or the value of a ticked box: tick='x' (--tick x)",
         )
     return [each for each in marks if each is not None]
 
 
-def _lists(rows: list[NDArray[np.int64]], n_rows: int, labels: list[Any]) -> Itemsets:
-    """The items of each row, from the rows of each item."""
+def _build_lists(rows: list[NDArray[np.int64]], n_rows: int, labels: list[Any]) -> Itemsets:
+    """Build the items of each row from the rows of each item."""
     columns = np.concatenate([np.empty(0, np.int64), *rows]).astype(np.int32)
     offsets = offsets_of(np.array([len(each) for each in rows]))
     starts, items, _ = parallel.transpose(columns, offsets, n_rows)
-    nulls = np.zeros(n_rows, np.bool_)
-    same = np.arange(len(labels))
-    itemsets = Itemsets(items, starts, object_items(labels), nulls)
-    return without_blanks(itemsets.recode(same, object_items(labels)))
+    itemsets = Itemsets(items, starts, object_items(labels), np.zeros(n_rows, np.bool_))
+    return without_blanks(itemsets.recode(np.arange(len(labels)), itemsets.vocabulary))
 
 
-def _marks(column: pd.Series[Any]) -> _Marks | None:
-    """What the column of an item says; None if other values are in it."""
+def _read_counts(column: pd.Series[Any]) -> _Marks | None:
+    """Read the column of an item; return None if it holds other values than counts and booleans."""
     if pd.api.types.is_complex_dtype(column.dtype):
         return None
     values = column.astype(object).where(column.notna(), 0)
     if not pd.api.types.is_numeric_dtype(column.dtype):
-        values = values.map(_number)
+        values = values.map(_parse_count)
     counts = values.to_numpy(np.float64)
     fit = np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))
     if not fit.all():
@@ -267,24 +260,24 @@ def _marks(column: pd.Series[Any]) -> _Marks | None:
     return _Marks(np.flatnonzero(counts), bool(counts.all()) and often)
 
 
-def _ticked(columns: Sequence[pd.Series[Any]], tick: str) -> list[_Marks]:
-    """Which rows have the tick, column by column."""
+def _read_ticks(columns: Sequence[pd.Series[Any]], tick: str) -> list[_Marks]:
+    """Find the rows with the tick, column by column."""
+
+    def normalize(value: Any) -> str:
+        return str(value).strip().casefold()
+
     marks = []
     for column in columns:
-        texts = column.astype(object).where(column.notna(), "").map(_plain)
-        marks.append(_Marks(np.flatnonzero(texts == _plain(tick)), numbers=False))
+        texts = column.astype(object).where(column.notna(), "").map(normalize)
+        marks.append(_Marks(np.flatnonzero(texts == normalize(tick)), numbers=False))
     if not tick.strip() or not any(len(each.rows) for each in marks):
-        hint = "say what is in a box that is ticked, as the table has it"
+        hint = "pass the value of a ticked box, as it is in the table"
         raise ParameterError("no box is ticked", where="tick", got=quote_word(tick), hint=hint)
     return marks
 
 
-def _plain(value: Any) -> str:
-    return str(value).strip().casefold()
-
-
-def _number(value: Any) -> float:
-    """What a value says, as text; NaN if it is neither a number nor true or false."""
+def _parse_count(value: Any) -> float:
+    """Parse a number, true or false; return NaN for other values."""
     text = str(value).strip().lower()
     try:
         return _TEXTS[text] if text in _TEXTS else float(text)

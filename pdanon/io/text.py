@@ -1,4 +1,4 @@
-"""Columns of text in which the items of a row are joined: ``rice;tea``."""
+"""Conversion of lists from and to joined text: ``rice;tea``."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def from_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
     series : pandas.Series
         Text, in which the items of a row are joined. It is not modified.
     sep : str
-        What stands between two items. Blanks around an item are no part of it.
+        The separator of items. Blanks around an item are removed.
 
     Returns
     -------
     Series
-        The distinct items of each row, as lists; name and index as they were. An empty text is an empty row,
-        a missing one a missing row. Nothing between two separators is no item.
+        The distinct items of each row, as lists, with the name and index of the series. An empty text becomes
+        an empty row, a missing one a missing row. Two separators in a row have no item between them.
 
     Raises
     ------
     ItemsetDtypeError
-        If the column holds lists already, or something else than text.
+        If the column holds lists, or anything but text.
     ParameterError
-        If the separator is empty, or is in no text.
+        If the separator is empty, or occurs in no text.
 
     See Also
     --------
@@ -71,7 +71,7 @@ def from_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
     """
     check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
     check_separator(sep, "sep")
-    texts = _texts(series)
+    texts = _read_texts(series)
     if not pc.any(pc.match_substring(texts, sep), min_count=0).as_py():
         _refuse_absent(texts, sep)
     itemsets = without_blanks(Itemsets.from_arrow_unsorted(pc.split_pattern(texts, sep)))
@@ -79,27 +79,27 @@ def from_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
 
 
 def to_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
-    """Join the items of each row to a text.
+    """Join the items of each row into a text.
 
     Parameters
     ----------
     series : pandas.Series
         Lists of items. It is not modified.
     sep : str
-        What to put between two items. No item may contain it.
+        The separator of items. No item may contain it.
 
     Returns
     -------
     Series
-        Text; name and index as they were. A missing row is a missing text.
+        Text, with the name and index of the series. A missing row becomes a missing text.
 
     Raises
     ------
     ItemsetDtypeError
         If the column does not hold lists of items.
     ParameterError
-        If an item could not be read back, since it is the empty text, begins or ends with a blank, or has the
-        separator in it or across its end; or the separator is empty.
+        If the separator is empty, or an item could not be read back: it is empty, begins or ends with a
+        blank, contains the separator, or ends with the beginning of it.
 
     See Also
     --------
@@ -131,60 +131,56 @@ def to_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
 
 
 def without_blanks(itemsets: Itemsets) -> Itemsets:
-    """Remove the blanks around items that are text, and the items that consist of blanks."""
+    """Remove blanks around items of text, and items of blanks only."""
     if not is_text_type(itemsets.vocabulary.type):
         return itemsets
     names = pc.utf8_trim_whitespace(itemsets.vocabulary)
-    becoming = np.where(to_numpy(pc.equal(names, "")), -1, np.arange(len(names)))
-    return itemsets.recode(becoming, names.cast(pa.string()))
+    targets = np.where(to_numpy(pc.equal(names, "")), -1, np.arange(len(names)))
+    return itemsets.recode(targets, names.cast(pa.string()))
 
 
 def unreadable(text: str, separator: str) -> bool:
-    """Whether an item could not be read back: splitting finds the first separator that there is."""
+    """Return whether an item could not be read back, as splitting stops at the first separator."""
     return not text or (text + separator).find(separator) < len(text)
 
 
 def separator_hint(texts: Iterable[str]) -> str:
-    """What to do about items that hold a separator: another one, a usual one if there is one that fits."""
+    """Return a hint with a usual separator that no item contains, if there is one."""
     texts = [*filter(None, texts)]
     fitting = [name for mark, name in _USUAL.items() if not any(unreadable(text, mark) for text in texts)]
-    such = f", such as {fitting[0]}" if fitting else " or ends with the beginning of"
-    return f"choose a separator that no item contains{such} (--join on the command line), or write Parquet"
+    example = f", such as {fitting[0]}" if fitting else " or ends with the beginning of"
+    return f"choose a separator that no item contains{example} (--join on the command line), or write Parquet"
 
 
 def check_separator(separator: Any, name: str) -> str:
-    """Check what stands between two items: text without what ends a line or a field."""
+    """Check the separator of items: text without carriage returns and null characters."""
     unfit = not isinstance(separator, str) or any(mark in separator for mark in "\r\0")
     if unfit or not separator or not is_encodable(separator):
-        hint = "such as '|' or '; ', without a carriage return or a null character"
-        raise ParameterError("some text is needed", where=name, got=quote_word(separator), hint=hint)
+        hint = "pass text such as '|' or '; ', without a carriage return or a null character"
+        raise ParameterError(f"{name} must be text", where=name, got=quote_word(separator), hint=hint)
     return str(separator)
 
 
-def _texts(series: pd.Series[Any]) -> pa.ChunkedArray:
-    """The texts of a column."""
+def _read_texts(series: pd.Series[Any]) -> pa.ChunkedArray:
+    """Return a column of text as Arrow text. Refuse other columns."""
     if is_list_column(series):
-        raise ItemsetDtypeError("the column holds lists already", hint="there is nothing to split")
+        raise ItemsetDtypeError("the column holds lists already", hint="leave out this call")
     try:
         values = arrow_values(series)
     except pa.ArrowException:  # objects of several types
         values = None
     if values is None or item_type(values.type) not in (pa.string(), pa.large_string()):
         hint = "numbers are one item each; objects must all be text"
-        raise ItemsetDtypeError(
-            "the column holds something else than text", got=f"dtype {series.dtype}", hint=hint
-        )
+        raise ItemsetDtypeError("the column does not hold text", got=f"dtype {series.dtype}", hint=hint)
     return values.cast(pa.large_string())
 
 
 def _refuse_absent(texts: pa.ChunkedArray, sep: str) -> None:
-    """Say that a separator is in no text, and which usual one is."""
+    """Refuse a separator that occurs in no text, and suggest usual ones that occur."""
     if not pc.any(pc.greater(pc.utf8_length(texts), 0), min_count=0).as_py():
         return
     found = [name for mark, name in _USUAL.items() if pc.any(pc.match_substring(texts, mark)).as_py()]
-    hint = (
-        f"these are: {', '.join(found)}"
-        if found
-        else "if a text is one item: frame['items'].map(lambda item: [item])"
-    )
+    hint = f"usual separators in the texts: {', '.join(found)}"
+    if not found:
+        hint = "if a text is one item: frame['items'].map(lambda item: [item])"
     raise ParameterError("the separator is in no text", where="sep", got=quote_word(sep), hint=hint)

@@ -248,7 +248,7 @@ class Policy:
         """
         published = [*self.quasi, *self.keep]
         frame = self._form.read(self.input, published).frame
-        there = [*frame.columns, *frame.index.names, *(self.drop if self._form.chosen else [])]
+        there = [*frame.columns, *frame.index.names, *(self.drop if self._form.drops_columns else [])]
         absent = [name for name in self._roles.named if name not in there]
         if absent:
             raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
@@ -458,7 +458,7 @@ class Policy:
         inputs = {path.realpath(check_path(file)): file for file in read if isinstance(file, Path)}
         for file in inputs.values():
             check_distinct([*self.outputs.values(), file], "entries of the policy")
-        lists = is_text(self.input) and not self._form.raw
+        lists = is_text(self.input) and not self._form.has_no_lists
         joined = [self.input] if lists and self._form.separator is None else []
         joined += [
             file

@@ -66,12 +66,10 @@ def test_columns_of_ticks_are_named_or_have_a_prefix(capsys):
     assert capsys.readouterr().err == ""  # all was said
     named = ["--onehot", TEA, RICE, SALT, "age"]
     assert main(["anonymize", "in.csv", "out.parquet", *KM, *named, "--overwrite"]) == 0
-    assert "a number in every row are taken for items that every row has: 'age'" in capsys.readouterr().err
+    assert "a number in every row are read as items that every row has: 'age'" in capsys.readouterr().err
     with pytest.raises(AssertionError):  # numbers of persons and ages were taken for counts
         released("in.csv", "--onehot")
-    assert (
-        "5 columns are taken for items\nin.csv: some of them hold counts above 1" in capsys.readouterr().err
-    )
+    assert "5 columns are read as items\nin.csv: some of them hold counts above 1" in capsys.readouterr().err
 
 
 def test_rows_of_a_person_are_merged_and_may_not_conflict(capsys):
@@ -144,7 +142,7 @@ UNFIT = {
     "a person a line": (
         "who,what\n" + "".join(f"{i},{TEA}\n" for i in range(20)),
         ["--by", "who", "--item", "what"],
-        ["each line is of another person, who would have one item", "customer number"],
+        ["each line has another person, so each person would have one item", "customer number"],
     ),
     "other values": (
         "who,age,sex,tea\n1,30,f,1\n",
@@ -281,7 +279,7 @@ def test_lines_by_invoice_are_warned_of_the_customers(capsys):
     command = ["anonymize", "lines.csv", "out.parquet", "--overwrite", *KM, "--item", "product", "--by"]
     assert main([*command, "invoice"]) == 0
     said = capsys.readouterr().err
-    assert said.startswith("pdanon: warning: 40 rows, one a 'invoice', share 10 values of 'customer'")
+    assert said.startswith("pdanon: warning: 40 rows, one per 'invoice', share 10 values of 'customer'")
     assert "\n  hint:  name that column in --by, or leave it out" in said
     assert main([*command, "customer"]) == 0
     assert "warning" not in capsys.readouterr().err

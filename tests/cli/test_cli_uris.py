@@ -82,7 +82,7 @@ REFUSED = {
     ),
     "csv": (
         ("risk", "s3://bucket/in.csv", "-k", "2", "--by", "a", "--item", "b"),
-        "of URIs only those of Parquet",
+        "only Parquet files are read from a URI",
     ),
     "directory": (("risk", "s3://bucket/in", "-k", "2"), "must end in .parquet"),
 }

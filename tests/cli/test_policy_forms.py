@@ -57,7 +57,7 @@ def test_a_column_of_lists_may_be_named_and_columns_of_ticks_are_called_by_it():
         ('itme = "what"', "did you mean 'item'"),
         ("", "by and item go together"),
         ('item = "what"\nonehot = ["tea"]', "not both"),
-        ('item = "what"\nconflicts = "last"', "no such way to treat conflicts"),
+        ('item = "what"\nconflicts = "last"', "no such treatment of conflicts"),
         ('item = "what"\nencoding = 3', "encoding must be text"),
         ('item = "what"\ndelimiter = ["x"]', "delimiter must be text"),
         ('onehot = "tea"', "onehot must be a list of column names"),

@@ -124,7 +124,7 @@ def test_a_table_without_lines_has_no_rows():
         ({}, {"by": "ID"}, ColumnError, "does not exist"),
         ({}, {"by": []}, ParameterError, "names no column"),
         ({}, {"item": "items"}, ColumnError, "did you mean 'item'"),
-        ({}, {"keep": ["item"]}, ParameterError, "several values a person"),
+        ({}, {"keep": ["item"]}, ParameterError, "several values per person"),
         ({}, {"keep": "age"}, ParameterError, "pass a list, even for one column"),
         ({}, {"conflicts": "frist"}, ParameterError, "did you mean 'first'"),
     ],
@@ -138,7 +138,7 @@ def test_lines_that_are_refused(change, options, error, match):
 
 def test_lines_of_as_many_persons_are_refused():
     lines = pd.DataFrame({"line": range(20), "item": list("ab") * 10})
-    with pytest.raises(ParameterError, match=r"(?s)each line is of another person.*customer number"):
+    with pytest.raises(ParameterError, match=r"(?s)each line has another person.*customer number"):
         pdanon.from_long(lines, by="line", item="item")
     assert len(pdanon.from_long(lines[:19], by="line", item="item")) == 19
 
@@ -149,9 +149,13 @@ INVOICES = pd.DataFrame({"invoice": [*range(40)] * 2, "product": ["a", "b"] * 40
 @pytest.mark.parametrize(
     ("named", "customers", "told"),
     [
-        ("customer", [n % 10 for n in range(40)], "40 rows, one a 'invoice', share 10 values of 'customer'"),
-        ("KundenNr", [n % 10 or None for n in range(40)], "36 rows, one a 'invoice', share 9 values of"),
-        ("customer", [f"c{n % 39}" for n in range(40)], "40 rows, one a 'invoice', share 39 values"),
+        (
+            "customer",
+            [n % 10 for n in range(40)],
+            "40 rows, one per 'invoice', share 10 values of 'customer'",
+        ),
+        ("KundenNr", [n % 10 or None for n in range(40)], "36 rows, one per 'invoice', share 9 values of"),
+        ("customer", [f"c{n % 39}" for n in range(40)], "40 rows, one per 'invoice', share 39 values"),
         ("customer", [*range(40)], None),
         ("customer", [None] * 40, None),
         ("customer", [{}] * 40, None),
@@ -281,7 +285,7 @@ def test_columns_of_items_that_are_refused():
         pdanon.from_onehot(frame, prefix="has_")
     with pytest.raises(ColumnError, match="name="):
         pdanon.from_onehot(frame, columns=["has_tea"])
-    with pytest.raises(ParameterError, match="not both"):
+    with pytest.raises(ParameterError, match="exclude each other"):
         pdanon.from_onehot(frame, columns=["has_tea"], prefix="has_")
     with pytest.raises(ColumnError, match="prefix="):
         pdanon.to_onehot(pd.DataFrame({"tea": [1], "items": [["tea"]]}))
