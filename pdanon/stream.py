@@ -149,7 +149,7 @@ def appearing(target: Path, before: Callable[[], object], *, directory: bool) ->
         for each in (path for path in (draft.path, *draft.path.rglob("*")) if path.is_dir()):
             _sync(each)
         before()
-        draft.appear()
+        draft.publish()
     except OSError as error:  # of writing: whatever cannot be read is a FormatError already
         raise _unwritten("release", target, error) from error
     finally:

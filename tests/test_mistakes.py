@@ -419,7 +419,7 @@ FILES = {
         lambda: pdanon.to_parquet(FRAME, "nowhere/out.parquet"), FormatError, "cannot be written", "make the"
     ),
     "directory to write to": Mistake(
-        lambda: pdanon.to_parquet(FRAME, "folder"), FormatError, "cannot be written", "name a file in it"
+        lambda: pdanon.to_parquet(FRAME, "folder"), FormatError, "cannot be written", "pass a file in it"
     ),
     "separator that is in items": Mistake(
         lambda: pdanon.to_csv(FRAME, "out.csv", separator="-"),
@@ -453,9 +453,9 @@ COMMANDS = {
     "semicolons": (
         "risk semicolons.csv -k 2 --separator | --column items --delimiter ,",
         "not exist",
-        "separated by ';'.*--delimiter",
+        "';' is its delimiter.*--delimiter",
     ),
-    "compressed": ("anonymize in.csv.bz2 o.csv -k 2", "must end in", "unpack it first"),
+    "compressed": ("anonymize in.csv.bz2 o.csv -k 2", "must end in", "decompress it first"),
     "compressed output": (
         "anonymize in.parquet o.csv.gz -k 2",
         "must end in",

@@ -1,4 +1,4 @@
-"""CSV files in which one column joins the items of a row."""
+"""CSV files with one column of joined items."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from pdanon.itemsets.validation import check_flag, check_path, check_text, quote
 
 __all__ = ["escape_frame", "read_csv", "read_joined_text", "to_csv", "warn_of_formulas"]
 
-_FEW = 20  # texts; in fewer, each may have one item by chance
+_FEW = 20  # texts: among fewer, each may have one item by chance
 _USUAL = (";", ",", "|", "\t")
-_FORMULA = r"[=+\-@\t\r]"  # how a text begins that spreadsheets take for a formula
+_FORMULA = r"[=+\-@\t\r]"  # spreadsheets run texts with these beginnings as formulas
 _NUMBER = r"[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
@@ -52,40 +52,39 @@ def read_csv(
     field_separator: str = ",",
     encoding: str = "utf-8",
 ) -> pd.DataFrame:
-    r"""Read a CSV file in which one column joins the items of a row by a separator.
+    r"""Read a CSV file with a column of items joined by a separator.
 
     Parameters
     ----------
     path : path
-        A CSV file with a header line; packed, if it ends in ``.gz``.
+        A CSV file with a header line; compressed, if it ends in ``.gz``.
     column : str
         The column of joined items.
     separator : str
-        What stands between two items. It is never guessed, and nothing around it is stripped.
+        The separator of items. It is never guessed, and blanks around it are not stripped.
     field_separator : str
-        The one character between two fields.
+        The delimiter of fields.
     encoding : str
-        How the text is encoded.
+        The encoding of the text.
 
     Returns
     -------
     DataFrame
-        The column has dtype ``ArrowDtype(list<string>)``, rows sorted and distinct; the others are what
-        ``pandas.read_csv`` makes of them. An empty field is an empty row; no text means a missing one, and
-        ``NA`` is an item. In a file of one column an empty line is an empty row.
+        The column has dtype ``ArrowDtype(list<string>)``, with sorted rows without duplicates. The other
+        columns are as ``pandas.read_csv`` reads them. An empty field is an empty row. No text stands for a
+        missing row: ``NA`` is an item. In a file of one column an empty line is an empty row.
 
     Raises
     ------
     FormatError
-        If the file is missing, cannot be read, is in another encoding, has lines with more fields than the
+        If the file is missing, cannot be read, has another encoding, has lines with more fields than the
         header, or an item is empty (two separators in a row).
     ColumnError
         If there is no such column, or two columns have the same name.
     ParameterError
-        If a separator is empty or holds a control character that ends a line or field, or
-        ``field_separator`` is not one ASCII character, or a quotation mark or the end of a line; if the
-        separator is in none of 20 texts and more, and another usual one is in most of them; if there is no
-        such encoding.
+        If the separator is empty or holds a carriage return or null character. If ``field_separator`` is not
+        one ASCII character other than a quote or an end of line. If the encoding is unknown. If the separator
+        is in none of at least 20 texts, and another usual one is in most of them.
 
     See Also
     --------
@@ -117,7 +116,7 @@ def read_joined_text(
     encoding: str,
     text: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Read a CSV file as `read_csv` does; some other columns are text as they stand: 007 is not 7."""
+    """Read a CSV file as `read_csv`, with some other columns as text, so that 007 does not become 7."""
     path = check_path(path)
     _check_separators(separator, field_separator)
     check_text(column, "column")
@@ -125,7 +124,7 @@ def read_joined_text(
 
     texts = dict.fromkeys([column, *text], str)
     options: dict[str, Any] = {"sep": field_separator, "encoding": encoding, "dtype": texts}
-    read = read_safely(lambda: _parsed_twice(path, column, separator, options), path, "CSV")
+    read = read_safely(lambda: _parse_twice(path, column, separator, options), path, "CSV")
     if read is None:
         raise unreadable_text(Path(path), encoding, f"it is not {encoding.upper()} text")
     frame, written = read
@@ -162,18 +161,17 @@ def to_csv(
     frame : pandas.DataFrame
         The frame. Its index is not written.
     path : path
-        The file. If it exists it is replaced when the new one is complete.
+        The file. An existing file is replaced when the new one is complete.
     separator : str
-        What to put between two items. No item may contain it, or end with a beginning of it that makes it
-        appear too early: ``a:`` before ``::``.
+        The separator of items. No item may contain it, or end with a beginning of it: ``a:`` before ``::``.
     column : hashable, optional
         Label of the list column. By default the only list-valued column.
     field_separator : str
-        The one character between two fields.
+        The delimiter of fields, one character.
     escape_formulas : bool
         Put an apostrophe before each text that a spreadsheet would run as a formula: an item, another cell or
         a header that begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, and is no number.
-        This changes the text, also for those who read the file without a spreadsheet.
+        This changes the text for all readers of the file.
 
     Warns
     -----
@@ -183,8 +181,8 @@ def to_csv(
     Raises
     ------
     ParameterError
-        If an item could not be read back, since it is the empty text, contains a carriage return or a null
-        character, or does not end where the separator begins; or a separator is one that `read_csv` refuses.
+        If an item could not be read back: it is empty, holds a carriage return or a null character, contains
+        the separator, or ends with the beginning of it. If `read_csv` refuses a separator.
     ColumnError
         If there is not exactly one list column, its label could not be read back, or two columns have the
         same name.
@@ -195,13 +193,13 @@ def to_csv(
 
     See Also
     --------
-    read_csv : The inverse, up to the types of the items (text) and missing rows.
+    read_csv : The inverse, except for types of items (all text) and missing rows.
     to_parquet : Keeps both, and the index.
 
     Notes
     -----
-    CSV has no way to tell a missing row from an empty one: both are written as an empty field. There are
-    quotes around what needs them; around all text, if some holds a carriage return.
+    CSV cannot distinguish missing rows from empty ones: both become empty fields. Fields are quoted where
+    necessary; all text is quoted if any text holds a carriage return.
 
     Examples
     --------
@@ -240,7 +238,7 @@ def to_csv(
     as_text = itemsets.recode(np.arange(itemsets.n_items, dtype=np.int32), pa.array(texts, pa.string()))
     joined = pc.binary_join(as_text.to_arrow(), separator).fill_null("")
     written = frame.copy(deep=False)
-    written.isetitem(position, np.zeros(len(frame), np.int8))  # its items are looked at on their own
+    written.isetitem(position, np.zeros(len(frame), np.int8))  # formulas among its items are handled above
     if escape_formulas:
         written = escape_frame(written)
     else:
@@ -252,26 +250,26 @@ def to_csv(
             _write_csv(written, temporary, field_separator)
         except UnicodeEncodeError:
             unwritable = True
-        if unwritable:  # raised outside the handler: the error of Python carries the text along
+        if unwritable:  # raised outside the handler: the chained error of Python shows the text
             raise FormatError("a text holds half of a surrogate pair", where="another column")
         header = pd.read_csv(temporary, sep=field_separator, index_col=False, nrows=0).columns
         if header[position] != str(written.columns[position]):
-            hint = "give it a name of its own, which is text"
+            hint = "rename it: a text that no other column has"
             raise ColumnError("the label of the list column could not be read back", hint=hint)
 
 
 def escape_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """Put an apostrophe before the texts and headers of a frame that a spreadsheet would run as formulas."""
+    """Put an apostrophe before texts and headers that a spreadsheet would run as formulas."""
     copy = frame.copy(deep=False)
     for position in range(frame.shape[1]):
         column = frame.iloc[:, position]
-        found = _formulas(column)
+        found = _find_formulas(column)
         if found.any():
             texts = column.astype(object).to_numpy(copy=True)
             texts[found] = [f"'{text}" for text in texts[found]]
             copy.isetitem(position, text_column(texts))
     headers = frame.columns.to_series()
-    found = _formulas(headers)
+    found = _find_formulas(headers)
     if found.any():
         copy.columns = [f"'{label}" if each else label for label, each in zip(headers, found, strict=True)]
     return copy
@@ -281,61 +279,59 @@ def warn_of_formulas(*frames: pd.DataFrame) -> None:
     """Warn of texts and headers that a spreadsheet would run as formulas."""
     columns = [frame.iloc[:, position] for frame in frames for position in range(frame.shape[1])]
     columns += [frame.columns.to_series() for frame in frames]
-    found = sum(int(_formulas(column).sum()) for column in columns)
+    found = sum(int(_find_formulas(column).sum()) for column in columns)
     if found:
-        begun = "texts that begin with =, +, -, @, a tab or a carriage return"
-        hint = "escape_formulas=True (--escape-formulas) puts an apostrophe before them; or write Parquet"
-        warn(ReleaseWarning(f"Spreadsheets run {begun} as formulas: {found:,} in a CSV file", hint=hint))
+        texts = "texts that begin with =, +, -, @, a tab or a carriage return"
+        hint = "pass escape_formulas=True (--escape-formulas) for an apostrophe before them; or write Parquet"
+        warn(ReleaseWarning(f"Spreadsheets run {texts} as formulas: {found:,} in a CSV file", hint=hint))
 
 
-def _formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
-    """Which values are texts that a spreadsheet would run; it only shows those that are numbers."""
+def _find_formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Return whether each value is text that a spreadsheet would run. Signed numbers are no formulas."""
     try:
         texts = column.str
     except AttributeError:
         return np.zeros(len(column), np.bool_)
-    begun, number = (texts.match(pattern, na=False).to_numpy(bool) for pattern in (_FORMULA, _NUMBER))
-    return begun & ~number
+    formula, number = (texts.match(pattern, na=False).to_numpy(bool) for pattern in (_FORMULA, _NUMBER))
+    return formula & ~number
 
 
 def _write_csv(frame: pd.DataFrame, path: Path, field_separator: str) -> None:
-    """Write a CSV file in which a line ends only at the end of a row."""
+    """Write a CSV file whose unquoted line ends are all ends of rows."""
     options: dict[str, Any] = {"sep": field_separator, "index": False, "lineterminator": "\n"}
     frame.to_csv(path, **options)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         returns = content.find(b"\r") >= 0
-    if returns:  # it ends a line for those who read, but pandas puts no quotes around it on its own
+    if returns:  # readers end a line at a carriage return, but pandas does not quote it
         frame.to_csv(path, quoting=csv.QUOTE_NONNUMERIC, **options)
 
 
 def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str], separator: str) -> None:
-    """Check that a CSV file has a column, with no more of a first line, which may be data, than its like."""
+    """Check that a CSV file has a column. Show only a similar label: the first line may be data."""
     labels = [str(label) for label in header.columns]
     if column in labels:
         return
     others = [mark for mark in ";\t|," if mark != separator and len(labels) == 1 and mark in labels[0]]
     hint = did_you_mean(column, labels) or "the first line of the file must name its columns"
     if others:
-        hint = (
-            f"are its fields separated by {others[0]!r}? field_separator={others[0]!r} (--delimiter) reads it"
-        )
+        hint = f"if {others[0]!r} is its delimiter, pass field_separator={others[0]!r} (--delimiter)"
     got = "1 column" if len(labels) == 1 else f"{len(labels)} columns"
     raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
 
 
-def _parsed_twice(
+def _parse_twice(
     path: str, column: str, separator: str, options: dict[str, Any]
 ) -> tuple[pd.DataFrame, pd.Series[Any]] | None:
-    """What a file holds, and the text of a column as it stands; None if it is in another encoding."""
+    """Parse a file, and a column again with ``NA`` as text; return None if it has another encoding."""
     options = {**options, "index_col": False}
     with warnings.catch_warnings():
-        # pandas only warns when it drops the fields that a line has too many.
+        # If a line has too many fields, pandas drops them and only warns.
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
             header = pd.read_csv(path, nrows=0, **options)
             options["skip_blank_lines"] = header.shape[1] > 1
             _check_header(header, column, path, separator)
-            # As written: pandas gives the second column of a name another one.
+            # Read the header as data, since pandas renames the second column of a name.
             first = pd.read_csv(path, nrows=1, header=None, **{**options, "dtype": str, "na_filter": False})
             check_names(first.iloc[0], path)
             return pd.read_csv(path, **options), pd.read_csv(path, na_filter=False, **options)[column]
@@ -344,39 +340,40 @@ def _parsed_twice(
 
 
 def _check_occurs(joined: pa.Array, separator: str, column: str, path: str) -> None:
-    """Check that a separator is in some text, where another usual one is in most.
+    """Refuse a separator that is in no text if another usual one is in most texts.
 
-    Of a release, one that is within labels of sets only, ``(a,b)|c``, where another one is not.
+    In a release, also refuse one that is only within labels of sets, ``(a,b)|c``, if another one is outside.
     """
     filled = joined.filter(pc.greater(pc.utf8_length(joined), 0))
-    texts = pc.replace_substring_regex(filled, r"\([^()]*\)", "()")  # in which pdanon writes sets of items
-    if len(texts) < _FEW or _holding(texts, separator):
+    texts = pc.replace_substring_regex(filled, r"\([^()]*\)", "()")  # without the labels of sets
+    if len(texts) < _FEW or _count_texts(texts, separator):
         return
-    splits_sets = _holding(filled, separator) > 0
+    splits_sets = _count_texts(filled, separator) > 0
     enough = 0 if splits_sets else len(texts) // 2
-    usual = [mark for mark in _USUAL if _holding(texts, mark) > enough]
+    usual = [mark for mark in _USUAL if _count_texts(texts, mark) > enough]
     if usual:
-        place = "but in parentheses" if splits_sets else "of the column"
-        result = "that it would cut sets of items" if splits_sets else "that each text would be one item"
+        place = "outside parentheses" if splits_sets else "of the column"
+        result = "it would split sets of items" if splits_sets else "each text would be one item"
         found = "some" if splits_sets else "most"
         raise ParameterError(
             f"the separator is in no text {place}, so {result}",
             where=f"separator, {os.fspath(path)}, column {column!r}",
             got=quote_word(separator),
-            hint=f"in {found} texts is {usual[0]!r}; if each of them is one item, write lists to Parquet",
+            hint=f"{usual[0]!r} is in {found} texts; if each text is one item, write lists to Parquet",
         )
 
 
-def _holding(texts: pa.Array, mark: str) -> int:
-    """In how many texts a mark is."""
+def _count_texts(texts: pa.Array, mark: str) -> int:
+    """Count the texts that contain a mark."""
     return int(pc.sum(pc.match_substring(texts, mark)).as_py() or 0)
 
 
 def _check_separators(separator: str, field_separator: str) -> None:
     check_separator(separator, "separator")
-    # Quotation marks and ends of lines have a meaning of their own, and the parser knows ASCII only.
+    # Quotes and ends of lines have another meaning in CSV, and pandas' parser takes only ASCII.
     one = isinstance(field_separator, str) and len(field_separator) == 1 and field_separator.isascii()
     if not one or field_separator in '"\r\n\0':
-        hint = "such as ',', ';' or a tab; no quotation mark and no end of a line"
+        hint = "pass ',', ';' or a tab, but no quote and no end of line"
         got = quote_word(field_separator)
-        raise ParameterError("one ASCII character is needed", where="field_separator", got=got, hint=hint)
+        what = "field_separator must be one ASCII character"
+        raise ParameterError(what, where="field_separator", got=got, hint=hint)

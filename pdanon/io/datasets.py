@@ -1,9 +1,8 @@
-"""Made-up baskets, in any number: transactions from overlapping patterns, for examples and measurements."""
+"""Synthetic baskets: transactions from overlapping patterns, for examples and measurements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,13 @@ from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, Offsets, as_itemsets, canonical_rows
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.lists import offsets_of
-from pdanon.itemsets.validation import MOST_DRAWN, check_count, describe, random_generator
+from pdanon.itemsets.validation import MOST_DRAWN, check_count, describe, is_number, random_generator
 
 __all__ = ["make_baskets"]
 
 _STORES = ["centre", "east", "north", "south", "west"]
 _MEAN_PATTERN = 4  # items
-_SLOTS = 2**16  # incomplete copies of the patterns, in proportion to their weights
+_SLOTS = 2**16  # number of incomplete copies of the patterns, in proportion to their weights
 
 
 def make_baskets(
@@ -34,21 +33,20 @@ def make_baskets(
     patterns: int = 1000,
     random_state: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
-    """Make a frame of baskets in which some items go together and few items are popular.
+    """Make a frame of baskets with correlated items, few of which are popular.
 
     Parameters
     ----------
     rows : int
         Number of baskets.
     items : int or sequence of str
-        Number of items, which are then called ``p0001`` and so on, or their names. Which of them are
-        popular is drawn.
+        Number of items, with names ``p0001`` and so on, or their names. Popular items are drawn at random.
     mean_length : float
         Expected number of items of a basket, from 1 to half the items.
     patterns : int
-        Number of patterns: itemsets that tend to be bought together.
+        Number of patterns: itemsets that are often bought together.
     random_state : int, Generator or None
-        Seed, or source of randomness. The same seed makes the same frame.
+        A seed or a generator. The same seed makes the same frame.
 
     Returns
     -------
@@ -58,18 +56,21 @@ def make_baskets(
     Raises
     ------
     ParameterError
-        If a number is outside its range, or names are there twice.
+        If a number is outside its range, or names repeat.
 
     Notes
     -----
-    Follows the idea of the generator of [1]_. Patterns have 4 items on average, share some with the one
-    before, and prefer popular items, whose popularity falls as ``rank ** -0.8``. Each pattern has a weight,
-    exponentially distributed, and loses each of its items with a probability of its own, normal around one
-    half. A basket's length is Poisson distributed above 1. Baskets are cut one after the other from a stream
-    of incomplete patterns, so that a pattern may run over into the next basket; an item that a basket already
-    has is replaced by one drawn evenly from all items.
+    The method follows the generator of [1]_:
 
-    Takes about half a second and 0.3 GB for a million baskets of 6 out of 2,000 items.
+    - Patterns have 4 items on average, and share some with the previous one. They prefer popular items; the
+      popularity of an item is ``rank ** -0.8``.
+    - Each pattern has an exponentially distributed weight. It loses each item with a probability that is
+      normally distributed around one half.
+    - The length of a basket is Poisson distributed above 1. Baskets are cut consecutively from a stream of
+      incomplete patterns, so a pattern may extend into the next basket.
+    - An item that a basket already has is replaced by one drawn uniformly from all items.
+
+    A million baskets of 6 out of 2,000 items take about half a second and 0.3 GB.
 
     References
     ----------
@@ -95,9 +96,9 @@ def make_baskets(
     rng = random_generator(random_state)
     lengths = np.minimum(1 + rng.poisson(mean_length - 1, rows), len(vocabulary))
     offsets = offsets_of(lengths)
-    copies = _incomplete(*_patterns(patterns, len(vocabulary), rng), len(vocabulary), rng)
-    stream = _stream(*copies, int(offsets[-1]), rng)
-    codes = _distinct(stream, offsets, len(vocabulary), rng)
+    copies = _drop_items(*_draw_patterns(patterns, len(vocabulary), rng), len(vocabulary), rng)
+    stream = _draw_stream(*copies, int(offsets[-1]), rng)
+    codes = _replace_duplicates(stream, offsets, len(vocabulary), rng)
     baskets = Itemsets(codes, offsets, vocabulary, np.zeros(rows, np.bool_))
     stores = pa.array(_STORES).take(pa.array(rng.integers(len(_STORES), size=rows)))
     return pd.DataFrame({"store": text_column(stores), "items": baskets.to_pandas()})
@@ -110,29 +111,26 @@ def _vocabulary(items: int | Sequence[str]) -> pa.Array:
         return pc.binary_join_element_wise("p", pc.utf8_lpad(numbers, max(4, len(str(items))), "0"), "")
     vocabulary = Itemsets.from_series(as_itemsets([items])).vocabulary
     if not 0 < len(vocabulary) == len(items):
-        raise ParameterError(
-            "at least one name is needed, and none twice",
-            where="items",
-            got=f"{len(items)} names, {len(vocabulary)} distinct",
-        )
+        got = f"{len(items)} names, {len(vocabulary)} distinct"
+        raise ParameterError("items must be distinct names, at least one", where="items", got=got)
     return vocabulary
 
 
-def _patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.int64]]:
-    """Items of each pattern, pattern after pattern, and their number; an item may be there twice."""
+def _draw_patterns(count: int, n_items: int, rng: np.random.Generator) -> tuple[Codes, NDArray[np.int64]]:
+    """Draw the items of all patterns, pattern after pattern, possibly with duplicates, and their sizes."""
     popularity = rng.permutation(np.arange(1.0, n_items + 1) ** -0.8)
     sizes = 1 + rng.poisson(_MEAN_PATTERN - 1, count)
-    # Patterns are windows on one sequence of items; what two windows share, the patterns have in common.
+    # Patterns are windows on one sequence of items. Consecutive patterns share the overlap of their windows.
     shared = (sizes * np.minimum(rng.exponential(0.5, count), 1)).astype(np.int64)
     starts = offsets_of(sizes[:-1] - np.minimum(shared[1:], sizes[:-1]))
     sequence = rng.choice(n_items, int((starts + sizes).max()), p=popularity / popularity.sum())
     return gather(sequence.astype(np.int32), starts, sizes), sizes
 
 
-def _incomplete(
+def _drop_items(
     codes: Codes, sizes: NDArray[np.int64], n_items: int, rng: np.random.Generator
 ) -> tuple[Codes, NDArray[np.int64]]:
-    """Copies of the patterns in proportion to their weights, each with some of its items lost."""
+    """Copy patterns in proportion to their weights, and drop some items of each copy."""
     weights = rng.exponential(size=len(sizes))
     loss = np.clip(rng.normal(0.5, 0.1**0.5, len(sizes)), 0, 0.9)
     slots = (np.arange(_SLOTS) + 0.5) / _SLOTS
@@ -146,8 +144,8 @@ def _incomplete(
     return codes, np.diff(offsets)
 
 
-def _stream(codes: Codes, lengths: NDArray[np.int64], total: int, rng: np.random.Generator) -> Codes:
-    """Copies drawn one after the other, as many items as asked for."""
+def _draw_stream(codes: Codes, lengths: NDArray[np.int64], total: int, rng: np.random.Generator) -> Codes:
+    """Concatenate randomly drawn copies up to a total number of items."""
     starts = np.cumsum(lengths) - lengths
     parts: list[Codes] = []
     while total > 0:
@@ -157,27 +155,19 @@ def _stream(codes: Codes, lengths: NDArray[np.int64], total: int, rng: np.random
     return np.concatenate([np.empty(0, np.int32), *parts])
 
 
-def _distinct(codes: Codes, offsets: Offsets, n_items: int, rng: np.random.Generator) -> Codes:
-    """Sort each row, in place, after drawing other items in place of those that it has already."""
+def _replace_duplicates(codes: Codes, offsets: Offsets, n_items: int, rng: np.random.Generator) -> Codes:
+    """Replace duplicates within rows by random items until there are none, and sort rows, in place."""
     starts, lengths = offsets[:-1], np.diff(offsets)
     while len(starts):
-        again = sort_rows(codes, starts, lengths)
-        codes[again] = rng.integers(n_items, size=len(again))
-        unsorted = np.flatnonzero(np.bincount(np.searchsorted(offsets, again, side="right") - 1))
+        duplicates = sort_rows(codes, starts, lengths)
+        codes[duplicates] = rng.integers(n_items, size=len(duplicates))
+        unsorted = np.flatnonzero(np.bincount(np.searchsorted(offsets, duplicates, side="right") - 1))
         starts, lengths = offsets[unsorted], offsets[unsorted + 1] - offsets[unsorted]
     return codes
 
 
 def _check_mean(mean_length: Any, n_items: int) -> None:
     most = (n_items + 1) // 2
-    if (
-        isinstance(mean_length, bool)
-        or not isinstance(mean_length, Real)
-        or not 1 <= float(mean_length) <= most
-    ):
-        raise ParameterError(
-            "a basket must have from one item to half of all items on average",
-            where="mean_length",
-            got=describe(mean_length),
-            hint=f"with {n_items} items, at most {most}",
-        )
+    if not is_number(mean_length) or not 1 <= float(mean_length) <= most:
+        what, hint = "a basket must have from one item to half of all items on average", f"at most {most}"
+        raise ParameterError(what, where="mean_length", got=describe(mean_length), hint=hint)

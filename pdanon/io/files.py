@@ -1,6 +1,7 @@
-"""Files that are written whole or not at all, and errors that hold nothing of what was read.
+"""Files that are written whole or not at all.
 
-A file is a *draft* until it is complete: hidden, beside its target, and readable by its owner alone.
+A file is a *draft* until it is complete: hidden, in the directory of its target, and readable only by its
+owner.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ __all__ = [
 
 try:
     import fcntl
-except ImportError:  # Windows: nothing is locked there, and drafts of other processes stay
+except ImportError:  # on Windows there are no locks, and drafts of other processes stay
     fcntl = None  # type: ignore[assignment]
 
 
 _OWNER = 0o600
-_SLOTS = 8  # names of drafts of one target that are looked at
+_SLOTS = 8  # names for drafts of one target, which are searched for abandoned ones
 
-# Drafts of this process, each with its open and locked file; none yet, if it is just being made.
+# Drafts of this process with the descriptors of their locked files; empty while a draft is created.
 _OWN: dict[Path, list[int]] = {}
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_OWN.clear)
@@ -60,42 +61,44 @@ class WriteError(FormatError, OSError):
         where = os.fspath(path)
         absent = not os.path.isdir(os.path.dirname(os.path.abspath(where)))
         hint = "make the directory first" if absent else None
-        hint = "it is a directory: name a file in it" if os.path.isdir(where) else hint
+        hint = "it is a directory: pass a file in it" if os.path.isdir(where) else hint
         hint = "choose a shorter name" if error.errno == errno.ENAMETOOLONG else hint
         FormatError.__init__(self, "the file cannot be written", where=where, got=cause_of(error), hint=hint)
         self.errno = error.errno
 
 
 class Draft:
-    """A file or directory that is being written, hidden beside its target, until it gets that name.
+    """A temporary file or directory in the directory of its target, which it will replace.
 
     Parameters
     ----------
     target : pathlib.Path
-        What it is to become, links resolved. A draft of a draft is that draft itself.
+        The final path, with links resolved. A draft of a draft is that draft itself.
     directory : bool
-        Make a directory, else a file.
+        Make a directory instead of a file.
+    confidential : bool
+        Let only the owner read a new target.
 
     Notes
     -----
-    A draft is named after its target and the host. Its process holds a lock on it. A draft of this host that
-    nobody has locked is left over from a process that was killed: it is removed when a draft of the same
-    target is made. Drafts of other hosts stay, since not every file system shows their locks.
+    The name of a draft depends on its target and the host. Its process holds a lock on it. A draft of this
+    host without a lock is left over from a killed process, and is removed when a draft of the same target is
+    made. Drafts of other hosts stay, since not every file system shows their locks.
     """
 
     def __init__(self, target: Path, *, directory: bool = False, confidential: bool = False) -> None:
         self.target = self.path = target
-        self._mode = _OWNER if confidential else 0o666  # that a new target gets, less the umask
+        self._mode = _OWNER if confidential else 0o666  # of a new target, before the umask
         if target in _OWN:
             return
         names = [hidden_path(target, f"{number}.tmp{target.suffix}") for number in range(_SLOTS)]
         for path in names:
             _remove_abandoned(path)
         names.append(hidden_path(target, f"{uuid4().hex}.tmp{target.suffix}"))  # if all others are taken
-        next(path for path in names if self._make(path, directory))
+        next(path for path in names if self._create(path, directory))
 
-    def appear(self) -> None:
-        """Replace the target in one step, and keep its permissions."""
+    def publish(self) -> None:
+        """Replace the target atomically, and keep its permissions."""
         if self.path == self.target:
             return
         with suppress(FileNotFoundError):
@@ -104,15 +107,15 @@ class Draft:
         self.path.replace(self.target)
 
     def remove(self) -> None:
-        """Remove what has not appeared."""
+        """Remove a draft that was not published."""
         if self.path != self.target:
             _remove_own(self.path)
             _close(_OWN.pop(self.path, []))
 
-    def _make(self, path: Path, directory: bool) -> bool:
-        """Make a file or directory and lock it, unless its name is taken."""
+    def _create(self, path: Path, directory: bool) -> bool:
+        """Create and lock a file or directory; return False if its name is taken."""
         numbers: list[int] = []
-        made = False
+        created = False
         if _OWN.setdefault(path, numbers) is not numbers:
             return False  # by another thread
         try:
@@ -120,24 +123,24 @@ class Draft:
                 path.mkdir(0o700)
             else:
                 numbers.append(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, self._mode))
-                self._mode = stat.S_IMODE(os.fstat(numbers[0]).st_mode)
-            made = True
+                self._mode = stat.S_IMODE(os.fstat(numbers[0]).st_mode)  # without the umask
+            created = True
             path.chmod(0o700 if directory else _OWNER)
-            if fcntl is None:  # where what is open cannot be renamed
+            if fcntl is None:  # Windows cannot rename open files
                 _close(numbers)
             else:
                 numbers[:] = numbers or [os.open(path, os.O_RDONLY)]
                 if not _lock(numbers[0]) or not is_at(path, numbers[0]):
                     raise FileNotFoundError
-            if directory:
+            if directory:  # a new directory inside shows the mode without the umask
                 probe = path / "probe"
                 probe.mkdir()
                 self._mode = stat.S_IMODE(probe.stat().st_mode)
                 probe.rmdir()
         except (FileExistsError, FileNotFoundError) as error:
             _close(_OWN.pop(path))
-            if made or isinstance(error, FileExistsError):
-                return False  # another process has it, or has removed it before it was locked
+            if created or isinstance(error, FileExistsError):
+                return False  # another process owns it, or has removed it before it was locked
             raise
         except BaseException:
             self.path = path
@@ -148,13 +151,13 @@ class Draft:
 
 
 def hidden_path(target: Path, end: str) -> Path:
-    """Return the path of a hidden file beside a target, by the target's name and the host."""
+    """Return a hidden path in the directory of a target, from the target's name and the host."""
     of, host = (sha256(os.fsencode(name)).hexdigest() for name in (target.name, platform.node()))
     return target.with_name(f".{of[:16]}.{host[:8]}.{end}")
 
 
 def is_at(path: Path, number: int) -> bool:
-    """Tell whether an open file is what a path leads to."""
+    """Return whether a path still leads to an open file."""
     try:
         return os.path.samestat(os.fstat(number), path.lstat())
     except FileNotFoundError:
@@ -162,7 +165,7 @@ def is_at(path: Path, number: int) -> bool:
 
 
 def remove_drafts() -> None:
-    """Remove all drafts of this process, before it ends at once."""
+    """Remove all drafts of this process, before it exits immediately."""
     for path in list(_OWN):
         with suppress(OSError):
             _remove_own(path)
@@ -171,18 +174,18 @@ def remove_drafts() -> None:
 def _remove_own(path: Path) -> None:
     if fcntl is None or any(is_at(path, number) for number in _OWN.get(path, [])):
         _delete(path)
-    else:  # another process may have taken the name
+    else:  # another process may have reused the name
         _remove_abandoned(path)
 
 
 def _remove_abandoned(path: Path) -> None:
-    """Remove a draft whose process has ended: its lock can be had."""
+    """Remove a draft that no process has locked, so that its own process has ended."""
     if fcntl is None:
         return
     access = os.O_RDONLY if path.is_dir() else os.O_RDWR
     try:
         number = os.open(path, access | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:  # there is none, or it is somebody else's
+    except OSError:  # it does not exist, or belongs to another user
         return
     try:
         if _lock(number, unknown=False) and is_at(path, number):
@@ -204,7 +207,7 @@ def _close(numbers: list[int]) -> None:
 
 
 def _lock(number: int, *, unknown: bool = True) -> bool:
-    """Lock an open file, unless another process has; return ``unknown`` where files cannot be locked."""
+    """Lock an open file and return whether that succeeded; ``unknown`` if files cannot be locked here."""
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -231,8 +234,8 @@ def replace_file(path: str | os.PathLike[str], *, confidential: bool = False) ->
     Yields
     ------
     pathlib.Path
-        A new empty file in the same directory, which only the owner can read, to be written instead. When
-        the block ends it replaces ``path`` in one step; when the block fails, it is removed.
+        A new empty file to write instead, in the same directory, readable only by the owner. It replaces
+        ``path`` atomically when the block ends, and is removed if the block fails.
 
     Examples
     --------
@@ -251,7 +254,7 @@ def replace_file(path: str | os.PathLike[str], *, confidential: bool = False) ->
 
 @contextmanager
 def name_in_errors(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let errors of the system name the file that was asked for, not the hidden one that is to become it."""
+    """Raise errors of the system with the path of a target in place of that of its draft."""
     try:
         yield
     except OSError as error:
@@ -272,15 +275,15 @@ def replace_files(
     paths : iterable of path
         The files to write.
     confidential : collection of path
-        Those of them that only their owner may read if they are new.
+        The files that only their owner may read if they are new.
     overwrite : bool
         Replace files that exist.
 
     Yields
     ------
     list of pathlib.Path
-        A new empty file for each, as by `replace_file`. When the block ends and all are safe on the disk,
-        they replace the files one after the other, in the order given.
+        A new empty file for each, as by `replace_file`. When the block ends and all are synced to disk, they
+        replace the files one after the other, in the order given.
     """
     paths = list(paths)
     targets = [Path(os.path.realpath(_local(check_path(path)))) for path in paths]
@@ -298,7 +301,7 @@ def replace_files(
             check_replaceable(target, overwrite=overwrite)
         for draft in drafts:
             with name_in_errors(draft.target):
-                draft.appear()
+                draft.publish()
     finally:
         for draft in drafts:
             draft.remove()
@@ -316,24 +319,24 @@ def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     Yields
     ------
     pathlib.Path
-        A new empty directory, which gets this name when the block ends. When the block fails, it is removed.
+        A new empty directory, which gets this name when the block ends, and is removed if the block fails.
     """
     target = Path(os.path.abspath(_local(check_path(path))))
     if os.path.lexists(target):
-        hint = "choose a name that nothing has yet; nothing was written"
+        hint = "choose another name; nothing was written"
         raise ParameterError("the directory exists", where=str(target), hint=hint)
     with name_in_errors(target):
         draft = Draft(target, directory=True)
     try:
         yield draft.path
         with name_in_errors(target):
-            draft.appear()
+            draft.publish()
     finally:
         draft.remove()
 
 
 def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Check that a file can be written: nothing is there, links followed, or a file that may be replaced.
+    """Check that a path, links followed, does not exist, or is a file that may be replaced.
 
     Parameters
     ----------
@@ -345,8 +348,8 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> Non
     path = Path(os.path.realpath(target))
     if path in _OWN or not os.path.lexists(path):
         return
-    if not path.is_file() and not path.is_dir():  # of a directory, the system says it
-        hint = "name a file; a pipe or a device is never replaced"
+    if not path.is_file() and not path.is_dir():  # writing to a directory fails with the system's error
+        hint = "pass a file; a pipe or a device is never replaced"
         raise FormatError("this is no regular file", where=os.fspath(target), hint=hint)
     if not overwrite:
         hint = "pass --overwrite (overwrite=True) to replace it, or choose another name"
@@ -354,42 +357,40 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> Non
 
 
 def _local(path: str) -> str:
-    """A path on this machine: elsewhere nothing could be replaced in one step."""
+    """Check that a path is no URI: remote files cannot be replaced atomically."""
     if is_uri(path):
-        hint = "write it to this machine and copy it, or use the frame's own to_parquet"
+        hint = "write it to this machine and copy it, or call the frame's own to_parquet"
         raise ParameterError("the path is a URI", where="path", got=path, hint=hint)
     return path
 
 
 def check_name(path: str | os.PathLike[str]) -> None:
-    """Check that a path, links followed, is UTF-8: Arrow takes no others."""
+    """Check that a path, links followed, is UTF-8, as Arrow requires."""
     real = os.path.realpath(check_path(path))
     if real != real.encode(errors="replace").decode():
         raise FormatError("the path is not UTF-8", where=real, hint="rename the file or its directory")
 
 
-# --- Encodings of text files: which there are, and where a file is in another one
+# --- Encodings of text files
 
 
 _CHUNK = 2**20  # bytes
 
 
 def check_encoding(encoding: str) -> str:
-    """Check that there is an encoding, of text."""
-    try:
+    """Check that Python has a text encoding, and return its usual name."""
+    with suppress(LookupError, TypeError, ValueError):
         known = codecs.lookup(encoding)
         if known._is_text_encoding:
             return known.name
-    except (LookupError, TypeError, ValueError):
-        pass
-    hint = "such as utf-8, latin-1 or cp1252"
+    hint = "pass one such as utf-8, latin-1 or cp1252"
     raise ParameterError("there is no such encoding", where="encoding", got=quote_word(encoding), hint=hint)
 
 
 def line_not_in(path: Path | str, encoding: str) -> int | None:
-    """The first line of a file, from 1 on, that is not in an encoding, if there is one."""
+    """Return the number of the first line, from 1 on, that is not in an encoding, or None."""
     decoder, line = codecs.getincrementaldecoder(encoding)(), 1
-    with pa.input_stream(str(path)) as file:  # which unpacks what ends in .gz
+    with pa.input_stream(str(path)) as file:  # decompresses .gz
         while True:
             chunk = file.read(_CHUNK)
             try:

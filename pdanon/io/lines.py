@@ -1,4 +1,4 @@
-"""Tables as they are, from files: CSV with any usual delimiter, JSON lines and Parquet."""
+"""Readers of tables without conversion: CSV with any usual delimiter, JSON lines and Parquet."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ _NAMES = {";": "';'", "\t": "a tab", "|": "'|'"}
 
 
 class Lines(NamedTuple):
-    """A table that was read, and what was guessed of its file, if anything."""
+    """The table of a file, and a note about its delimiter if that was guessed."""
 
     frame: pd.DataFrame
     guessed: str = ""
 
 
 def is_text(path: str | Path) -> bool:
-    """Tell whether a file is CSV, packed or not, by its name."""
+    """Return whether the name of a file is that of CSV, compressed or not."""
     return str(path).lower().endswith(_SUFFIXES)
 
 
 def is_lines(path: str | Path) -> bool:
-    """Tell whether a file can be read, by its name."""
+    """Return whether the name of a file is that of a readable table."""
     return is_text(path) or is_parquet(path) or str(path).lower().endswith(".jsonl")
 
 
 def is_parquet(path: str | Path) -> bool:
-    """Tell whether a file is Parquet, by its name; after that, a URI may say where the file is."""
+    """Return whether the name of a file is that of Parquet. The query of a URI is ignored."""
     name = str(path).partition("?")[0] if is_uri(path) else str(path)
     return name.lower().endswith(".parquet")
 
@@ -59,19 +59,19 @@ def is_parquet(path: str | Path) -> bool:
 def read_lines(
     path: Path | str, text: Sequence[str] = (), delimiter: str | None = None, encoding: str = "utf-8"
 ) -> Lines:
-    """Read a table as it is.
+    """Read a table without conversion.
 
     Parameters
     ----------
     path : Path, or str
         ``.csv``, ``.tsv``, both also with ``.gz``, ``.jsonl``, or ``.parquet``, which may be a URI.
     text : sequence of str
-        Columns that are text as they stand, in a CSV file: 007 is not 7.
+        Columns of a CSV file to read as text, so that 007 does not become 7.
     delimiter : str, optional
-        What stands between two fields of a CSV file. By default that of comma, semicolon, tab and bar that
-        its first line has most often.
+        The delimiter of a CSV file. By default the most frequent of comma, semicolon, tab and bar in its
+        first line.
     encoding : str
-        That of a CSV file.
+        The encoding of a CSV file.
     """
     check_name(path)
     if is_parquet(path):
@@ -83,8 +83,10 @@ def read_lines(
         return Lines(pa_json.read_json(path).to_pandas())
     except (OSError, MemoryError, pa.ArrowException) as error:
         problem = cause_of(error)
-    # Raised outside the handler: Arrow's own message may show a line of the file.
-    hint = file_hint(path, "JSON lines", problem) or "each line is an object, and a field of one type: {...}"
+    # Raised outside the handler: the chained error of Arrow may show a line of the file.
+    hint = (
+        file_hint(path, "JSON lines", problem) or "write one object per line, {...}, and one type per field"
+    )
     raise FormatError("the file cannot be read as JSON lines", where=str(path), got=problem, hint=hint)
 
 
@@ -93,7 +95,7 @@ def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding:
         mark, guessed = delimiter_of(path, delimiter, encoding)
         table = parse_csv(path, text, mark, encoding)
         header, problem = table.column_names, None
-        if any(map(pa.types.is_binary, table.schema.types)):  # what Arrow makes of bytes that are no text
+        if any(map(pa.types.is_binary, table.schema.types)):  # Arrow reads bytes that are no text as binary
             table = None
     except (OSError, UnicodeError, MemoryError, pa.ArrowException) as error:
         table, problem = None, cause_of(error)
@@ -105,48 +107,42 @@ def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding:
 
 
 def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str, str]:
-    """What stands between two fields of a CSV file, and what is to be said of it if that was guessed."""
+    """Return the delimiter of a CSV file, and a note if it is guessed and no comma."""
     if delimiter is not None:
         return check_delimiter(delimiter, "delimiter"), ""
     is_tabbed = ".tsv" in path.name.lower()
-    mark = "\t" if is_tabbed else read_safely(lambda: _most_often(path, encoding), path, "CSV")
-    return mark, f"{_NAMES[mark]} stands between two fields" if mark in _NAMES else ""
+    mark = "\t" if is_tabbed else read_safely(lambda: _guess_delimiter(path, encoding), path, "CSV")
+    return mark, f"the delimiter is {_NAMES[mark]}" if mark in _NAMES else ""
 
 
 def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
-    """Check that a header of one field is not one of several, with something else between them."""
+    """Check that a header of one field does not hold another delimiter."""
     others = [mark for mark in _DELIMITERS if mark in header[0]] if len(header) == 1 else []
     if others and others != [delimiter]:
+        mark, other = (_NAMES.get(each, quote_word(each)) for each in (delimiter, others[0]))
         raise FormatError(
-            f"{_name(delimiter)} separates no fields",
+            f"{mark} separates no fields",
             where=str(path),
             got="a first line of one field",
-            hint=f"{_name(others[0])} is in it: is that the delimiter?",
+            hint=f"{other} is in it: is that the delimiter?",
         )
 
 
-def _name(delimiter: str) -> str:
-    return _NAMES.get(delimiter, quote_word(delimiter))
-
-
 def unreadable_text(path: Path, encoding: str, problem: str | None) -> FormatError:
-    """What is wrong with a CSV file that cannot be read, with no more of it than a number of a line."""
+    """Build the error for an unreadable CSV file. It shows the number of a line, but no content."""
     what, where, hint = "the file cannot be read as CSV", str(path), file_hint(path, "CSV", problem)
-    if (
-        path.is_file()
-        and not remedy_of(problem)
-        and path.suffix.lower() not in (".parquet", ".xlsx", ".toml")
-    ):
-        hint = "quotes stand around a field in which there is the delimiter, a quote or an end of line"
+    other_kind = path.suffix.lower() in (".parquet", ".xlsx", ".toml")
+    if path.is_file() and not remedy_of(problem) and not other_kind:
+        hint = "put quotes around a field that holds the delimiter, a quote or an end of line"
         line = line_not_in(path, encoding)
         if line is not None:
             where, problem = f"{path}, line {line:,}", f"it is not {encoding.upper()} text"
-            hint = "say encoding (--encoding), such as cp1252 or latin-1; or save it as 'CSV UTF-8'"
+            hint = "pass encoding (--encoding), such as cp1252 or latin-1; or save it as 'CSV UTF-8'"
     return FormatError(what, where=where, got=problem, hint=hint)
 
 
 def parse_csv(path: Path, text: Sequence[str], delimiter: str = ",", encoding: str = "utf-8") -> pa.Table:
-    """A CSV file, of which some columns are text as they stand; an empty field is missing, unless quoted."""
+    """Parse a CSV file, with some columns as text. Empty fields are missing unless quoted."""
     convert = pa_csv.ConvertOptions(
         column_types=dict.fromkeys(text, pa.string()),
         null_values=[""],
@@ -161,8 +157,8 @@ def parse_csv(path: Path, text: Sequence[str], delimiter: str = ",", encoding: s
     )
 
 
-def _most_often(path: Path, encoding: str) -> str:
-    """The usual delimiter that the first line has most often; of equally many, the most usual."""
-    with pa.input_stream(str(path)) as file:  # which unpacks what ends in .gz
+def _guess_delimiter(path: Path, encoding: str) -> str:
+    """Return the most frequent delimiter of the first line; ties go to the more usual one."""
+    with pa.input_stream(str(path)) as file:  # decompresses .gz
         line = file.read(2**16).decode(encoding, "replace").partition("\n")[0]
     return max(_DELIMITERS, key=line.count)

@@ -1,8 +1,8 @@
-"""Files: Parquet and CSV with a list column, read faithfully and written whole or not at all.
+"""Parquet files with list columns: checked when they are read, written whole or not at all.
 
-Parquet written by pandas with an Arrow list column of its own dtype cannot be read back by pandas' defaults,
-and read with its Arrow backend it loses the other columns' dtypes. The pair here writes files that every
-reader of pandas accepts, and reads lists as lists and everything else as it was.
+pandas' defaults cannot read a Parquet file that pandas wrote with Arrow lists of its own dtype, and pandas'
+Arrow backend loses the dtypes of the other columns. `to_parquet` writes files that every reader of pandas
+accepts. `read_parquet` reads lists as Arrow lists, and other columns with their dtypes.
 """
 
 from __future__ import annotations
@@ -56,27 +56,27 @@ __all__ = [
 def open_parquet(
     path: str | os.PathLike[str], filesystem: fs.FileSystem | None = None, dictionaries: Sequence[int] = ()
 ) -> pq.ParquetFile:
-    """Open a file, if its footer agrees with itself.
+    """Open a file, and check that its footer is consistent.
 
     Parameters
     ----------
     path : path
         The file.
     filesystem : pyarrow.fs.FileSystem, optional
-        Where it is. By default on this machine.
+        The file system. By default that of this machine.
     dictionaries : sequence of int
-        The leaves of the schema, by number, to be read as codes into a dictionary.
+        Leaves of the schema, by number, to read as codes into a dictionary.
 
     Raises
     ------
     FormatError
-        If it cannot be opened, or the row groups do not have as many rows as the file.
+        If it cannot be opened, or the rows of its row groups do not add up to those of the file.
     ColumnError
         If two columns have the same name.
     """
     where = shown_path(path, filesystem)
 
-    def opened() -> pq.ParquetFile:
+    def open_checked() -> pq.ParquetFile:
         file = pq.ParquetFile(
             path, filesystem=filesystem, read_dictionary=list(dictionaries), page_checksum_verification=True
         )
@@ -88,7 +88,7 @@ def open_parquet(
         check_names(file.schema_arrow.names, where)
         return file
 
-    return read_safely(opened, where, "Parquet")
+    return read_safely(open_checked, where, "Parquet")
 
 
 def read_row_group(
@@ -99,19 +99,19 @@ def read_row_group(
     Parameters
     ----------
     file : pyarrow.parquet.ParquetFile
-        What `open_parquet` opened.
+        A file opened by `open_parquet`.
     number : int
-        Which row group.
+        Number of the row group.
     path : str
-        The path of the file, as messages show it.
+        The path of the file, for messages.
     columns : sequence of str, optional
-        The columns to read, and no others. By default all.
+        The columns to read. By default all.
 
     Raises
     ------
     FormatError
-        If it cannot be read, has not the rows and values that the footer says, or holds codes that are not in
-        their dictionary or text that is not UTF-8.
+        If it cannot be read, its rows or values differ in number from the footer, a code is not in its
+        dictionary, or a text is not UTF-8.
     """
     part = f", row group {number}"
     where = f"{path}{part}"
@@ -124,7 +124,7 @@ def read_row_group(
         table.validate(full=True)
         leaves = leaves_by_column(file.schema_arrow)
         if columns is not None:
-            # Of a name with a dot Arrow takes the beginning for the name of a column, too.
+            # For a name with a dot, Arrow also reads the column named by the part before the dot.
             table = table.select(list(columns))
             leaves = [leaves[file.schema_arrow.get_field_index(name)] for name in columns]
         _check_values(table, leaves, file.metadata.row_group(number), where)
@@ -134,14 +134,14 @@ def read_row_group(
 
 
 def shown_path(path: str | os.PathLike[str], filesystem: fs.FileSystem | None) -> str:
-    """A path as messages show it: that of another machine as a URI, without credentials or options."""
+    """Return a path for messages: on another machine a URI, without credentials and options."""
     if filesystem is None or isinstance(filesystem, fs.LocalFileSystem):
         return os.fspath(path)
     return f"{filesystem.type_name}://{os.fspath(path)}"
 
 
 def leaves_by_column(schema: pa.Schema) -> list[range]:
-    """The leaves of each column, by number; not by path, as a name may hold a dot.
+    """Return the leaves of each column, by number, not by path: a name may hold a dot.
 
     Examples
     --------
@@ -151,43 +151,43 @@ def leaves_by_column(schema: pa.Schema) -> list[range]:
     >>> leaves_by_column(pa.schema(kinds))
     [range(0, 1), range(1, 3)]
     """
-    ends = accumulate((_leaves(field.type) for field in schema), initial=0)
+    ends = accumulate((_count_leaves(field.type) for field in schema), initial=0)
     return [range(start, end) for start, end in pairwise(ends)]
 
 
-def _leaves(kind: pa.DataType) -> int:
+def _count_leaves(kind: pa.DataType) -> int:
     if isinstance(kind, pa.BaseExtensionType):
-        return _leaves(kind.storage_type)
+        return _count_leaves(kind.storage_type)
     if is_list_type(kind):
-        return _leaves(kind.value_type)
+        return _count_leaves(kind.value_type)
     if pa.types.is_struct(kind) or pa.types.is_map(kind):
         fields = [kind.key_field, kind.item_field] if pa.types.is_map(kind) else kind
-        return sum(_leaves(field.type) for field in fields)
+        return sum(_count_leaves(field.type) for field in fields)
     return 1
 
 
 def _check_values(table: pa.Table, leaves: list[range], group: pq.RowGroupMetaData, where: str) -> None:
-    """Check that all values are there that the footer says: a row may lack some of its items."""
+    """Check that each leaf has the number of values in the footer: damaged rows can lack items."""
     for column, own in zip(table.columns, leaves, strict=True):
-        counts = [_values(chunk) for chunk in column.chunks]
+        counts = [_count_values(chunk) for chunk in column.chunks]
         for leaf, found in zip(own, map(sum, zip(*counts, strict=True)), strict=bool(counts)):
-            said = group.column(leaf).num_values  # safe to ask of what was read: else Arrow may abort here
-            if found != said:
-                raise _damaged(f"{found} of {said} values", where)
+            expected = group.column(leaf).num_values  # safe for columns that were read: else Arrow may abort
+            if found != expected:
+                raise _damaged(f"{found} of {expected} values", where)
 
 
-def _values(values: pa.Array) -> list[int]:
-    """How many values of each leaf Parquet counts: an empty or missing list as one."""
+def _count_values(values: pa.Array) -> list[int]:
+    """Count the values of each leaf as Parquet does: an empty or missing list counts as one."""
     kind = values.type
     if isinstance(values, pa.ExtensionArray):
-        return _values(values.storage)
+        return _count_values(values.storage)
     if pa.types.is_map(kind):
         values = values.cast(pa.list_(pa.struct([kind.key_field, kind.item_field])))
     if is_list_type(values.type):
         empty = len(values) - int(np.count_nonzero(pc.fill_null(pc.list_value_length(values), 0)))
-        return [empty + count for count in _values(values.flatten())]
+        return [empty + count for count in _count_values(values.flatten())]
     if pa.types.is_struct(kind):
-        return [count for field in values.flatten() for count in _values(field)]
+        return [count for field in values.flatten() for count in _count_values(field)]
     return [len(values)]
 
 
@@ -195,19 +195,19 @@ def _damaged(got: str, where: str) -> FormatError:
     return FormatError("the file cannot be read as Parquet", where=where, got=got)
 
 
-# --- What a source names: each file once, and nothing is left out but what is hidden
+# --- The files of a source: each file once, and all except hidden ones
 
 
 _SUFFIX = ".parquet"
 _MAGIC = "*?["
-_LOST = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # the ways in which a link leads nowhere
+_BROKEN_LINK = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
 _TWICE = "files or directories that another path leads to"
 _EMPTY = f"directories that end in {_SUFFIX} and hold no such file"
 _VERSIONS = "logs of a table with versions"
-# Beside files that are no part of the table any more: logs of Delta, Hudi and Iceberg.
+# Logs of Delta, Hudi and Iceberg. Next to them are files that are no longer part of the table.
 _LOGS = ("_delta_log", ".hoodie", "metadata")
 _REPLACED = "files that were replaced would be read, too"
-_REPLACED_HINT = "read the table with what wrote it, and write its rows to files of their own"
+_REPLACED_HINT = "read the table with the program that wrote it, and write its rows to new files"
 _NAME = "names that are not UTF-8"
 _UNREAD = {
     fs.FileType.File: f"files that do not end in {_SUFFIX}",
@@ -218,16 +218,16 @@ _UNREAD = {
 
 
 class Entry(NamedTuple):
-    """What a path leads to.
+    """The target of a path.
 
     Parameters
     ----------
     name : str
         The last part of the path.
     kind : pyarrow.fs.FileType
-        What is there, links followed; ``NotFound`` if nothing is.
+        Its kind, links followed; ``NotFound`` if nothing exists.
     identity : hashable
-        The same for all paths that lead there: device and inode, or else the path.
+        A value that is equal for all paths that lead there: device and inode, or else the path.
     """
 
     name: str
@@ -237,29 +237,29 @@ class Entry(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Listing:
-    """The files of a directory and of those below it, or those that match patterns.
+    """The files of a directory and its subdirectories, or those that match patterns.
 
     Parameters
     ----------
     filesystem : pyarrow.fs.FileSystem
-        Where they are.
+        The file system.
     root : str
         The directory.
     patterns : tuple of str
-        What their names match, level by level. With none, all files are meant.
+        Patterns of names, level by level. If empty, all files.
 
     Attributes
     ----------
     names : list of str
         The paths of the files, relative to the root, in order.
     directories : set of str
-        The real paths of the local directories in which another file would be one of them.
+        The real paths of the local directories in which a new file would belong to the listing.
 
     Raises
     ------
     FormatError
-        If there are none, a directory cannot be read, or something is reached in two ways or would be left
-        out: the message tells what, and how many of each kind.
+        If there are no files, or a directory cannot be read. If two paths lead to a file, or a file would be
+        ignored; the message counts these by kind.
     """
 
     filesystem: fs.FileSystem
@@ -271,52 +271,49 @@ class Listing:
     _refused: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
 
     def __post_init__(self) -> None:
-        if is_local(self.filesystem):  # so that a link that leads back up is known as soon as it is met
+        if is_local(self.filesystem):  # all directories above, so that a link back up is refused at once
             above = os.path.realpath(self.root)
             while above not in self._known:
                 self._known |= {above, _local_entry(above).identity}
                 above = os.path.dirname(above)
-        waiting = looked_into = [""]
+        waiting = visited = [""]
         while waiting:
-            waiting = [name for below in waiting for name in self._look_into(below)]
-            looked_into = looked_into + waiting
+            waiting = [name for below in waiting for name in self._visit(below)]
+            visited = visited + waiting
         self.names.sort()
         within = {str(above) for name in self.names for above in PurePosixPath(name).parents}
-        for name in looked_into:
+        for name in visited:
             if _is_parquet(name) and name not in within and not self.patterns:
                 self._refused[_EMPTY].append(name)
-        self._refused[_VERSIONS] = sorted({*self._refused[_VERSIONS], *self._logs_above()})
-        self._check()
-
-    def _logs_above(self) -> list[str]:
-        """Logs above the root, and above what links lead to."""
+        # Logs are also searched above the root, and above the targets of links.
         paths = [f"{self.root}/"]
         if is_local(self.filesystem):
             files = [f"{self.root}/{name}" for name in self.names]
             paths += [f"{directory}/" for directory in self.directories]
             paths += [os.path.realpath(file) for file in files if os.path.islink(file)]
-        return _logs_above(self.filesystem, paths)
+        self._refused[_VERSIONS] = sorted({*self._refused[_VERSIONS], *_logs_above(self.filesystem, paths)})
+        self._check()
 
-    def _look_into(self, below: str) -> Iterator[str]:
-        """Take the files of a directory; what comes are the directories to look into next."""
+    def _visit(self, below: str) -> Iterator[str]:
+        """Add the files of a directory, and yield the subdirectories to visit next."""
         directory = f"{self.root}/{below}".rstrip("/")
         depth = len(PurePosixPath(below).parts)
         last = not self.patterns or depth + 1 == len(self.patterns)
         if last and is_local(self.filesystem):
             self.directories.add(os.path.realpath(directory or "/"))
 
-        def is_meant(name: str) -> bool:
+        def is_included(name: str) -> bool:
             matches = not self.patterns or fnmatchcase(name, self.patterns[depth])
             if name in _LOGS and _is_log(self.filesystem, f"{directory}/{name}"):
                 self._refused[_VERSIONS].append(f"{directory}/{name}")
             return matches and not name.startswith((".", "_"))
 
         where = shown_path(directory, self.filesystem)
-        for found in read_safely(lambda: self._entries(directory, is_meant), where, "Parquet"):
+        for found in read_safely(lambda: self._list_entries(directory, is_included), where, "Parquet"):
             name = f"{below}/{found.name}".lstrip("/")
             deeper = found.kind == fs.FileType.Directory and not (self.patterns and last)
             if not last and found.kind in (fs.FileType.File, fs.FileType.Unknown):
-                continue  # the pattern goes on
+                continue  # the pattern has more levels
             if problem := self._problem(found, deeper=deeper):
                 self._refused[problem].append(name)
             elif deeper:
@@ -324,16 +321,16 @@ class Listing:
             else:
                 self.names.append(name)
 
-    def _entries(self, directory: str, is_meant: Callable[[str], bool]) -> list[Entry]:
-        """What is in a directory, as far as it is meant."""
+    def _list_entries(self, directory: str, is_included: Callable[[str], bool]) -> list[Entry]:
+        """List the included entries of a directory."""
         if is_local(self.filesystem):
-            names = sorted(filter(is_meant, os.listdir(directory or "/")))
+            names = sorted(filter(is_included, os.listdir(directory or "/")))
             return [_local_entry(f"{directory}/{name}") for name in names]
         infos = self.filesystem.get_file_info(fs.FileSelector(directory))
-        return [_remote_entry(info) for info in infos if is_meant(info.base_name)]
+        return [_remote_entry(info) for info in infos if is_included(info.base_name)]
 
     def _problem(self, found: Entry, *, deeper: bool) -> str | None:
-        """Why something cannot be taken, or looked into."""
+        """Return why an entry cannot be read or visited, or None."""
         if not _is_utf8(found.name):
             return _NAME
         if not deeper and (found.kind != fs.FileType.File or not _is_parquet(found.name)):
@@ -344,7 +341,7 @@ class Listing:
         return None
 
     def _check(self) -> None:
-        """Refuse what would be counted twice or left out."""
+        """Refuse sources with entries that would be counted twice or ignored."""
         refused = {kind: names for kind, names in self._refused.items() if names}
         counts = [f"{len(names)} {kind}, such as {min(names)}" for kind, names in refused.items()]
         if _TWICE in refused:
@@ -354,33 +351,33 @@ class Listing:
             problem, hint = _REPLACED, _REPLACED_HINT
         elif not self.names:
             problem = "there is no Parquet file"
-            hint = f"files end in {_SUFFIX}; those that begin with '.' or '_' are left out"
+            hint = f"rename the files: they must end in {_SUFFIX}, and must not begin with '.' or '_'"
         else:
             problem = "not everything in the source can be read"
-            hint = f"name the files by a pattern that fits nothing else, such as 'baskets/*{_SUFFIX}'"
+            hint = f"pass a pattern that matches only Parquet files, such as 'baskets/*{_SUFFIX}'"
         if counts or not self.names:
             where = shown_path("/".join((self.root, *self.patterns)), self.filesystem)
             raise FormatError(problem, where=where, got="; ".join(counts) or "no files", hint=hint)
 
 
 def is_local(filesystem: fs.FileSystem) -> bool:
-    """Tell whether files are those of this machine."""
+    """Return whether a file system is that of this machine."""
     return isinstance(filesystem, fs.LocalFileSystem)
 
 
 def entry_of(filesystem: fs.FileSystem, path: str) -> Entry:
-    """What a path leads to."""
+    """Return the target of a path."""
     return _local_entry(path) if is_local(filesystem) else _remote_entry(filesystem.get_file_info(path))
 
 
 def check_current(filesystem: fs.FileSystem, path: str) -> None:
-    """Check that a file is no part of a table with versions, in which it may have been replaced.
+    """Check that a file does not belong to a table with versions, which may have replaced it.
 
     Raises
     ------
     FormatError
-        If a directory above it, links followed, holds the log of Delta, Hudi or Iceberg, as far as it can be
-        listed.
+        If a directory above it, links followed, holds a log of Delta, Hudi or Iceberg. Directories that
+        cannot be listed are ignored.
     """
     links = [os.path.abspath(path), os.path.realpath(path)]
     logs = _logs_above(filesystem, links if is_local(filesystem) else [path])
@@ -390,14 +387,14 @@ def check_current(filesystem: fs.FileSystem, path: str) -> None:
 
 
 def _logs_above(filesystem: fs.FileSystem, paths: Iterable[str]) -> list[str]:
-    """Logs of tables with versions in the directories above some paths."""
+    """Return the logs of tables with versions in all directories above some paths."""
     above = {path[:place] for path in paths for place, mark in enumerate(path) if mark == "/"}
     logs = (f"{directory}/{name}" for directory in sorted(above) for name in _LOGS)
     return [log for log in logs if _is_log(filesystem, log)]
 
 
 def _is_log(filesystem: fs.FileSystem, path: str) -> bool:
-    """Tell whether there is the log of a table with versions, as far as it can be listed."""
+    """Return whether a path is the log of a table with versions; False if it cannot be listed."""
     path = path if is_local(filesystem) else path.lstrip("/")
     try:
         if not path.endswith("/metadata"):
@@ -413,7 +410,7 @@ def _local_entry(path: str) -> Entry:
     try:
         found = os.stat(path)
     except OSError as error:
-        if error.errno not in _LOST:
+        if error.errno not in _BROKEN_LINK:
             raise
         return Entry(name, fs.FileType.NotFound, path)
     kinds = {stat.S_IFREG: fs.FileType.File, stat.S_IFDIR: fs.FileType.Directory}
@@ -426,29 +423,29 @@ def _remote_entry(info: Any) -> Entry:
 
 
 def resolve(source: str | os.PathLike[str]) -> tuple[fs.FileSystem, str]:
-    """The file system of a path or URI, and the path there.
+    """Return the file system of a path or URI, and the path in it.
 
     Raises
     ------
     FormatError
-        If there is no such file system, or the path cannot be told to one.
+        If the file system is unknown, or cannot take the path.
     """
     text = os.fsdecode(source)
     if not is_uri(text):
-        # The way up from a link does not lead to the directory that holds the link.
+        # ".." after a link leads to the parent of the link's target, which `abspath` ignores.
         path = os.path.realpath(text) if ".." in text.split("/") else os.path.abspath(text)
         if not _is_utf8(path):
             raise FormatError("the path is not UTF-8", where=path, hint="rename the file or its directory")
         return fs.LocalFileSystem(), path
     if "#" in text or (text.startswith("file:") and "?" in text):
-        hint = "in a URI '#' is written %23 and '?' is written %3F"
-        raise FormatError("the end of the URI is no part of the path", where=text, hint=hint)
+        hint = "in a URI, write '#' as %23 and '?' as %3F"
+        raise FormatError("the end of the URI does not belong to the path", where=text, hint=hint)
     found: tuple[fs.FileSystem, str] = read_safely(lambda: fs.FileSystem.from_uri(text), text, "Parquet")
     return found
 
 
 def locate(source: str | os.PathLike[str]) -> Path | str:
-    """A path, also that of a URI that leads to this machine, which is the same file; or else the URI."""
+    """Return a path, also for a URI of this machine, or the URI of another machine."""
     text = os.fspath(source)
     if text.lower().startswith("file:"):
         return Path(resolve(text)[1])
@@ -456,19 +453,19 @@ def locate(source: str | os.PathLike[str]) -> Path | str:
 
 
 def split_pattern(path: str) -> tuple[str, tuple[str, ...]]:
-    """A path with wildcards as the directory before them, and what they match below it, level by level.
+    """Split a path with wildcards into the directory before them, and the patterns of the levels below.
 
     Raises
     ------
     FormatError
-        If there are none, so that the path leads nowhere, or one of them is for any number of levels.
+        If there are no wildcards, as the path then does not exist, or if one is ``**``.
     """
     marks = [path.find(mark) for mark in _MAGIC if mark in path]
     if not marks:
         raise FormatError("there is no such file or directory", where=path)
     if "**" in path:
-        hint = "write one * for each level; or name the directory, which is read with all that is below it"
-        raise FormatError("** does not stand for any number of directories", where=path, hint=hint)
+        hint = "write one * per level, or pass the directory, which is read with all its subdirectories"
+        raise FormatError("** is not supported", where=path, hint=hint)
     root = path[: min(marks)].rpartition("/")[0]
     return root, tuple(path[len(root) :].lstrip("/").split("/"))
 
@@ -481,10 +478,10 @@ def _is_utf8(name: str) -> bool:
     return name == name.encode(errors="replace").decode()
 
 
-# --- Files: Parquet and CSV with a list column, read faithfully and written whole or not at all
+# --- Frames
 
 
-_ATTRS = b"PANDAS_ATTRS"  # the key under which pandas keeps a frame's attrs
+_ATTRS = b"PANDAS_ATTRS"  # pandas' key of a frame's attrs
 
 
 def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pd.DataFrame:
@@ -493,24 +490,24 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     Parameters
     ----------
     path : path
-        One Parquet file, written by any tool; also the URI of one that `pyarrow.fs` opens.
+        One Parquet file, written by any tool, or the URI of one that `pyarrow.fs` opens.
     columns : sequence of str, optional
         The columns to read. By default all.
 
     Returns
     -------
     DataFrame
-        List columns have dtype ``ArrowDtype``, of whatever list type the file holds, under the name
-        ``object``, so that ``DataFrame.to_parquet`` can write them; the other columns, the index and
-        ``attrs`` are what ``pandas.read_parquet`` makes of them by default.
+        List columns have an ``ArrowDtype`` of the file's list type. Its name is ``object``, so that
+        ``DataFrame.to_parquet`` can write it. The other columns, the index and ``attrs`` are as
+        ``pandas.read_parquet`` reads them.
 
     Raises
     ------
     FormatError
         If the file is missing, cannot be read, is not a Parquet file, or belongs to a table of Delta, Hudi or
-        Iceberg, in which it may have been replaced. Or if a row group, which the message names, is damaged:
-        it has fewer rows or values than the footer says, text that is not UTF-8, or a page with another
-        checksum. Without checksums it is not noticed if a value has become another one.
+        Iceberg, which may have replaced it. If a row group is damaged: its rows or values differ in number
+        from the footer, a text is not UTF-8, or a page does not match its checksum. In files without
+        checksums, changed values are not detected.
     ColumnError
         If the file lacks one of the columns, or two columns have the same name.
 
@@ -537,7 +534,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
 
     def read() -> pd.DataFrame:
         with open_parquet(place, filesystem) as file:
-            check_current(filesystem, place)  # of what can be reached
+            check_current(filesystem, place)  # after opening, so that an unreachable file has its own error
             schema = file.schema_arrow
             absent = set(wanted or ()) - set(schema.names)
             if absent:
@@ -548,7 +545,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
                 )
             chosen = None if wanted is None else [*wanted, *_index_columns(schema, wanted)]
             groups = range(file.num_row_groups)
-            # One after the other: Arrow cannot put codes into several dictionaries together within lists.
+            # One row group at a time: within lists, Arrow cannot merge codes into several dictionaries.
             tables = [read_row_group(file, number, where, chosen) for number in groups]
             empty = schema.empty_table() if chosen is None else schema.empty_table().select(chosen)
         table = pa.concat_tables(tables or [empty])
@@ -566,17 +563,17 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     frame : pandas.DataFrame
-        Any frame. Object columns with sets among their rows are written as by ``as_itemsets``: sorted, and
-        all of one type. Lists, tuples and arrays keep their order and their duplicates.
+        Any frame. Object columns with sets are converted by ``as_itemsets``: sorted, and of one type. Lists,
+        tuples and arrays keep their order and their duplicates.
     path : path
-        The file. If it exists it is replaced when the new one is complete.
+        The file. An existing file is replaced when the new one is complete.
 
     Raises
     ------
     ItemsetDtypeError
         If a set holds a missing item, or items of several types.
     FormatError
-        If Parquet cannot hold a column or the ``attrs``, the path is not UTF-8, or the file cannot be
+        If Parquet cannot store a column or the ``attrs``, the path is not UTF-8, or the file cannot be
         written.
 
     See Also
@@ -585,11 +582,11 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
 
     Notes
     -----
-    ``pandas.read_parquet`` reads the list columns of the file as objects by default and as Arrow lists with
-    ``dtype_backend="pyarrow"``. Index, ``attrs`` and categories are kept.
+    ``pandas.read_parquet`` reads the list columns of the file as objects, and with
+    ``dtype_backend="pyarrow"`` as Arrow lists. Index, ``attrs`` and categories stay. Pages have checksums.
 
-    Columns are written as they are. What a release must not contain was removed when it was built; a
-    categorical column of other origin keeps the categories it does not use. Pages have checksums.
+    Columns are written without changes. A categorical column keeps unused categories; in a release, these
+    were already removed.
 
     Examples
     --------
@@ -612,43 +609,40 @@ def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
             written = True
         except pa.ArrowNotImplementedError:
             pass
-        if not written:  # raised outside the handler: Arrow shows a type, in which values may be names
-            raise FormatError("Parquet cannot hold the type of a column", where=os.fspath(path))
+        if not written:  # raised outside the handler: Arrow shows a type, whose field names may be values
+            raise FormatError("Parquet cannot store the type of a column", where=os.fspath(path))
 
 
 def _index_columns(schema: pa.Schema, columns: Sequence[str]) -> list[str]:
-    """The columns that pandas noted as index, but for those that are chosen anyway."""
+    """Return the columns that pandas noted as index, except those in ``columns``."""
     noted = json.loads((schema.metadata or {}).get(b"pandas", b"{}")).get("index_columns", [])
     return [name for name in noted if isinstance(name, str) and name in schema.names and name not in columns]
 
 
 def list_dtype(kind: pa.DataType) -> ListDtype | None:
-    """The pandas dtype of an Arrow list type; None for other types."""
+    """Return the pandas dtype of an Arrow list type; None for other types."""
     return ListDtype(kind) if is_list_type(kind) else None
 
 
 def _to_table(frame: pd.DataFrame) -> pa.Table:
-    """Build the table of a frame, with metadata that lets every reader of pandas read its lists."""
+    """Convert a frame to Arrow, with metadata that lets pandas read its lists."""
     frame = check_frame(frame).copy(deep=False)
     for position in range(frame.shape[1]):
-        if _holds_sets(frame.iloc[:, position]):
-            frame.isetitem(position, Itemsets.from_series(frame.iloc[:, position]).to_pandas())
+        column = frame.iloc[:, position]
+        if is_list_column(column) and any(isinstance(row, (set, frozenset)) for row in column):
+            frame.isetitem(position, Itemsets.from_series(column).to_pandas())
     try:
         attrs = json.dumps(frame.attrs)
         table = pa.Table.from_pandas(frame)
     except (ArithmeticError, NotImplementedError, TypeError, ValueError):
         table = None
-    if table is None:  # raised outside the handler: Arrow's own message may show a value
+    if table is None:  # raised outside the handler: the chained error of Arrow may show a value
         objects = [label for label, column in frame.items() if pd.api.types.is_object_dtype(column)]
-        hint = "the values of a column must be of one type, column names unique, and attrs JSON"
-        raise FormatError("Parquet cannot hold the frame", got=f"object columns {objects}", hint=hint)
+        hint = "a column must have values of one type, column names must be unique, and attrs JSON"
+        raise FormatError("Parquet cannot store the frame", got=f"object columns {objects}", hint=hint)
     described_frame = json.loads(table.schema.metadata[b"pandas"])
     for described in described_frame["columns"]:
-        # pandas does not understand the name of a list dtype when it reads it.
+        # pandas writes the name of a list dtype, but cannot read it.
         if is_list_type(table.schema.field(described["field_name"]).type):
             described["numpy_type"] = "object"
     return table.replace_schema_metadata({"pandas": json.dumps(described_frame), _ATTRS: attrs})
-
-
-def _holds_sets(column: pd.Series[Any]) -> bool:
-    return is_list_column(column) and any(isinstance(row, (set, frozenset)) for row in column)

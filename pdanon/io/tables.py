@@ -1,4 +1,4 @@
-"""Tables by the suffix of their file: what the command line and policies read and write."""
+"""Files of the command line and of policies: CSV or Parquet, by suffix."""
 
 from __future__ import annotations
 
@@ -36,43 +36,38 @@ __all__ = [
 
 
 def is_csv(path: Path) -> bool:
-    """Tell whether a file is CSV, by its suffix; else it is Parquet."""
+    """Return whether the suffix of a file is that of CSV. All other files are Parquet."""
     return path.suffix.lower() == ".csv"
 
 
 def suffix_hint(path: str | os.PathLike[str]) -> str | None:
-    """How a file that is neither Parquet nor CSV, by its name, becomes one of them."""
+    """Return how to convert a file, from its suffix, into Parquet or CSV."""
     suffix = Path(path).suffix.lower()
     if os.path.isdir(path):
-        return "it is a directory: name a file; in anonymize and audit, --stream reads directories"
+        return "it is a directory: pass a file; in anonymize and audit, --stream reads directories"
     if str(path).lower().endswith((".csv.gz", ".tsv.gz", ".tsv", ".jsonl")):
         return "such a file can be read, but not written"
     if suffix in (".gz", ".bz2", ".xz", ".zst", ".zip"):
-        return "it is compressed: unpack it first, as with gunzip"
+        return "decompress it first, for example with gunzip"
     if suffix in (".tab", ".txt", ".dat"):
-        return "rename it to .csv, or to .tsv if there are tabs between its fields"
+        return "rename it to .csv, or to .tsv if its delimiter is a tab"
     if suffix in (".xlsx", ".xls", ".ods"):
         return "save the sheet as 'CSV UTF-8'"
     return None
 
 
 def check_distinct(paths: Iterable[Path], what: str) -> None:
-    """Check that no file is named twice, by whatever names."""
+    """Check that all paths lead to different files."""
     paths = [Path(check_path(path)) for path in paths]
     for first, second in combinations(paths, 2):
-        if _is_same(first, second):
-            hint = "each file needs a name of its own; nothing was read or written"
+        exist = first.exists() and second.exists()
+        if first.samefile(second) if exist else os.path.realpath(first) == os.path.realpath(second):
+            hint = "pass a different file for each; nothing was read or written"
             raise ParameterError(f"two {what} name the same file", got=f"{first}, {second}", hint=hint)
 
 
-def _is_same(first: Path, second: Path) -> bool:
-    if first.exists() and second.exists():
-        return first.samefile(second)
-    return os.path.realpath(first) == os.path.realpath(second)
-
-
 def read_weights(path: Path) -> pd.Series[float]:
-    """Read weights by item; items of a CSV file are text, which the library finds among those of the data."""
+    """Read weights by item. Items of a CSV file are text, which `find_items` matches with the data."""
     table = read_columns(path, ["item", "weight"])
     repeated = int(table["item"].duplicated().sum())
     if repeated:
@@ -82,7 +77,7 @@ def read_weights(path: Path) -> pd.Series[float]:
 
 
 def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
-    """Read columns of a table without lists; in CSV, items and labels are text as they stand."""
+    """Read columns of a table without lists. In CSV, items and labels stay text: 007 does not become 7."""
     if not is_csv(path):
         return read_parquet(path, columns)
     check_name(path)
@@ -90,7 +85,7 @@ def read_columns(path: Path, columns: list[str]) -> pd.DataFrame:
         table = parse_csv(path, ["item", "generalized"])
     except (OSError, MemoryError, pa.ArrowException) as error:
         table, problem = None, cause_of(error)
-    if table is None:  # raised outside the handler: Arrow's own message may show a line of the file
+    if table is None:  # raised outside the handler: the chained error of Arrow may show a line of the file
         raise FormatError("the file cannot be read as CSV", where=str(path), got=problem)
     absent = sorted(set(columns) - set(table.column_names))
     if absent:
@@ -107,21 +102,21 @@ def write_table(
     *,
     escape_formulas: bool = False,
 ) -> None:
-    """Write a table with a list column; a CSV file needs the separator."""
+    """Write a table with a list column. A CSV file needs a separator."""
     if not is_csv(path):
         return to_parquet(frame, path)
     to_csv(frame, path, column=column, separator=separator or "", escape_formulas=escape_formulas)
 
 
 def write_threats(threats: pd.DataFrame, path: Path, separator: str | None) -> None:
-    """Write the threats of an audit; in a CSV file sets that they give away are joined as the itemset is."""
+    """Write the threats of an audit. In CSV, sets of inferred items are joined like the itemsets."""
     if is_csv(path) and "sensitive" in threats and is_list_column(threats["sensitive"]):
         threats = threats.assign(sensitive=to_text(threats["sensitive"], sep=separator or ""))
     write_table(threats, path, "itemset", separator)
 
 
 def write_plain(mapping: pd.DataFrame, path: Path, *, escape_formulas: bool = False) -> None:
-    """Write a table without lists: a mapping, losses, a comparison."""
+    """Write a table without lists, such as a mapping, losses or a comparison."""
     if not is_csv(path):
         return to_parquet(mapping, path)
     check_name(path)
@@ -129,14 +124,16 @@ def write_plain(mapping: pd.DataFrame, path: Path, *, escape_formulas: bool = Fa
         mapping = escape_frame(mapping)
     else:
         warn_of_formulas(mapping)
-    # Few lines are in memory at once: all of them may have a long label.
+    # Small batches bound the memory: each line may have a long label, stored once in the frame.
     options = pa_csv.WriteOptions(batch_size=64)
-    with replace_file(path) as draft:  # Arrow's writer tells a missing label from one without a character
+    with replace_file(
+        path
+    ) as draft:  # Arrow's writer, unlike pandas', distinguishes missing and empty labels
         pa_csv.write_csv(pa.Table.from_pandas(mapping, preserve_index=False), draft, options)
 
 
 def write_confidential(table: pd.DataFrame, path: Path, *, overwrite: bool = True) -> None:
-    """Write a table without lists that is not to be published: only the owner may read a new file."""
+    """Write a table without lists that must not be published: only the owner may read a new file."""
     write_whole({path: partial(write_plain, table)}, [path], overwrite=overwrite)
 
 
@@ -146,14 +143,14 @@ def write_whole(
     *,
     overwrite: bool = True,
 ) -> None:
-    """Write files all or none, each by its writer; they appear in the order given.
+    """Write all files or none, each by its function; replace them in the order given.
 
     Parameters
     ----------
     writers : mapping
-        By path, what writes a file.
+        By path, the function that writes the file.
     confidential : collection of pathlib.Path
-        Those of them that only their owner may read if they are new.
+        The files that only their owner may read if they are new.
     overwrite : bool
         Replace files that exist.
     """

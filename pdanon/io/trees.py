@@ -1,7 +1,6 @@
-"""Trees of Parquet files: one file, a directory with subdirectories, or what a pattern names.
+"""Trees of Parquet files: one file, a directory with subdirectories, or the files of a pattern.
 
-Files are read row group by row group. What goes wrong is told with the file and the row group, and without
-what is in them.
+Files are read by row group. Errors show the file and the row group, but none of their values.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ __all__ = ["ArrowReader", "ParquetTree", "TreeFile", "open_writer"]
 
 ArrowReader: TypeAlias = Callable[[pa.ChunkedArray], Itemsets]  # encodes a list column
 
-_KEPT = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")  # and no attributes
+_KEPT = ("index_columns", "column_indexes", "columns", "creator", "pandas_version")  # without attrs
 
 _LISTS_HINT = (
-    "lines become lists before, as by 'SELECT person, list(DISTINCT item) ... GROUP BY person', or by "
-    "pdanon.from_long, if they fit into memory"
+    "merge lines into lists first, with 'SELECT person, list(DISTINCT item) ... GROUP BY person', or with "
+    "pdanon.from_long if they fit into memory"
 )
 
 
@@ -58,15 +57,15 @@ class ParquetTree:
     Parameters
     ----------
     filesystem : pyarrow.fs.FileSystem
-        Where they are.
+        The file system.
     root : str
-        The directory that their names are relative to.
+        The directory that the names are relative to.
     names : list of str
-        Their names, in order.
+        The names of the files, in order.
     pattern : str or None
-        The path that was asked for, if it is not the root: of one file, or with wildcards.
+        The requested path, if it is not the root: that of one file, or with wildcards.
     directories : frozenset of str
-        The real paths of the local directories in which another file would be one of them.
+        The real paths of the local directories in which a new file would belong to the tree.
     """
 
     filesystem: fs.FileSystem
@@ -82,8 +81,8 @@ class ParquetTree:
         Raises
         ------
         FormatError
-            If there are none, the URI cannot be opened, a file is reached in two ways, or something else
-            than Parquet files would be left out.
+            If there are no files, the URI cannot be opened, two paths lead to a file, or a file that is no
+            Parquet would be ignored.
         ParameterError
             If the path is empty.
         """
@@ -102,25 +101,25 @@ class ParquetTree:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is one file that was named as such."""
+        """Whether the tree is one file that was passed by its own path."""
         return self.pattern is not None and self.pattern == self.path(self.names[0])
 
     def path(self, name: str) -> str:
-        """The path of a file."""
+        """Return the path of a file."""
         return f"{self.root}/{name}"
 
     def shown(self, name: str) -> str:
-        """The path of a file, as messages show it."""
+        """Return the path of a file for messages."""
         return shown_path(self.path(name), self.filesystem)
 
     def holds(self, target: Path) -> bool:
-        """Tell whether a release that is written to a path would be part of the tree."""
-        # A pattern names files of one depth, and those of a release below the same directory are deeper.
+        """Return whether a release written to a path would belong to the tree."""
+        # A pattern matches files of one depth. A release below the same directory has deeper files.
         above = map(str, Path(os.path.realpath(target)).parents)
         return self.pattern is None and not self.directories.isdisjoint(above)
 
     def reads(self, path: Path) -> bool:
-        """Tell whether a single file of this path is part of the tree, or would be if it were written."""
+        """Return whether a file belongs to the tree, or would belong to it after it is written."""
         if not is_local(self.filesystem):
             return False
         real = os.path.realpath(path)
@@ -130,14 +129,14 @@ class ParquetTree:
         return (named and directory in self.directories) or real in known or self.holds(path)
 
     def stamps(self) -> list[object]:
-        """When each file was changed, and its size; equal as long as the files are what they were."""
+        """Return type, size and time of change of each file, to detect changed files."""
         paths = [self.path(name) for name in self.names]
         root = shown_path(self.root, self.filesystem)
         infos = read_safely(lambda: self.filesystem.get_file_info(paths), root, "Parquet")
         return [(info.type, info.size, info.mtime_ns) for info in infos]
 
     def rows(self) -> int:
-        """How many rows all files have together, as their footers say."""
+        """Count the rows of all files, from their footers."""
         counts = []
         for name in self.names:
             with open_parquet(self.path(name), self.filesystem) as file:
@@ -145,16 +144,16 @@ class ParquetTree:
         return sum(counts)
 
     def schema(self) -> pa.Schema:
-        """The schema that all files have, but for metadata.
+        """Return the schema of all files, without metadata.
 
         Raises
         ------
         FormatError
-            If a file has another; the message says how it differs from the first one's.
+            If the schema of a file differs from that of the first file.
         """
         first: pa.Schema | None = None
         for name in self.names:
-            with open_parquet(self.path(name), self.filesystem) as file:  # as it is, without codes
+            with open_parquet(self.path(name), self.filesystem) as file:  # with text as text, not as codes
                 schema = file.schema_arrow.remove_metadata()
             first = schema if first is None else first
             if difference := _difference(first, schema):
@@ -168,7 +167,7 @@ class ParquetTree:
         return first
 
     def find_columns(self, column: str | None, private: str | None = None) -> tuple[int, ...]:
-        """The position of the list column, which all files have, and of a private column if one is named."""
+        """Find the positions of the list column and, if ``private`` is set, of the private column."""
         schema, options = self.schema(), {"types_mapper": list_dtype, "ignore_metadata": True}
         path = self.shown(self.names[0])
         if not any(is_list_type(kind) for kind in schema.types):
@@ -179,23 +178,22 @@ class ParquetTree:
         return find_columns(empty, column, private)
 
     def item_type(self, position: int) -> pa.DataType:
-        """The type that the items of a list column have when they are encoded."""
+        """Return the type of the encoded items of a list column."""
         return Itemsets.from_arrow(self.schema().empty_table().column(position)).vocabulary.type
 
     @contextmanager
     def open(self, name: str, labels: Collection[str] = ()) -> Iterator[TreeFile]:
-        """Open a file, to read text in some list columns as codes into a dictionary."""
+        """Open a file, and read the text of some list columns as codes into a dictionary."""
         path, shown = self.path(name), self.shown(name)
         with open_parquet(path, self.filesystem) as plain:
-            read_safely(
-                lambda: _pandas_metadata(plain.schema_arrow, {}), shown, "Parquet"
-            )  # to be written again
-            texts = _texts_in_lists(plain, labels)
+            # Refuse metadata now that the release could not write again.
+            read_safely(lambda: _pandas_metadata(plain.schema_arrow, {}), shown, "Parquet")
+            texts = _text_leaves(plain, labels)
             with open_parquet(path, self.filesystem, texts) if texts else nullcontext() as coded:
                 yield TreeFile(shown, plain, coded)
 
     def columns(self, labels: list[str], read: ArrowReader = Itemsets.from_arrow) -> Iterator[list[Itemsets]]:
-        """Some list columns, row group by row group."""
+        """Yield some list columns, by row group."""
         for name in self.names:
             with self.open(name, labels) as file:
                 for number in range(file.plain.num_row_groups):
@@ -205,17 +203,17 @@ class ParquetTree:
 
 @dataclass(eq=False, slots=True)
 class TreeFile:
-    """A file of a tree that is open.
+    """An open file of a tree.
 
     Parameters
     ----------
     path : str
-        Its path, as messages show it.
+        Its path, for messages.
     plain : pyarrow.parquet.ParquetFile
-        The file as it is.
+        The file, read without codes.
     coded : pyarrow.parquet.ParquetFile or None
-        The same file, whose text in some lists is read as codes. None if there is none, or Arrow cannot: some
-        encodings are read as text alone.
+        The same file, with the text of some lists read as codes. None if there is no such text, or Arrow can
+        read its encoding only as text.
     """
 
     path: str
@@ -228,7 +226,7 @@ class TreeFile:
             try:
                 return read_row_group(self.coded, number, self.path, columns)
             except FormatError:
-                pass  # either the file is damaged, or an encoding has no codes: Arrow says the same of both
+                pass  # a damaged file, or an encoding without codes: Arrow's errors do not distinguish these
         table = read_row_group(self.plain, number, self.path, columns)
         self.coded = None
         return table
@@ -236,11 +234,11 @@ class TreeFile:
     def itemsets(
         self, table: pa.Table, label: str, number: int, read: ArrowReader = Itemsets.from_arrow
     ) -> Itemsets:
-        """Encode a list column of a row group, with items of the type that the file has."""
+        """Encode a list column of a row group, with items of the file's type."""
         try:
             found = read(table.column(label))
             kind = item_type(self.plain.schema_arrow.field(label).type.value_type)
-            return replace(found, vocabulary=found.vocabulary.cast(kind))  # Arrow has no codes of large text
+            return replace(found, vocabulary=found.vocabulary.cast(kind))  # codes turn large text into text
         except ItemsetDtypeError as error:
             problem = str(error)
         raise ItemsetDtypeError(f"{problem}\n  in:    {self.path}, row group {number}")
@@ -250,21 +248,21 @@ class TreeFile:
 def open_writer(
     path: Path, file: pq.ParquetFile, lists: Mapping[int, pa.DataType]
 ) -> Iterator[pq.ParquetWriter]:
-    """Write a file like another one, but for some columns, which become lists.
+    """Open a writer of a file like another one, in which some columns become lists.
 
     Parameters
     ----------
     path : path
-        The new file. When the block ends it is safe on the disk.
+        The new file. It is synced to disk when the block ends.
     file : pyarrow.parquet.ParquetFile
-        The other.
+        The other file.
     lists : mapping of int to pyarrow.DataType
-        Which columns differ, by position, and the type of their items. Text is written as codes into a
+        Types of items of the columns that become lists, by position. Text is written as codes into a
         dictionary, and read as text.
 
     Notes
     -----
-    Of the metadata only the names and types that pandas notes of the columns are kept.
+    Metadata is dropped, except pandas' names and types of columns.
     """
     schema = file.schema_arrow
     fields = [field.remove_metadata() for field in schema]
@@ -276,10 +274,10 @@ def open_writer(
         coded = pa.dictionary(pa.int32(), kind) if is_text_type(kind) else kind
         fields[position] = fields[position].with_type(pa.list_(coded))
     described = base64.b64encode(published.serialize().to_pybytes())
-    # Arrow notes the types of the columns in the file: here those that they are to be read with.
+    # Arrow would store the schema with codes. Store the one with text instead, to be read as such.
     options: dict[str, Any] = {"compression": _compression(file, min(lists)), "store_schema": False}
     options["write_page_checksum"] = True
-    options["write_batch_size"] = 2**16  # Arrow looks through the dictionary once a batch, for statistics
+    options["write_batch_size"] = 2**16  # for statistics, Arrow scans the dictionary once per batch
     path.parent.mkdir(parents=True, exist_ok=True)
     with pq.ParquetWriter(path, pa.schema(fields, metadata), **options) as writer:
         writer.add_key_value_metadata({**metadata, b"ARROW:schema": described})
@@ -289,25 +287,27 @@ def open_writer(
 
 
 def _difference(first: pa.Schema, second: pa.Schema) -> str:
-    """How the columns of one file differ from those of another; nothing if they do not."""
+    """Describe how the columns of two files differ; return an empty text if they do not."""
     lacks, more = (sorted(set(a.names) - set(b.names)) for a, b in ((first, second), (second, first)))
     if lacks or more:
         return " and ".join([f"no columns {lacks}"] * bool(lacks) + [f"columns {more}"] * bool(more))
     if first.names != second.names:
         return f"columns in the order {second.names} instead of {first.names}"
-    pairs = [(a, b) for a, b in zip(first, second, strict=True) if _read_as(a.type) != _read_as(b.type)]
+    pairs = [
+        (a, b) for a, b in zip(first, second, strict=True) if _decode_type(a.type) != _decode_type(b.type)
+    ]
     return ", ".join(f"column {b.name!r} of type {b.type} instead of {a.type}" for a, b in pairs)
 
 
-def _read_as(kind: pa.DataType) -> pa.DataType:
-    """The type of a column, of which lists of codes are lists of text: they are read alike."""
+def _decode_type(kind: pa.DataType) -> pa.DataType:
+    """Replace the type of lists of codes by that of lists of their values, as both are read equally."""
     if not pa.types.is_list(kind) or not pa.types.is_dictionary(kind.value_type):
         return kind
     return pa.list_(kind.value_field.with_type(kind.value_type.value_type))
 
 
-def _texts_in_lists(file: pq.ParquetFile, labels: Collection[str]) -> list[int]:
-    """The leaves that are text of some list columns."""
+def _text_leaves(file: pq.ParquetFile, labels: Collection[str]) -> list[int]:
+    """Return the leaves of text in some list columns."""
     pairs = zip(file.schema_arrow, leaves_by_column(file.schema_arrow), strict=True)
     leaves = [
         leaf for field, own in pairs if field.name in labels and is_list_type(field.type) for leaf in own
@@ -316,7 +316,7 @@ def _texts_in_lists(file: pq.ParquetFile, labels: Collection[str]) -> list[int]:
 
 
 def _compression(file: pq.ParquetFile, position: int) -> str:
-    """That of a column that has been read: of one that was not, and is damaged, Arrow may abort."""
+    """Return the compression of a column that was read: for damaged columns Arrow may abort here."""
     if not file.num_row_groups:
         return "snappy"
     leaf = leaves_by_column(file.schema_arrow)[position].start
@@ -325,6 +325,7 @@ def _compression(file: pq.ParquetFile, position: int) -> str:
 
 
 def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dict[bytes, bytes]:
+    """Return pandas' metadata of a schema in which some columns become lists."""
     noted = json.loads((schema.metadata or {}).get(b"pandas", b"null"))
     if noted is None:
         return {}
@@ -334,6 +335,6 @@ def _pandas_metadata(schema: pa.Schema, lists: Mapping[str, pa.DataType]) -> dic
         if kind is not None:
             items = "unicode" if is_text_type(kind) else str(kind)
             described |= {"pandas_type": f"list[{items}]", "numpy_type": "object", "metadata": None}
-        elif str(described.get("pandas_type")).startswith("list"):  # pandas may have noted its own name
+        elif str(described.get("pandas_type")).startswith("list"):  # pandas cannot read its own name of lists
             described["numpy_type"] = "object"
     return {b"pandas": json.dumps(kept).encode()}

@@ -163,14 +163,18 @@ UNFIT = {
     "who and what": (
         "who,tea\n1,1\n",
         ["--onehot", "tea", "who", "--by", "who"],
-        ["is an item, and says who"],
+        ["is an item, and another part of the form"],
     ),
     "lines and columns": (
         "who,what\n1,x\n",
         ["--by", "who", "--item", "what", "--onehot"],
         ["a line each or a column each, not both"],
     ),
-    "columns and a prefix": ("who\n1\n", ["--onehot", "who", "--prefix", "w"], ["named or have a prefix"]),
+    "columns and a prefix": (
+        "who\n1\n",
+        ["--onehot", "who", "--prefix", "w"],
+        ["--onehot and --prefix exclude each other"],
+    ),
     "conflicts of nobody": (
         "who\n1\n",
         ["--onehot", "who", "--conflicts", "first"],
@@ -180,7 +184,7 @@ UNFIT = {
     "no separator": (
         "items\n" + f"{TEA};{RICE}\n" * 20,
         ["--column", "items", "--separator", "|"],
-        ["the separator is in no text of the column", "in most texts is ';'"],
+        ["the separator is in no text of the column", "';' is in most texts"],
     ),
     "delimiter of lines": (
         "who;what\n1;x\n",
@@ -190,7 +194,7 @@ UNFIT = {
     "delimiter of text": (
         "who;what\n1;x\n",
         ["--separator", "|", "--column", "what", "--delimiter", ","],
-        ["'what' does not exist", "separated by ';'"],
+        ["'what' does not exist", "';' is its delimiter"],
     ),
     "no CSV form": ("items\nx\n", [], ["needs --column and --separator", "--by and --item", "--onehot"]),
 }
@@ -223,8 +227,8 @@ def test_another_encoding_is_told_with_its_line(capsys, asked):
 def test_lists_have_no_lines_and_parquet_no_delimiter(capsys):
     pdanon.to_parquet(pd.DataFrame({"who": range(4), "items": LISTS}), "lists.parquet")
     assert "holds lists" in refused(capsys, "profile", "lists.parquet", "--by", "who", "--item", "items")
-    assert "--delimiter is of CSV" in refused(capsys, "profile", "lists.parquet", "--delimiter", ";")
-    assert "--encoding is of CSV" in refused(capsys, "profile", "lists.parquet", "--encoding", "utf-8")
+    assert "--delimiter is only for CSV" in refused(capsys, "profile", "lists.parquet", "--delimiter", ";")
+    assert "--encoding is only for CSV" in refused(capsys, "profile", "lists.parquet", "--encoding", "utf-8")
 
 
 @pytest.mark.parametrize(

@@ -39,12 +39,12 @@ def released(path, tmp_path, *more):
     ("name", "mark", "said"),
     [
         ("lines.csv", ",", ""),
-        ("lines.csv", ";", "';' stands between two fields"),
-        ("lines.csv", "|", "'|' stands between two fields"),
-        ("lines.csv", "\t", "a tab stands between two fields"),
-        ("lines.tsv", "\t", "a tab stands between two fields"),
-        ("lines.csv.gz", ";", "';' stands between two fields"),
-        ("lines.tsv.gz", "\t", "a tab stands between two fields"),
+        ("lines.csv", ";", "the delimiter is ';'"),
+        ("lines.csv", "|", "the delimiter is '|'"),
+        ("lines.csv", "\t", "the delimiter is a tab"),
+        ("lines.tsv", "\t", "the delimiter is a tab"),
+        ("lines.csv.gz", ";", "the delimiter is ';'"),
+        ("lines.tsv.gz", "\t", "the delimiter is a tab"),
     ],
 )
 def test_lines_of_any_usual_csv_become_rows(tmp_path, capsys, name, mark, said):
@@ -85,7 +85,7 @@ def test_an_encoding_is_named_or_asked_for(tmp_path, capsys):
         (["--by", "whom", "--item", "what"], "did you mean 'who'"),
         (["--by", "who", "--item", "wat"], "did you mean 'what'"),
         (["--by", "who", "--item", "what", "--column", "who"], "--column is not used with --item"),
-        (["--by", "who", "--item", "what", "--keep", "what"], "several values a person"),
+        (["--by", "who", "--item", "what", "--keep", "what"], "several values per person"),
         (["--by", "what", "--item", "who", "--keep", "country"], "2 of 2 persons"),
         (["--by", "who", "--item", "what", "--delimiter", "::"], "delimiter must be one character"),
         (["--stream", "--algorithm", "pcta", "--by", "who", "--item", "what"], "--stream takes lists"),
