@@ -465,7 +465,11 @@ COMMANDS = {
     "spreadsheet": ("risk in.xlsx -k 2", "must end in", "save the sheet as 'CSV UTF-8'"),
     "directory": ("risk folder -k 2", "must end in", "--stream reads directories"),
     "misspelt file": ("risk inn.parquet -k 2", "cannot be read", "mean 'in.parquet'"),
-    "onto itself": ("anonymize in.parquet in.parquet -k 2", "name the same file", "a name of its own"),
+    "onto itself": (
+        "anonymize in.parquet in.parquet -k 2",
+        "name the same file",
+        "a different file for each",
+    ),
     "output is a directory": ("anonymize in.parquet folder -k 2", "is a directory", "name a file in it"),
     "output in no directory": ("anonymize in.parquet x/o.parquet -k 2", "does not exist", "make 'x' first"),
     "no hierarchy": (
