@@ -288,10 +288,10 @@ PARAMETERS = {
     ),
     "k as text": Mistake(lambda: pdanon.pcta(FRAME, k="5"), ParameterError, "k must be an integer", "k=5"),
     "k of one": Mistake(
-        lambda: pdanon.pcta(FRAME, k=1), ParameterError, "at least 2", "least number of rows"
+        lambda: pdanon.pcta(FRAME, k=1), ParameterError, "at least 2", "minimum number of rows"
     ),
     "m of none": Mistake(
-        lambda: pdanon.pcta(FRAME, k=2, m=0), ParameterError, "at least 1", "largest number"
+        lambda: pdanon.pcta(FRAME, k=2, m=0), ParameterError, "at least 1", "maximum number"
     ),
     "k above the rows": Mistake(
         lambda: pdanon.pcta(FRAME, k=7), InfeasibleError, "k is larger than", "a smaller k, or more rows"
@@ -302,7 +302,7 @@ PARAMETERS = {
     "swapped": Mistake(
         lambda: pdanon.audit(pdanon.KmAnonymity(2), FRAME),
         ParameterError,
-        "no such guarantee",
+        "not a guarantee",
         r"\(k=5, m=2\)",
     ),
     "an audit of nothing": Mistake(

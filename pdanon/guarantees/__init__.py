@@ -1,4 +1,4 @@
-"""Privacy models: what a release promises, and the audit that recounts whether it is true."""
+"""Guarantees: privacy models with their parameters, and audits that verify them."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ __all__ = [
 def audit(
     frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = None, *, progress: bool = False
 ) -> Audit:
-    """Recount from scratch whether a frame has a guarantee.
+    """Verify from scratch whether a guarantee holds for a frame.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        A released frame, whoever made it, or an original one.
+        A released frame, of pdanon or any other tool, or an original frame.
     guarantee : Guarantee
         A privacy model, such as ``pdanon.KmAnonymity(k=5, m=2)``.
     column : hashable, optional
         The list column. By default the only one.
     progress : bool
-        Show that it goes on: the parts of the count that are done, which are as many as it takes.
+        Show the finished parts of the count; their total number is not known in advance.
 
     Returns
     -------
@@ -66,12 +66,12 @@ def audit(
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If there is nothing to audit.
+        If the frame has not the columns of the guarantee, or a parameter is invalid.
 
     Notes
     -----
-    What is seen counts: a label that a row repeats is one more label, by itself. Only
-    `PrivacyConstraints`, and rules of `PSRules` that are listed, are about sets.
+    An attacker sees repeated labels, so a repeated label counts as another label. Only `PrivacyConstraints`
+    and the listed rules of `PSRules` ignore repetitions.
 
     Examples
     --------
@@ -86,22 +86,22 @@ def audit(
 
 
 def check_recountable(guarantee: Any) -> Recountable:
-    """Check that a privacy model is given that counts list columns alone, wherever their rows are."""
+    """Check that a guarantee can be audited on list columns alone, outside of one frame."""
     if isinstance(guarantee, type) or not isinstance(guarantee, Recountable):
         known = [name for name in __all__ if hasattr(globals()[name], "recount")]
         raise ParameterError(
-            "rows that are not in one frame can be audited for a guarantee of items",
+            "not a guarantee of items, which is needed for rows outside of one frame",
             where="guarantee",
             got=getattr(guarantee, "__name__", type(guarantee).__name__),
-            hint=f"one of {', '.join(known)}, with its parameters",
+            hint=f"pass one of {', '.join(known)}, with its parameters",
         )
     return guarantee
 
 
 def check_guarantee(guarantee: Any) -> None:
-    """Check that a privacy model is given, with its parameters."""
+    """Check that a guarantee is an instance of a privacy model."""
     if isinstance(guarantee, type) or not isinstance(guarantee, Guarantee):
         is_class = isinstance(guarantee, type)
         got = f"the class {guarantee.__name__}" if is_class else type(guarantee).__name__
-        hint = "give a privacy model with its parameters: pdanon.KmAnonymity(k=5, m=2)"
-        raise ParameterError("there is no such guarantee", where="guarantee", got=got, hint=hint)
+        hint = "pass a privacy model with its parameters, such as pdanon.KmAnonymity(k=5, m=2)"
+        raise ParameterError("not a guarantee", where="guarantee", got=got, hint=hint)

@@ -1,7 +1,8 @@
-"""Breaches: known items whose rows share a secret item too often.
+"""Breaches: itemsets of known items with a sensitive item in too many of their rows.
 
-Rows are divided into known items, which somebody may know of a person, and secret ones, which nobody is to
-learn: the sensitive items of diversity, the private ones of coherence. All comparisons are of integers.
+The items of a row are split into known items, which are background knowledge, and secret items, which must
+not be inferred: the sensitive items of diversity, the private items of coherence. All comparisons are of
+integers.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ __all__ = ["breaches", "divided", "minimal_sets", "rows_at_risk", "threats"]
 
 
 def divided(itemsets: Itemsets, sensitive: NDArray[np.bool_]) -> tuple[SupportIndex, SupportIndex]:
-    """The known and the sensitive items of each row; both keep their codes."""
+    """Split the rows into their known and their sensitive items; both keep their codes."""
     rows = SupportIndex.of(itemsets)
     return rows.keep_items(~sensitive), rows.keep_items(sensitive)
 
@@ -32,18 +33,18 @@ def divided(itemsets: Itemsets, sensitive: NDArray[np.bool_]) -> tuple[SupportIn
 def rows_at_risk(
     known: SupportIndex, secrets: SupportIndex, *, share: Fraction, m: int | None, k: int = 1
 ) -> NDArray[np.bool_]:
-    """Which rows hold an itemset of `threats`; that is quicker than to list these.
+    """Return whether each row contains an itemset of `threats`; this is faster than listing the threats.
 
     Parameters
     ----------
     known, secrets : SupportIndex
         The same rows.
     share : Fraction
-        Largest share, in [0, 1], of the rows that hold the known items in which a secret item may be.
+        Maximum share, in [0, 1], of a secret item in the rows that contain the known items.
     m : int or None
-        Largest size, at least 1; None: any.
+        Maximum number of known items, at least 1; None: any.
     k : int
-        Least support.
+        Minimum support.
     """
     held = known.at_risk(k, m) if k > 1 else np.zeros(len(known.weights), np.bool_)
     _search(known, secrets, share, m, k, held)
@@ -53,9 +54,9 @@ def rows_at_risk(
 def threats(
     known: SupportIndex, secrets: SupportIndex, *, share: Fraction, m: int | None, k: int = 1
 ) -> ItemsetTable:
-    """Itemsets that occur in fewer than k rows, and those of `breaches`.
+    """List the minimal itemsets that have a support below k, or are among `breaches`.
 
-    Parameters are those of `rows_at_risk`. None has a proper subset among them; by size, then by codes.
+    The parameters are those of `rows_at_risk`. Itemsets are ordered by size, then by codes.
     """
     tables = [_search(known, secrets, share, m, k, None)]
     if k > 1:
@@ -66,9 +67,9 @@ def threats(
 def breaches(
     known: SupportIndex, secrets: SupportIndex, *, share: Fraction, m: int | None, k: int = 1
 ) -> ItemsetTable:
-    """Itemsets in at least k rows, where a secret item is in more than a share of these.
+    """List the minimal itemsets in at least k rows, with a secret item in more than a share of the rows.
 
-    Parameters are those of `rows_at_risk`. None has a proper subset among them; by size, then by codes.
+    The parameters are those of `rows_at_risk`. Itemsets are ordered by size, then by codes.
     """
     return minimal_sets(_search(known, secrets, share, m, k, None))
 
@@ -81,8 +82,9 @@ def _search(
     k: int,
     held: NDArray[np.bool_] | None,
 ) -> ItemsetTable:
-    """Mark the rows of itemsets that breach; or list these, if there is nothing to be marked."""
-    if share * known.n_rows < 1:  # then one row is too much, and products of large numbers do not overflow
+    """Mark in ``held`` the rows of breaching itemsets; without ``held``, list the itemsets."""
+    # Below one row, every share allows no row at all. With 0, products in the kernel do not overflow.
+    if share * known.n_rows < 1:
         share = Fraction(0)
     above, below = share.numerator, share.denominator
     m = max(known.longest if m is None else min(m, known.longest), 1)
@@ -93,13 +95,13 @@ def _search(
     rows: Any = [(each.codes, each.offsets, each.n_items) for each in (known, secrets)]
     marked = np.zeros(len(known.weights), np.bool_) if held is None else held
     room = np.array([MOST_ITEMSETS])
-    asked = k, m, above, below, rows[0], rows[1], known.weights, held is None, marked, room
-    singles = kernels.Breaches(*asked, halt_flag())
+    arguments = k, m, above, below, rows[0], rows[1], known.weights, held is None, marked, room
+    singles = kernels.Breaches(*arguments, halt_flag())
     found = [ItemsetTable(*singles.single_items())]
 
     def part(begin: int, end: int) -> ItemsetTable:
-        # Threads may write to one place of `marked`, but then the same.
-        return ItemsetTable(*kernels.Breaches(*asked, halt_flag()).larger(singles, begin, end))
+        # Several threads may write to the same element of `marked`, but all write True.
+        return ItemsetTable(*kernels.Breaches(*arguments, halt_flag()).larger(singles, begin, end))
 
     found += search(part, many_parts(singles.first_items(), 4 * count_threads()), known.search_bound(m))
     every = concatenate(found)
@@ -108,6 +110,6 @@ def _search(
 
 
 def minimal_sets(itemsets: ItemsetTable) -> ItemsetTable:
-    """Of different itemsets those with no proper subset among them, by size, then by codes."""
+    """Select the minimal ones of distinct itemsets, ordered by size, then by codes."""
     listed = itemsets.ordered()
     return listed.take(minimal(listed.codes, listed.offsets))

@@ -1,4 +1,4 @@
-"""Coherence: known public items lead neither to few rows nor to a private item.
+"""Coherence: k rows match known public items, and no private item is in too many of them.
 
 Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 """
@@ -32,44 +32,44 @@ __all__ = ["Coherence"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Coherence:
-    """Rows that hold up to p given public items are k or more, and share no private item too often.
+    """At least k rows match up to p known public items, and at most a share h of them have a private item.
 
     Precisely: an itemset of at most p public items that occurs is in at least k rows, and no private item is
-    in more than a share h of these rows. The empty itemset is one of them, twice: in all rows, and in those
-    that are not missing, where a person whose public items were suppressed must be. With a private column
-    all of this is also true of the rows that are not missing in it: an attacker may know that a row holds
-    private data.
+    in more than a share h of these rows. The empty itemset is tested twice: in all rows, and in the rows that
+    are not missing, because a person whose public items are all suppressed is in one of them. With a private
+    column, all tests are repeated in the rows that are not missing in it, because an attacker may know that
+    a row has private data.
 
     Parameters
     ----------
     h : float
-        Largest share, in [0, 1], of the rows that hold the known items in which a private item may be.
+        Maximum share, in [0, 1], of a private item in the rows that contain the known items.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match what an attacker knows; at least 2.
     p : int
-        Most public items that the attacker knows; at least 1.
+        Maximum number of public items that the attacker knows; at least 1.
     private : list of items, Series of bool, or str
-        The private items; or whether an item is private, by item; or the name of a second list column, all of
-        whose items are private. Other items are public.
+        The private items; or whether an item is private, by item; or the label of a second list column, whose
+        items are all private. Other items are public.
     mapping : DataFrame, optional
-        The mapping table of the release, which says what labels stand for. Without it, labels are read. With
-        it, rows are counted that lost all public items: if there are some, at least k rows have no public
-        item, or all have none.
+        The mapping of the release. Without it, the members of a set are read from its label. With it, the
+        audit counts rows that lost all public items: if there are any, then at least k rows, or all rows, have
+        no public item.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, a Series of booleans says both of an item, or a private item has
-        become something else.
+        If a parameter is out of range, a Series of booleans has an item twice with different values, or the
+        mapping generalizes a private item.
     ItemsetDtypeError
         If the private items are of several types.
 
     Notes
     -----
-    A share is read as the fraction that it was written as, and all comparisons are of integers. Several
-    private items together are never in more rows than one of them, and need no check.
+    A share is read as the fraction that its digits denote, so that all comparisons are exact. A set of
+    private items is in no more rows than each of its items, so it needs no test.
 
-    With h = 1 and no private item this is ``KmAnonymity(k, p)`` (of k rows or more).
+    With h = 1 and no private item, this is ``KmAnonymity(k, p)`` for k or more rows.
 
     References
     ----------
@@ -109,75 +109,72 @@ class Coherence:
         Parameters
         ----------
         frame : pandas.DataFrame
-            Any frame with the list column, and the private one if there is one; released or not.
+            Any frame with the list column and, if there is one, the private column; released or not.
         column : hashable, optional
             The list column. By default the only one, apart from the private column.
 
         Returns
         -------
         Audit
-            ``threats`` are the minimal moles: public itemsets that violate the guarantee and have no subset
-            that does. ``why`` is ``support`` or ``breach``. All rows are at risk if the empty itemset is one.
-            With the mapping, the empty itemset and ``emptied`` as ``why``, if rows lost all public items, and
-            fewer than k rows have none.
+            ``threats`` are the minimal moles: the minimal public itemsets that violate the guarantee. ``why``
+            is ``support`` or ``breach``. If the empty itemset is a threat, all rows are at risk. With a
+            mapping: if rows lost all public items, and fewer than k rows have none, ``threats`` is the empty
+            itemset with ``emptied`` as ``why``.
 
         Raises
         ------
         ParameterError
-            If private items do not occur, which would prove nothing, or one is a member of a published set;
-            two published sets in a row share a member; or the private column does not exist.
+            If a private item does not occur, because a support of 0 would prove nothing; if one is a member
+            of a published set; if two published sets in a row share a member; or if the private column does
+            not exist.
 
         Notes
         -----
-        Exact. Time grows with the public itemsets of size at most p that k rows hold.
+        Exact. Time grows with the number of public itemsets of at most p items that k rows contain.
         """
         positions = find_columns(frame, column, self.private)
         return self.recount(ListColumns.of(frame, positions, read=read_visible))
 
     def recount(self, columns: ListColumns) -> Audit:
-        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         parts = PublicAndPrivate.of(columns, self.private)
-        if self.mapping is None:  # it has one label for an item
+        if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(parts.itemsets)
         if isinstance(self.private, NamedItems):
             refuse_within_labels(parts.itemsets, self.private, "private", self.mapping)
         for rows in parts.crowds():
             n_rows, most = rows.n_rows, int(rows.supports[rows.is_private].max(initial=0))
-            if 0 < n_rows < self.k or self._too_many(most, n_rows):
+            if 0 < n_rows < self.k or most * self.h.denominator > self.h.numerator * n_rows:
                 return Audit(self, n_rows, partial(self._table, parts, empty_itemset(n_rows)))
-        asked: Any = {"share": self.h, "m": self.p, "k": self.k}
-        told = np.ones(len(parts.index.weights), np.bool_)
-        at_risk, crowds = ~told, [parts]
+        bounds: Any = {"share": self.h, "m": self.p, "k": self.k}
+        has_private = np.ones(len(parts.index.weights), np.bool_)
+        crowds = [parts]
         if parts.columns.private is not None and parts.columns.private.nulls.any():
-            told = ~parts.columns.private.nulls
-            crowds.append(parts.within_rows(told))
-        divided = [(each.part(~each.is_private), each.part(each.is_private)) for each in crowds]
+            has_private = ~parts.columns.private.nulls
+            crowds.append(parts.within_rows(has_private))
+        split = [(each.part(~each.is_private), each.part(each.is_private)) for each in crowds]
 
         def list_threats() -> pd.DataFrame:
-            found = concatenate([threats(*each, **asked) for each in divided])
+            found = concatenate([threats(*each, **bounds) for each in split])
             return self._table(parts, minimal_sets(found.distinct()))
 
-        at_risk |= rows_at_risk(*divided[0], **asked)
-        for each in divided[1:]:
-            at_risk[told] |= rows_at_risk(*each, **asked)
+        at_risk = rows_at_risk(*split[0], **bounds)
+        for each in split[1:]:
+            at_risk[has_private] |= rows_at_risk(*each, **bounds)
         audit = Audit(self, int(parts.index.weights[at_risk].sum()), list_threats)
         emptied = self._few_emptied(parts)
         return with_emptied(audit, emptied, parts.n_rows, partial(emptied_row, parts.itemsets, emptied))
 
     def _few_emptied(self, parts: PublicAndPrivate) -> int:
-        """How many rows lost all public items, if fewer than k rows have none; others have some."""
-        told = None if self.mapping is None else self.mapping.suppression
-        if told is None or not told.suppresses:
+        """Count the rows that lost all public items, if fewer than k rows have none; otherwise return 0."""
+        suppression = None if self.mapping is None else self.mapping.suppression
+        if suppression is None or not suppression.suppresses:
             return 0
-        bare = told.rows_without_public
-        return few_emptied(parts.public, self.k - bare, replace(told, empty_rows=bare))
-
-    def _too_many(self, private: Any, support: Any) -> Any:
-        """Whether so many rows with a private item, out of so many, are a breach."""
-        return private * self.h.denominator > self.h.numerator * support
+        bare = suppression.rows_without_public
+        return few_emptied(parts.public, self.k - bare, replace(suppression, empty_rows=bare))
 
     def _table(self, parts: PublicAndPrivate, threats: ItemsetTable) -> pd.DataFrame:
-        """Threats over the public items as a DataFrame."""
+        """Return threats over the public items as a DataFrame."""
         public = np.flatnonzero(~parts.is_private)[: parts.itemsets.n_items]
         vocabulary = parts.itemsets.vocabulary.take(pa.array(public))
         codes, offsets = add_first_copies(threats.codes, threats.offsets, vocabulary)
@@ -186,7 +183,7 @@ class Coherence:
         return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
 
     def with_mapping(self, mapping: pd.DataFrame) -> Coherence:
-        """The same guarantee of a frame whose items became what the mapping says."""
+        """Return the guarantee for a release with this mapping."""
         return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:

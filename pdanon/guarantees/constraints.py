@@ -1,8 +1,8 @@
-"""Privacy constraints as data: lists of itemsets to protect, made from the data they are to protect.
+"""Privacy constraints as data: lists of itemsets to protect, created from the data.
 
-Each function returns a Series of lists, which can be looked at, changed, stored by `pdanon.to_parquet` and
-given as ``constraints=`` to any algorithm that takes it; only `all_itemsets` returns what stands for a list.
-`ps_rules` stands for rules that are given as ``rules=``.
+Each function returns a Series of lists, which can be inspected, changed, stored with `pdanon.to_parquet` and
+passed as ``constraints=`` to any algorithm with this parameter. `all_itemsets` returns a placeholder for a
+list, and `ps_rules` a placeholder for rules, to be passed as ``rules=``.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ __all__ = [
     "with_subsets",
 ]
 
-_AT_A_TIME = 10**6  # itemsets that are drawn
+_AT_A_TIME = 10**6  # itemsets
 
 
 def divided(count: int, sizes: int | Mapping[int, float]) -> dict[int, int]:
-    """How many itemsets of each size: the proportions by largest remainder, then by size."""
+    """Allocate a number of itemsets to sizes in proportion, by largest remainder, then by size."""
     shares = sizes if isinstance(sizes, Mapping) else {check_count(sizes, "sizes", least=1): 1.0}
     exact = {check_count(size, "sizes", least=1): _proportion(share) for size, share in shares.items()}
     total = sum(exact.values())
     if not total:
-        raise ParameterError("some proportion must be above 0", where="sizes", got=f"{len(exact)} sizes")
+        raise ParameterError("no proportion is above 0", where="sizes", got=f"{len(exact)} sizes")
     quotas = {size: count * exact[size] / total for size in sorted(exact)}
     counts = {size: int(quota) for size, quota in quotas.items()}
     by_remainder = sorted(counts, key=lambda size: counts[size] - quotas[size])
@@ -71,12 +71,13 @@ def divided(count: int, sizes: int | Mapping[int, float]) -> dict[int, int]:
 
 def _proportion(share: Any) -> Fraction:
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share < np.inf:
-        raise ParameterError("proportions must be numbers from 0", where="sizes", got=type(share).__name__)
+        problem = "proportions must be finite numbers of at least 0"
+        raise ParameterError(problem, where="sizes", got=type(share).__name__)
     return Fraction(share).limit_denominator(10**9)
 
 
 def drawn(itemsets: Itemsets, size: int, count: int, rng: np.random.Generator) -> Codes:
-    """Distinct itemsets of one size, in the order drawn; shape (count, size)."""
+    """Draw distinct itemsets of one size, and return them in the order drawn, shape (count, size)."""
     rows = np.flatnonzero(itemsets.lengths >= size)
     found = np.empty((0, size if len(rows) else 0), np.int32)
     while len(found) < count:
@@ -84,20 +85,20 @@ def drawn(itemsets: Itemsets, size: int, count: int, rng: np.random.Generator) -
         if len(rows):
             some = rng.choice(rows, min(max(1000, 10 * count), _AT_A_TIME))
             places = _distinct_places(itemsets.lengths[some], size, rng)
-            drawn = np.sort(itemsets.codes[itemsets.offsets[some][:, None] + places], axis=1)
-            found = np.concatenate((found, drawn))
+            sample = np.sort(itemsets.codes[itemsets.offsets[some][:, None] + places], axis=1)
+            found = np.concatenate((found, sample))
             found = found[np.sort(np.unique(found, axis=0, return_index=True)[1])]
         if len(found) == before:
             raise ParameterError(
-                "the data does not have so many different itemsets",
+                "the data has too few distinct itemsets",
                 where="count",
-                got=f"{before} of {count} itemsets of {size} items were found",
+                got=f"{before} of {count} itemsets of {size} items",
             )
     return found[:count]
 
 
 def _distinct_places(lengths: NDArray[np.int64], size: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """For each length that many numbers below it, all different and all choices equally likely."""
+    """Draw, for each length, a uniform subset of ``size`` numbers below it, by Floyd's algorithm."""
     places = np.empty((len(lengths), size), np.int64)
     for i in range(size):
         last = lengths - size + i
@@ -107,20 +108,20 @@ def _distinct_places(lengths: NDArray[np.int64], size: int, rng: np.random.Gener
     return places
 
 
-# --- Privacy constraints as data: lists of itemsets to protect, made from the data they are to protect
+# --- Constraints
 
 
-_LONGEST = 16  # items of a constraint whose subsets are listed
+_LONGEST = 16  # maximum number of items of a constraint whose subsets are listed
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class AllItemsets:
-    """All itemsets of 1 to m items of some data, none of which is listed.
+    """A placeholder for all itemsets of 1 to m items.
 
     Parameters
     ----------
     m : int or None
-        Largest size; None: any.
+        Maximum size; None: any.
     items : pyarrow.Array
         The items.
     """
@@ -133,31 +134,31 @@ class AllItemsets:
 
 
 def all_itemsets(frame: pd.DataFrame, m: int | None, column: Hashable | None = None) -> AllItemsets:
-    """Stand for all itemsets of 1 to m items of a frame: k^m-anonymity as privacy constraints.
+    """Return a placeholder for all itemsets of 1 to m items: k^m-anonymity as privacy constraints.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        The frame that is to be anonymized.
+        The frame to be anonymized.
     m : int or None
-        Largest size, at least 1. None: any.
+        Maximum size, at least 1. None: any.
     column : hashable, optional
         The list column. By default the only one.
 
     Returns
     -------
     AllItemsets
-        To be given as ``constraints=`` with the same frame, which is the same as giving ``m=``.
+        Pass it as ``constraints=`` with the same frame; this is equivalent to passing ``m=``.
 
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or m is not what it should be.
+        If the column or m is invalid.
 
     Notes
     -----
-    Itemsets that are in no row have to be among them, since merging items can bring them to life. So their
-    number is far beyond what can be listed; of these, algorithms list those alone that have become rare.
+    All itemsets include those that are in no row, because merging items can make them occur. They are too
+    many to list; algorithms list only itemsets that become rare.
 
     Examples
     --------
@@ -178,30 +179,31 @@ def pgen(frame: pd.DataFrame, k: int, column: Hashable | None = None) -> pd.Seri
     Parameters
     ----------
     frame : pandas.DataFrame
-        The frame that is to be anonymized.
+        The frame to be anonymized.
     k : int
-        Least number of rows; at least 2.
+        Minimum number of rows; at least 2.
     column : hashable, optional
         The list column. By default the only one.
 
     Returns
     -------
     pandas.Series
-        Distinct rows that are in fewer than k rows and in no larger row, longest first, then in item order.
+        Distinct rows with a support below k that no larger row contains, by descending length, then in item
+        order.
 
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or k is not what it should be.
+        If the column or k is invalid.
 
     Notes
     -----
-    A release that satisfies them is ``KmAnonymity(k, m=None)``. For what became of a row is contained in
-    what became of this row, wherever it is listed: its support is not 0, so it is k or more, or nothing is
-    left of it. A row that a listed one contains has at least the support of that one. All other rows had a
-    support of k or more to begin with, which neither merging nor suppressing items can lower.
+    A release that satisfies the constraints satisfies ``KmAnonymity(k, m=None)``. The published form of a
+    listed row is in at least one released row, so its support is k or more, unless all of its items are
+    suppressed. A row contained in a listed row has at least the support of the listed row. All other rows
+    have a support of k or more in the original, which neither merging nor suppressing items can lower.
 
-    Cost: the rows times the support of the rarest item of each.
+    Cost: the sum, over the rows, of the support of the rarest item.
 
     Examples
     --------
@@ -216,7 +218,7 @@ def pgen(frame: pd.DataFrame, k: int, column: Hashable | None = None) -> pd.Seri
     rows = SupportIndex.of(itemsets).distinct()
     supports = rows.supports(rows.codes, rows.offsets)
     table = ItemsetTable(rows.codes, rows.offsets, supports)
-    # Where a row has no other support than its own copies, no larger row contains it.
+    # If the support of a row is the number of its copies, no larger row contains it.
     largest = (np.diff(rows.offsets) > 0) & (supports < least) & (supports == rows.weights)
     listed = table.take(largest).ordered()
     return _series(listed.take(np.argsort(-np.diff(listed.offsets), kind="stable")), itemsets)
@@ -234,9 +236,9 @@ def pairs(
     Parameters
     ----------
     frame : pandas.DataFrame
-        The frame that is to be anonymized.
+        The frame to be anonymized.
     share : float
-        Which share of the items that occur, in [0, 1]; rounded to a number of at least 2 items.
+        Share of the occurring items, in [0, 1]. It is rounded to a number of items, which must be at least 2.
     column : hashable, optional
         The list column. By default the only one.
     random_state : int, Generator or None
@@ -245,14 +247,14 @@ def pairs(
     Returns
     -------
     pandas.Series
-        The pairs in item order, those that are in no row included: merging can bring them to life.
+        The pairs in item order. They include pairs that are in no row, because merging can make them occur.
 
     Raises
     ------
     ParameterError
-        If the share is outside [0, 1], or comes to fewer than 2 items.
+        If the share is outside [0, 1], or rounded to fewer than 2 items.
     ColumnError, ItemsetDtypeError
-        If the column is not what it should be.
+        If there is not exactly one list column, or it does not hold sets of items.
 
     Notes
     -----
@@ -277,7 +279,7 @@ def pairs(
     n_chosen = int(fraction * itemsets.n_items + Fraction(1, 2))
     if n_chosen < 2:
         got = f"{n_chosen} of {itemsets.n_items} items"
-        raise ParameterError("the share comes to fewer than two items", where="share", got=got)
+        raise ParameterError("the share is fewer than two items", where="share", got=got)
     check_size(n_chosen * (n_chosen - 1) // 2, f"{n_chosen:,} items", "share")
     rng = random_generator(random_state)
     chosen = np.sort(rng.choice(itemsets.n_items, n_chosen, replace=False)).astype(np.int32)
@@ -298,11 +300,11 @@ def random(
     Parameters
     ----------
     frame : pandas.DataFrame
-        The frame that is to be anonymized.
+        The frame to be anonymized.
     count : int
-        How many itemsets, at least 1.
+        Number of itemsets, at least 1.
     sizes : int or mapping of int to float
-        Items of each itemset; or in what proportion to draw which sizes.
+        Number of items per itemset; or the proportion of each size.
     column : hashable, optional
         The list column. By default the only one.
     random_state : int, Generator or None
@@ -311,22 +313,22 @@ def random(
     Returns
     -------
     pandas.Series
-        By size, then in the order drawn.
+        The itemsets by size, then in the order drawn.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or so many different itemsets were not found.
+        If a parameter is out of range, or the data has too few distinct itemsets.
     ColumnError, ItemsetDtypeError
-        If the column is not what it should be.
+        If there is not exactly one list column, or it does not hold sets of items.
 
     Notes
     -----
-    An itemset is drawn as a random row, among those that are long enough, and random items of it; one that
-    was drawn before is drawn anew.
+    Each itemset is drawn in two steps: a row that is long enough, then a subset of its items, both uniformly.
+    A repeated itemset is replaced by another draw.
 
     The privacy policies PR6 to PR9 of [1]_ are 1000 itemsets of sizes 1, 2, 3 and 4 in the proportions
-    33:33:33:1, 30:30:30:10, 25:25:25:25 and 16.7:16.7:16.7:50; how they were drawn is not said there.
+    33:33:33:1, 30:30:30:10, 25:25:25:25 and 16.7:16.7:16.7:50. [1]_ does not describe the sampling.
 
     References
     ----------
@@ -349,7 +351,7 @@ def random(
 
 
 def with_subsets(constraints: Any) -> pd.Series[Any]:
-    """Add the non-empty subsets of itemsets to them.
+    """Add all non-empty subsets to a list of itemsets.
 
     Parameters
     ----------
@@ -359,7 +361,7 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
     Returns
     -------
     pandas.Series
-        Each itemset once, by size, then in item order.
+        Distinct itemsets, by size, then in item order.
 
     Raises
     ------
@@ -368,9 +370,8 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
 
     Notes
     -----
-    A constraint that is in no row does not protect its subsets: ``PrivacyConstraints`` speaks of the
-    itemsets that are listed, and of no others. With this list it speaks of the subsets too, as the
-    definition of COAT does.
+    A constraint that is in no row does not protect its subsets: ``PrivacyConstraints`` covers the listed
+    itemsets only. With this list it covers the subsets, too, as in the definition of COAT.
 
     Examples
     --------
@@ -385,9 +386,10 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
     longest = int(itemsets.lengths.max())
     if longest > _LONGEST:
         raise ParameterError(
-            f"subsets are listed of constraints of up to {_LONGEST} items",
+            f"a constraint has more than {_LONGEST} items",
             where="constraints",
-            got=f"{int((itemsets.lengths > _LONGEST).sum())} larger ones, of up to {longest} items",
+            got=f"{int((itemsets.lengths > _LONGEST).sum())} such constraints, of up to {longest} items",
+            hint="split them, because all of their subsets are listed",
         )
     subsets, given = int((2**itemsets.lengths - 1).sum()), f"{itemsets.n_rows:,} constraints"
     check_size(subsets, given, "constraints")
@@ -395,6 +397,7 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
     for size in np.unique(itemsets.lengths).tolist():
         starts = itemsets.offsets[:-1][itemsets.lengths == size]
         sets = itemsets.codes[starts[:, None] + np.arange(size)]
+        # The bits of a number select a subset of the columns.
         parts += [sets[:, (number >> np.arange(size)) & 1 == 1] for number in range(1, 2**size)]
     table = from_matrices(parts)
     each = SupportIndex(table.codes, table.offsets, itemsets.n_items).distinct()
@@ -402,7 +405,7 @@ def with_subsets(constraints: Any) -> pd.Series[Any]:
 
 
 def read_constraints(constraints: Any, column: Hashable | None = None) -> pd.Series[Any] | AllItemsets | None:
-    """Read ``constraints=``, in whatever form, once: a list of itemsets, all itemsets, or no constraints."""
+    """Read ``constraints=``: a list of itemsets, a placeholder for all itemsets, or None."""
     if constraints is None or isinstance(constraints, AllItemsets):
         return constraints
     return constraint_list(constraints, column)
@@ -411,14 +414,14 @@ def read_constraints(constraints: Any, column: Hashable | None = None) -> pd.Ser
 def privacy_model(
     constraints: pd.Series[Any] | AllItemsets | None, k: int, m: int | None, itemsets: Itemsets
 ) -> KmAnonymity | PrivacyConstraints:
-    """Make the guarantee that is asked for by the parameters ``constraints``, ``k`` and ``m``.
+    """Create the guarantee for the parameters ``constraints``, ``k`` and ``m``.
 
     Parameters
     ----------
     constraints : Series, AllItemsets or None
-        What `read_constraints` returned. None: all itemsets of up to m items.
+        The value of `read_constraints`. None: all itemsets of up to m items.
     k, m : int
-        Of the guarantee.
+        Parameters of the guarantee.
     itemsets : Itemsets
         The data.
 
@@ -429,8 +432,8 @@ def privacy_model(
     Raises
     ------
     ParameterError
-        If a parameter is out of range, m was said beside constraints, or `AllItemsets` are those of other
-        data.
+        If a parameter is out of range, m is passed with constraints, or the items of `AllItemsets` are not
+        the items of the data.
     """
     if constraints is None:
         return KmAnonymity(k, m)
@@ -440,10 +443,10 @@ def privacy_model(
     known = itemsets.lookup(constraints.items) >= 0
     if not known.all() or len(known) != itemsets.n_items:
         raise ParameterError(
-            "the constraints stand for all itemsets of other data",
+            "the constraints are all itemsets of other data",
             where="constraints",
             got=f"{len(known)} items, {int(known.sum())} of them among the {itemsets.n_items} of the data",
-            hint="make them from the frame that is anonymized, or give m=",
+            hint="pass the same frame to pdanon.constraints.all_itemsets, or pass m=",
         )
     return KmAnonymity(k, constraints.m)
 

@@ -1,4 +1,4 @@
-"""Images: what itemsets of original items have become in a release."""
+"""Generalized itemsets: the published form of itemsets of original items."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError
 from pdanon.itemsets.codes import Codes, Itemsets, canonical_rows
@@ -21,27 +20,27 @@ SUPPRESSED, UNKNOWN = -1, -2
 
 
 def became(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | None) -> Codes:
-    """What original items have become.
+    """Return the code of the label of each original item.
 
     Parameters
     ----------
     items : pyarrow.Array
         Original items.
     published : Itemsets
-        The released column, or the original one.
+        The released column, or the original column.
     mapping : pandas.DataFrame, optional
-        The mapping table of the release. Without it, items are published as themselves.
+        The mapping of the release. Without it, items are published as is.
 
     Returns
     -------
     ndarray of int32
-        Code of the label of each item: ``published.n_items`` for a label that no row has, ``SUPPRESSED``, or
-        ``UNKNOWN`` for an item that neither the mapping nor, without one, the column has.
+        Codes in ``published``, or: ``published.n_items`` for a label that no row contains; ``SUPPRESSED``;
+        ``UNKNOWN`` for an item that is neither in the mapping nor, without a mapping, in the column.
 
     Raises
     ------
     ParameterError
-        If the mapping is no global one, or lacks a label of the column.
+        If the mapping is not global, or lacks a label of the column.
     """
     if mapping is None:
         found = published.lookup(items)
@@ -49,27 +48,36 @@ def became(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | None) -
     mapped, labels = global_mapping(mapping)
     codes = np.append(published.lookup(labels.dictionary), -1)[number_texts(labels)]
     if len(np.unique(codes[codes >= 0])) < pc.count_distinct(published.vocabulary).as_py():
-        hint = "give the mapping that belongs to this release"
+        hint = "pass the mapping of this release"
         raise ParameterError("the frame holds labels that the mapping lacks", where="mapping", hint=hint)
     targets = np.where(codes < 0, published.n_items, codes)
     targets[labels.is_null().to_numpy(zero_copy_only=False)] = SUPPRESSED
-    by_item = np.full(len(targets) + 1, UNKNOWN, np.int32)  # -1, of unknown items, finds the last
-    by_item[mapped.codes] = targets  # row i of the mapping holds item code mapped.codes[i]
+    by_item = np.full(len(targets) + 1, UNKNOWN, np.int32)  # lookup gives -1, the last, for unknown items
+    by_item[mapped.codes] = targets  # row i of the mapping is about the item mapped.codes[i]
     return by_item[mapped.lookup(items)]
 
 
 def images(wanted: Itemsets, published: Itemsets, mapping: pd.DataFrame | None, what: str) -> ItemsetTable:
-    """The images of itemsets in published codes, in the order given; suppressed items are left out.
+    """Replace the items of itemsets by the codes of their labels, without suppressed items.
 
-    Parameters are those of `became`; ``what`` an itemset is, for messages. Supports are 0.
+    The parameters are those of `became`; ``what`` is the noun for an itemset in messages. The order is kept;
+    supports are 0.
 
     Raises
     ------
     ParameterError
-        If an item is unknown: that it has support 0 would prove nothing.
+        If an item is unknown, because a support of 0 would prove nothing.
     """
     targets = became(wanted.vocabulary, published, mapping)
-    _refuse_unknown(wanted, targets == UNKNOWN, what)
+    unknown = targets == UNKNOWN
+    if unknown.any():
+        lines = np.unique(wanted.rows[unknown[wanted.codes]])
+        raise ParameterError(
+            f"a {what} has an item that does not occur in the data",
+            where=f"{what} {lines[0]}",
+            got=f"{len(lines)} of {wanted.n_rows} {what}s with {int(unknown.sum())} unknown items",
+            hint="check the spelling and type of the items; items that do not occur need no protection",
+        )
     codes = targets[wanted.codes]
     kept = codes >= 0
     offsets = offsets_of(np.bincount(wanted.rows[kept], minlength=wanted.n_rows))
@@ -77,21 +85,8 @@ def images(wanted: Itemsets, published: Itemsets, mapping: pd.DataFrame | None, 
     return ItemsetTable(*rows, np.zeros(wanted.n_rows, np.int64))
 
 
-def _refuse_unknown(wanted: Itemsets, unknown: NDArray[np.bool_], what: str) -> None:
-    """Refuse itemsets with items that are unknown, given by item."""
-    if not unknown.any():
-        return
-    rows = np.unique(wanted.rows[unknown[wanted.codes]])
-    raise ParameterError(
-        f"a {what} names an item that does not occur in the data",
-        where=f"{what} {rows[0]}",
-        got=f"{len(rows)} of {wanted.n_rows} {what}s with {int(unknown.sum())} unknown items",
-        hint="an item that does not occur needs no protection; check its spelling and type",
-    )
-
-
 def united(first: ItemsetTable, second: ItemsetTable, n_items: int) -> ItemsetTable:
-    """The union of the itemsets with the same number in two tables."""
+    """Unite the itemsets at the same position of two tables."""
     tables = (first, second)
     numbers = np.concatenate([np.repeat(np.arange(len(each)), np.diff(each.offsets)) for each in tables])
     codes = np.concatenate([each.codes for each in tables])[np.argsort(numbers, kind="stable")]

@@ -1,4 +1,4 @@
-"""Transactional k-anonymity: every row is published exactly as at least k - 1 others are.
+"""k-anonymity of whole rows, of public items, and of quasi-identifiers.
 
 He, Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalization", PVLDB 2(1), 2009.
 """
@@ -35,7 +35,7 @@ class TransactionalK:
     Parameters
     ----------
     k : int
-        Least number of rows that are published alike; at least 2.
+        Minimum number of identical rows; at least 2.
 
     Raises
     ------
@@ -44,10 +44,9 @@ class TransactionalK:
 
     Notes
     -----
-    A label that is in a row twice counts twice, and rows that list the same labels in another order are not
-    alike, but for Python's sets, which have none. Releases list labels in ascending order. A row without
-    labels is a row like any other: if there are some, there must be k; and if there are missing rows, k of
-    these. It implies ``KmAnonymity(k, None)``.
+    Rows are identical if they have the same labels, equally often and in the same order; Python's sets have
+    no order. Releases list labels in ascending order. If there are empty rows, at least k are empty; if there
+    are missing rows, at least k are missing. The guarantee implies ``KmAnonymity(k, None)``.
 
     References
     ----------
@@ -79,17 +78,19 @@ class TransactionalK:
         frame : pandas.DataFrame
             Any frame with a list column, released or not.
         column : hashable, optional
-            That column. By default the only one.
+            The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` are the distinct rows that occur fewer than k times, with repeated labels
-            repeated; ``support`` is how often. Missing rows come last, as one that is missing.
+            ``threats`` are the distinct rows that occur fewer than k times, with their repeated labels;
+            ``support`` is their number. Missing rows come last, as one missing row.
         """
         position = find_column(frame, column)
         bags = Multisets.from_series_in_order(frame.iloc[:, position])
-        first, sizes = _distinct(bags)
+        numbers = row_numbers(bags)
+        numbers[bags.nulls] = len(numbers)  # all missing rows are one class, the last
+        _, first, sizes = np.unique(numbers, return_index=True, return_counts=True)
         rare = np.flatnonzero(sizes < self.k)
 
         def list_threats() -> pd.DataFrame:
@@ -99,19 +100,11 @@ class TransactionalK:
         return Audit(self, int(sizes[rare].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> TransactionalK:
-        """Return the guarantee itself: it speaks of published labels only."""
+        """Return the guarantee unchanged: it is about published labels."""
         return self
 
 
-def _distinct(bags: Multisets) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first row of each kind, and how many there are; missing rows, which are one kind, come last."""
-    numbers = row_numbers(bags)
-    numbers[bags.nulls] = len(numbers)
-    _, first, sizes = np.unique(numbers, return_index=True, return_counts=True)
-    return first, sizes
-
-
-# --- k-anonymity of the public items: who knows all of a row's public items finds k rows with just these
+# --- k-anonymity of the public items
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,25 +114,24 @@ class PublicK:
     Parameters
     ----------
     k : int
-        Least number of rows; at least 2.
+        Minimum number of rows; at least 2.
     public : list of items, or Series of bool
-        The public items, or whether an item is public, by item. Those that do not occur are in no row.
+        The public items, or whether an item is public, by item. They need not occur.
     mapping : DataFrame, optional
-        The mapping table of the release, which says what labels stand for. Without it, labels are read.
+        The mapping of the release. Without it, the members of a set are read from its label.
 
     Raises
     ------
     ParameterError
-        If k is out of range, a Series of booleans says both of an item, or a public item has become something
-        else.
+        If k is out of range, a Series of booleans has an item twice with different values, or the mapping
+        generalizes a public item.
     ItemsetDtypeError
         If the public items are of several types.
 
     Notes
     -----
-    The attacker knows all public items of a person, and which ones the person does not have. Nothing is said
-    about the other items of the matching rows. Missing rows are not alike to rows without public items: if
-    there are some, there are k.
+    The attacker knows for each public item whether a person has it. The guarantee does not cover the other
+    items of the matching rows. Missing rows are a class of their own, of no row or of at least k rows.
 
     References
     ----------
@@ -172,13 +164,13 @@ class PublicK:
         frame : pandas.DataFrame
             Any frame with a list column, released or not.
         column : hashable, optional
-            That column. By default the only one.
+            The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` are the public parts that fewer than k rows have; ``support`` is the number of rows
-            that have exactly these public items. Missing rows come last, as one that is missing.
+            ``threats`` are the sets of public items that fewer than k rows have; ``support`` is the number of
+            rows with exactly these public items. Missing rows come last, as one missing row.
 
         Raises
         ------
@@ -188,7 +180,7 @@ class PublicK:
         return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     def recount(self, columns: ListColumns) -> Audit:
-        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
         refuse_within_labels(itemsets, self.public, "public", self.mapping)
         public = self.public.find(itemsets.vocabulary) >= 0
@@ -205,36 +197,36 @@ class PublicK:
         return Audit(self, int(small.supports.sum()) + few, list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> PublicK:
-        """The same guarantee of a frame whose items became what the mapping says."""
+        """Return the guarantee for a release with this mapping."""
         return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
         return f"PublicK(k={self.k}, public={len(self.public)} items)"
 
 
-# --- k-anonymity: whoever knows the quasi-identifiers of a person finds at least k rows that have them
+# --- k-anonymity of the quasi-identifiers
 
 
 @dataclass(frozen=True)
 class KAnonymity:
-    """Every combination of quasi-identifiers that occurs is in at least k rows.
+    """Every combination of values of the quasi-identifiers that occurs is in at least k rows.
 
     Parameters
     ----------
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match what an attacker knows; at least 2.
     quasi : sequence of hashable
         Labels of the quasi-identifiers.
 
     Raises
     ------
     ParameterError
-        If k is out of range, or no column is named, or one twice.
+        If k is out of range, or ``quasi`` is empty or has a label twice.
 
     Notes
     -----
-    A missing value is a value: rows that lack it are alike. Values are alike if they are equal and look
-    alike: 1, True and 1.0 are equal, but do not, as 0.0 and -0.0, or None and NaN among Python's objects.
+    Missing values are equal to each other. Other values are equal if they are displayed equally: 1, True and
+    1.0 are three values, as are 0.0 and -0.0 two, and None and NaN two among Python's objects.
 
     References
     ----------
@@ -268,18 +260,18 @@ class KAnonymity:
         frame : pandas.DataFrame
             Any frame with these columns, released or not.
         column : hashable, optional
-            Not used: lists of items play no part.
+            Not used: the guarantee is not about lists of items.
 
         Returns
         -------
         Audit
             ``threats`` has one row for each combination that is in fewer than k rows: the
-            quasi-identifiers, and its ``size``.
+            quasi-identifiers, and the number of rows as ``size``.
 
         Raises
         ------
         ColumnError
-            If a quasi-identifier does not exist, is there twice, or holds lists.
+            If a quasi-identifier does not exist, exists twice, or holds lists.
         """
         positions = find_quasi(frame, self.quasi)
         classes = equal_rows(frame, positions)
@@ -295,17 +287,18 @@ class KAnonymity:
         return Audit(self, int(sizes[sizes < self.k].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> KAnonymity:
-        """Return the guarantee itself: it speaks of published values only."""
+        """Return the guarantee unchanged: it is about published values."""
         return self
 
 
 def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> NDArray[np.int64]:
-    """Number of the combination of values that each row has in some columns; missing ones are alike."""
+    """Number the combinations of values in some columns, and return the number of each row."""
     classes = np.zeros(len(frame), np.int64)
     for position in positions:
         numbers = value_numbers(frame.iloc[:, position])
         if numbers is None:
-            problem, hint = "the values of a quasi-identifier cannot be compared", "make them text"
+            problem = "the values of a quasi-identifier cannot be compared"
+            hint = "convert them to text with .astype(str)"
             raise ColumnError(problem, where="quasi", got=frame.columns[position], hint=hint)
         classes = pair_numbers(classes, numbers)
     return classes

@@ -1,4 +1,4 @@
-"""(k,k^m)-anonymity: whoever knows the quasi-identifiers and up to m items of a row finds k rows.
+"""(k,k^m)-anonymity and (k,l,m)-diversity: guarantees against knowledge of quasi-identifiers and items.
 
 Poulis, Loukides, Gkoulalas-Divanis, Skiadopoulos, "Anonymizing Data with Relational and Transaction
 Attributes", ECML PKDD 2013.
@@ -35,35 +35,35 @@ __all__ = ["Crowds", "KKm", "KLm", "QuasiClasses"]
 
 @dataclass(frozen=True, repr=False)
 class KKm:
-    """Every combination of quasi-identifiers and up to m items that is in a row is in at least k rows.
+    """Every combination of quasi-identifiers and up to m items that occurs in a row is in at least k rows.
 
     Parameters
     ----------
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match what an attacker knows; at least 2.
     m : int or None
-        Most items that the attacker knows; at least 1. None: all items of a row.
+        Maximum number of items that the attacker knows; at least 1. None: all items of a row.
     quasi : sequence of hashable
         Labels of the quasi-identifiers.
     columns : sequence of hashable, optional
-        Labels of several list columns, of which the attacker knows up to m items in all.
+        Labels of several list columns. The attacker knows up to m items in total.
     mapping : DataFrame, optional
-        The mapping table of the release. With it, rows are counted that suppression emptied: in each class
-        there are none or at least k, unless no row of it has a label; of several list columns, in each.
+        The mapping of the release. With it, the audit counts the rows that suppression emptied. In each class
+        with labels, no row or at least k rows are empty; with several list columns, in each column.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, or no column is named, or one twice.
+        If a parameter is out of range, or ``quasi`` or ``columns`` is empty or has a label twice.
 
     Notes
     -----
-    It implies k-anonymity of the quasi-identifiers and k^m-anonymity of the items, and is more than both:
-    the items count within each class of equal quasi-identifiers.
+    The guarantee implies k-anonymity of the quasi-identifiers and k^m-anonymity of the items, and is stronger
+    than both: it requires k^m-anonymity within each class of equal quasi-identifiers.
 
-    An attacker who knows that a row holds data leaves out the rows of its class that are missing. Of several
-    list columns he knows for each whether the row holds data in it, beside the m items: he leaves out the
-    rows that are missing in any column in which the row is not.
+    An attacker may know that a row is not missing, and then excludes the missing rows of its class. With
+    several list columns, the attacker knows for each column whether the row is missing in it, in addition to
+    the m items.
 
     References
     ----------
@@ -109,27 +109,28 @@ class KKm:
         frame : pandas.DataFrame
             Any frame with a list column and these quasi-identifiers, released or not.
         column : hashable, optional
-            The list column, if the guarantee names none. By default the only one.
+            The list column, if the guarantee has no ``columns``. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` has the quasi-identifiers of a class, an ``itemset`` of at most m labels that too few
-            of its rows hold, all of whose proper subsets have k, its ``support`` in the class, and ``why``:
-            ``rare``; with ``m=None`` the rare rows. A class has the empty itemset, and ``class`` as ``why``,
-            if fewer than k of its rows are left to an attacker who knows where a row holds data, and with
-            ``emptied`` if suppression may have emptied fewer than k. With several list columns, the number of
-            its column is before each label.
+            ``threats`` has the quasi-identifiers of a class, a minimal ``itemset`` of at most m labels with a
+            support below k in the class, its ``support``, and ``rare`` as ``why``. With ``m=None``, it has
+            rows instead of minimal itemsets. If fewer than k rows of a class are not missing, it has the
+            empty itemset, and ``class`` as ``why``. If suppression may have emptied fewer than k rows of a
+            class, it has the empty itemset, and ``emptied`` as ``why``. With several list columns, each label
+            starts with the number of its column, and itemsets are minimal among the rows that are not missing
+            in certain columns.
 
         Raises
         ------
         ColumnError
-            If a column does not exist, is there twice, or holds lists where it should not, or not where it
-            should.
+            If a column does not exist or exists twice, a quasi-identifier holds lists, or the list column
+            does not.
 
         Notes
         -----
-        Exact. An item counts as another one in each class, so that no itemset spans two of them.
+        Exact. An item has another code in each class, so that no itemset spans two classes.
         """
         classes = QuasiClasses.of(frame, [column] if self.columns is None else self.columns, self.quasi)
         index, small = classes.crowds.index, classes.crowds.small(self.k)
@@ -142,46 +143,46 @@ class KKm:
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> KKm:
-        """The same guarantee of a frame whose items became what the mapping says."""
+        """Return the guarantee for a release with this mapping."""
         return replace(self, mapping=mapping)
 
 
 @dataclass(frozen=True, repr=False)
 class KLm:
-    """Who knows a row's quasi-identifiers and m items finds k rows, and a sensitive item in one of l at most.
+    """At least k rows match known quasi-identifiers and m items, at most 1/l of them with a sensitive item.
 
-    Known items are all that are not sensitive; it is :class:`KKm` of these. Of the rows of a class that hold
-    up to m known items, and of those that are not missing, each sensitive item is in at most one in l.
+    All items that are not sensitive may be known. The guarantee is :class:`KKm` for these items. In addition,
+    each sensitive item is in at most 1/l of the rows of a class that match up to m known items, and of the
+    rows of a class that are not missing.
 
     Parameters
     ----------
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match what an attacker knows; at least 2.
     l : int
-        At least 2: a sensitive item is in at most 1/l of the matching rows.
+        A sensitive item is in at most 1/l of the matching rows; at least 2.
     m : int or None
-        Most known items that the attacker knows; at least 1. None: all of a row.
+        Maximum number of known items; at least 1. None: all known items of a row.
     quasi : sequence of hashable
         Labels of the quasi-identifiers.
     sensitive : iterable
-        The sensitive items, as the frame has them.
+        The sensitive items, with the type that they have in the frame.
     mapping : DataFrame, optional
-        The mapping table of the release, which says which sensitive items it left out. Without it each must
-        occur.
+        The mapping of the release, which lists suppressed items. Without it, each sensitive item must occur.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, no column or no sensitive item is named, or a sensitive item has
-        become something else.
+        If a parameter is out of range, there is no quasi-identifier or no sensitive item, or the mapping
+        generalizes a sensitive item.
     ItemsetDtypeError
         If the sensitive items are of several types.
 
     Notes
     -----
-    It speaks of sensitive items that are published. One that was left out is given away nowhere, but that it
-    was left out can tell: in a class in which every row has it, there was no other way. And it speaks of each
-    by itself: that a person has some sensitive item may be certain.
+    The guarantee covers published sensitive items. The suppression of an item may itself reveal something:
+    it was unavoidable in a class in which every row has the item. Each sensitive item is covered alone: it
+    may be certain that a person has some sensitive item.
 
     References
     ----------
@@ -229,58 +230,59 @@ class KLm:
         Returns
         -------
         Audit
-            As that of :class:`KKm`; ``why`` is ``class`` or ``rare``, or ``diversity`` where a sensitive item
-            is given away, or ``emptied``. No itemset is listed that has a listed subset in its class.
+            ``threats`` as in :class:`KKm`. ``why`` is ``class``, ``rare``, ``emptied``, or ``diversity`` if a
+            sensitive item is in more than 1/l of the rows. Only minimal itemsets of a class are listed.
 
         Raises
         ------
         ColumnError
-            If a column does not exist, is there twice, or holds lists where it should not, or not where it
-            should.
+            If a column does not exist or exists twice, a quasi-identifier holds lists, or the list column
+            does not.
         ParameterError
-            If a sensitive item neither occurs nor was left out, or is a member of a published set; or two
+            If a sensitive item neither occurs nor is suppressed, or is a member of a published set; or two
             published sets in a row share a member.
 
         Notes
         -----
-        Exact. An item counts as another one in each class, so that no itemset spans two of them.
+        Exact. An item has another code in each class, so that no itemset spans two classes.
         """
         classes = QuasiClasses.of(frame, [column], self.quasi)
         crowds = classes.crowds
         refuse_within_labels(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
-        if self.mapping is None:  # in a row it has one label for an item
+        if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(crowds.itemsets)
         named = named_items(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
         hidden = named[crowds.item_of]
         known, secrets = crowds.index.keep_items(~hidden), crowds.index.keep_items(hidden)
-        diversity = min(self.l, len(frame) + 1)  # beyond the rows all are alike, but products would overflow
-        asked: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
+        # Every l above the number of rows allows no sensitive item at all; a larger one would overflow.
+        diversity = min(self.l, len(frame) + 1)
+        bounds: Any = {"share": Fraction(1, diversity), "m": self.m, "k": self.k}
         lost = crowds.small(self.k)
         lost[crowds.crowd_of[secrets.singles * diversity > crowds.sizes[crowds.crowd_of]]] = True
         emptied = classes.emptied(self.k, None if self.mapping is None else self.mapping.suppression)
-        exposed = emptied | crowds.at_risk(lost, rows_at_risk(known, secrets, **asked))
+        exposed = emptied | crowds.at_risk(lost, rows_at_risk(known, secrets, **bounds))
 
         def list_threats() -> pd.DataFrame:
-            return classes.table(lost, threats(known, secrets, **asked), self.k, emptied)
+            return classes.table(lost, threats(known, secrets, **bounds), self.k, emptied)
 
         return Audit(self, int(np.count_nonzero(exposed)), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> KLm:
-        """The same guarantee of a frame whose items became what the mapping says."""
+        """Return the guarantee for a release with this mapping."""
         return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
-        asked = f"k={self.k}, l={self.l}, m={self.m}, quasi={self.quasi}"
-        return f"KLm({asked}, sensitive={len(self.sensitive)} items)"
+        numbers = f"k={self.k}, l={self.l}, m={self.m}"
+        return f"KLm({numbers}, quasi={self.quasi}, sensitive={len(self.sensitive)} items)"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Crowds:
-    """The rows that an attacker is left with who knows the class of a row and where it holds data.
+    """The candidate rows of each row, given its class and the list columns in which it is not missing.
 
-    The crowd of a row are the rows of its class that are not missing in any list column in which the row is
-    not. An item counts as another one in each crowd, so that no itemset spans two of them. The rows of a
-    crowd have the items of these columns only: the row has no others.
+    The candidate rows of a row, its crowd, are the rows of its class that are not missing in any column in
+    which the row is not missing. They are restricted to the items of these columns. An item has another code
+    in each crowd, so that no itemset spans two crowds.
 
     Parameters
     ----------
@@ -289,13 +291,13 @@ class Crowds:
     of_class : ndarray of int64, shape (crowds,)
         Class of each crowd.
     sizes : ndarray of int64, shape (crowds,)
-        Number of its rows.
+        Number of rows of each crowd.
     members : ndarray of int64
         The crowd of each row of ``index``.
     own : ndarray of int64, shape (rows,)
-        The row of ``index`` by which each row of the table is in its own crowd.
+        For each row of the table, the row of ``index`` that represents it in its own crowd.
     index : SupportIndex
-        The rows of each crowd, with one code for each pair of a crowd and an item.
+        The rows of all crowds, with one code for each pair of a crowd and an item.
     crowd_of, item_of : ndarray
         The crowd and the item of each of these codes.
     """
@@ -313,12 +315,12 @@ class Crowds:
     def of(cls, columns: Sequence[Itemsets], of_row: NDArray[Any]) -> Crowds:
         """Find the crowds of rows, given their list columns and the class of each row."""
         itemsets, column_of = join_columns(columns)
-        there = np.column_stack([~column.nulls for column in columns])
-        kind = np.zeros(len(of_row), np.int64)  # of row: in which columns it is not missing
-        for column in there.T:
+        present = np.column_stack([~column.nulls for column in columns])
+        kind = np.zeros(len(of_row), np.int64)  # number of the combination of present columns, by row
+        for column in present.T:
             kind = np.unique(kind * 2 + column, return_inverse=True)[1]
-        kinds = there[np.unique(kind, return_index=True)[1]]
-        chosen = [np.flatnonzero(there[:, columns_of_kind].all(axis=1)) for columns_of_kind in kinds]
+        kinds = present[np.unique(kind, return_index=True)[1]]
+        chosen = [np.flatnonzero(present[:, columns_of_kind].all(axis=1)) for columns_of_kind in kinds]
         rows = np.concatenate([np.zeros(0, np.int64), *chosen])
         kind_of = np.repeat(np.arange(len(kinds)), [len(each) for each in chosen])
         n_classes = int(of_row.max(initial=-1)) + 1
@@ -342,25 +344,25 @@ class Crowds:
         )
 
     def small(self, k: int) -> NDArray[np.bool_]:
-        """Which crowds have fewer than k rows."""
+        """Return whether each crowd has fewer than k rows."""
         return (self.sizes > 0) & (self.sizes < k)
 
-    def at_risk(self, lost: NDArray[np.bool_], held: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which rows of the table are in a lost crowd of their own, or hold a threat in it.
+    def at_risk(self, lost: NDArray[np.bool_], exposed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return whether each row of the table has a lost crowd, or contains a threat in its crowd.
 
         Parameters
         ----------
         lost : ndarray of bool, shape (crowds,)
-            Crowds of which the empty itemset is a threat.
-        held : ndarray of bool
-            Which rows of ``index`` hold another threat.
+            Whether the empty itemset is a threat of the crowd.
+        exposed : ndarray of bool
+            Whether a row of ``index`` contains another threat.
         """
-        return (lost[self.members] | held)[self.own]
+        return (lost[self.members] | exposed)[self.own]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class QuasiClasses:
-    """Rows of equal quasi-identifiers, and their crowds.
+    """Equivalence classes of the quasi-identifiers, and their crowds.
 
     Parameters
     ----------
@@ -371,7 +373,7 @@ class QuasiClasses:
     columns : list of Itemsets
         The list columns.
     crowds : Crowds
-        The rows that an attacker is left with, and their items.
+        The candidate rows, and their items.
     """
 
     quasi: pd.DataFrame
@@ -381,46 +383,49 @@ class QuasiClasses:
 
     @classmethod
     def of(cls, frame: pd.DataFrame, columns: Sequence[Hashable | None], quasi: Any) -> QuasiClasses:
-        """Find the classes of a frame, by its list columns and its quasi-identifiers."""
+        """Find the classes of a frame, given its list columns and quasi-identifiers."""
         places = [find_column(frame, label) for label in columns]
         sets = [read_visible(frame.iloc[:, place]) for place in places]
         positions = find_quasi(frame, quasi)
         of_row = equal_rows(frame, positions)
         return cls(frame.iloc[:, positions], of_row, sets, Crowds.of(sets, of_row))
 
-    def emptied(self, k: int, told: Suppression | None) -> NDArray[np.bool_]:
-        """Which rows may have been emptied, where these are fewer than k of a class that has labels."""
+    def emptied(self, k: int, suppression: Suppression | None) -> NDArray[np.bool_]:
+        """Return whether each row is one of fewer than k empty rows of a class with labels.
+
+        If the original had as many empty rows, suppression emptied none, and no row is returned.
+        """
         few = np.zeros(len(self.of_row), np.bool_)
-        if told is None or not told.suppresses:
+        if suppression is None or not suppression.suppresses:
             return few
         found = [
             few_without((column.lengths == 0) & ~column.nulls, column.lengths > 0, self.of_row, k)
             for column in self.columns
         ]
-        if sum(int(np.count_nonzero(each)) for each in found) <= told.empty_rows:
+        if sum(int(np.count_nonzero(each)) for each in found) <= suppression.empty_rows:
             return few
         return np.logical_or.reduce(found)
 
     def table(
         self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int, emptied: NDArray[np.bool_]
     ) -> pd.DataFrame:
-        """List the empty itemset of classes with emptied rows, then what `_lost_and_threats` lists."""
+        """List the empty itemset for classes with emptied rows, then the table of `_lost_and_threats`."""
         listed = self._lost_and_threats(lost, threats, k)
         if not emptied.any():
             return listed
         counts = np.bincount(self.of_row[emptied])
         owners = np.flatnonzero(counts)
-        none = ItemsetTable(np.empty(0, np.int32), np.zeros(len(owners) + 1, np.int64), counts[owners])
+        empty = ItemsetTable(np.empty(0, np.int32), np.zeros(len(owners) + 1, np.int64), counts[owners])
         _, first = np.unique(self.of_row, return_index=True)
         quasi = self.quasi.iloc[first[owners]].reset_index(drop=True)
-        found = pd.concat([quasi, threat_table(self.crowds.itemsets, none, "emptied")], axis=1)
+        found = pd.concat([quasi, threat_table(self.crowds.itemsets, empty, "emptied")], axis=1)
         return pd.concat([found, listed], ignore_index=True) if len(listed) else found
 
     def _lost_and_threats(self, lost: NDArray[np.bool_], threats: ItemsetTable, k: int) -> pd.DataFrame:
-        """List the empty itemset of classes with lost crowds, and the threats of others.
+        """List the empty itemset for classes with lost crowds, and the threats of other classes.
 
-        By class, size and items; an itemset that is a threat in several crowds of a class has the lowest of
-        its supports.
+        Threats are ordered by class, size and items. If an itemset is a threat in several crowds of a class,
+        its lowest support is listed.
         """
         crowds, n_items = self.crowds, max(self.crowds.itemsets.n_items, 1)
         fewest = np.full(int(self.of_row.max(initial=-1)) + 1, len(self.of_row) + 1)

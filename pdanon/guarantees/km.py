@@ -1,4 +1,4 @@
-"""k^m-anonymity: whoever knows up to m items of a row finds at least k rows that hold them.
+"""k^m-anonymity: at least k rows match whatever m items of a row are known.
 
 Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Data", PVLDB 1(1), 2008.
 """
@@ -31,17 +31,17 @@ __all__ = ["KmAnonymity", "PrivacyConstraints", "threat_table"]
 class KmAnonymity:
     """Every itemset of at most m items that occurs in a row occurs in at least k rows.
 
-    The empty itemset is one of them: there are at least k rows that are not missing, or none.
+    This includes the empty itemset: either at least k rows are not missing, or all are missing.
 
     Parameters
     ----------
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match what an attacker knows; at least 2.
     m : int or None
-        Most items that the attacker knows; at least 1. None: all items of a row.
+        Maximum number of items that the attacker knows; at least 1. None: all items of a row.
     mapping : DataFrame, optional
-        The mapping table of the release. With it, rows are counted that suppression emptied: there are none
-        or at least k, unless no row has a label.
+        The mapping of the release. With it, the audit counts the rows that suppression emptied: if any row
+        has a label, no row or at least k rows are empty.
 
     Raises
     ------
@@ -82,25 +82,25 @@ class KmAnonymity:
         frame : pandas.DataFrame
             Any frame with a list column, released or not.
         column : hashable, optional
-            That column. By default the only one.
+            The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` are the itemsets of at most m labels with fewer than k rows all of whose proper
-            subsets have k; with ``m=None`` the rows that fewer than k rows contain, each once. Only the empty
-            itemset is listed if that is one.
+            ``threats`` are the minimal itemsets of at most m labels with a support below k. With ``m=None``
+            they are the distinct rows that fewer than k rows contain. If the empty itemset is a threat, it is
+            the only one.
 
         Notes
         -----
-        Exact. Time grows with the number of itemsets of size at most m whose subsets are all frequent;
-        with ``m=None`` with the rows times the support of the rarest item of each.
+        Exact. Time grows with the number of itemsets of at most m labels whose subsets all have support k.
+        With ``m=None`` it grows with the sum, over the rows, of the support of the rarest item.
         """
         return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
-        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
         if 0 < (few := itemsets.n_present) < self.k:
             return Audit(self, few, lambda: threat_table(itemsets, empty_itemset(few), "rare"))
@@ -113,16 +113,16 @@ class KmAnonymity:
         return Audit(self, int(index.weights[at_risk].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> KmAnonymity:
-        """The same guarantee of a frame whose items became what the mapping says."""
+        """Return the guarantee for a release with this mapping."""
         return replace(self, mapping=mapping)
 
 
 def threat_table(
     itemsets: Itemsets, threats: ItemsetTable, why: str | NDArray[np.str_], *, missing: bool = False
 ) -> pd.DataFrame:
-    """Threats as a DataFrame: ``itemset, support, why``; one reason for all, or one for each.
+    """Return threats as a DataFrame: ``itemset, support, why``, with one reason for all or one for each.
 
-    With ``missing`` the last one stands for the rows that are missing.
+    With ``missing``, the last threat stands for the missing rows.
     """
     nulls = np.zeros(len(threats), np.bool_)
     nulls[len(nulls) - missing :] = True
@@ -131,36 +131,35 @@ def threat_table(
     return pd.DataFrame({"itemset": sets.to_pandas(), "support": threats.supports, "why": why})
 
 
-# --- Privacy constraints: certain itemsets, and no others, must not single out fewer than k rows
+# --- Privacy constraints: k-anonymity of listed itemsets
 
 
 @dataclass(frozen=True, eq=False)
 class PrivacyConstraints:
-    """What each given itemset has become occurs in no row or in at least k rows.
+    """Each listed itemset, in its published form, occurs in no row or in at least k rows.
 
-    If all of its items are suppressed, that is the empty itemset, which is in all rows that are not missing:
-    there are at least k of these, or none.
+    If all items of a listed itemset are suppressed, its published form is the empty itemset: either at least
+    k rows are not missing, or all are missing.
 
     Parameters
     ----------
     constraints : Series or iterable of list-likes
         Itemsets of original items.
     k : int
-        Least number of rows; at least 2.
+        Minimum number of rows; at least 2.
     mapping : pandas.DataFrame, optional
-        What the original items became in the frame that is audited: the mapping table of its release.
-        Without it, the frame must hold the original items.
+        The mapping of the release. Without it, the audited frame must contain the original items.
 
     Raises
     ------
     ParameterError
-        If k is out of range, or there is no constraint, or one is missing or empty.
+        If k is out of range, there is no constraint, or one is missing or empty.
     ItemsetDtypeError
         If a constraint is not list-like, or the items are of several types.
 
     Notes
     -----
-    A constraint does not protect its subsets, nor an itemset that is not listed.
+    A constraint protects neither its subsets nor any other itemset.
 
     References
     ----------
@@ -192,28 +191,29 @@ class PrivacyConstraints:
         Parameters
         ----------
         frame : pandas.DataFrame
-            A released frame, with ``mapping`` given, or an original one.
+            A released frame, if ``mapping`` is given; otherwise an original frame.
         column : hashable, optional
-            Its list column. By default the only one.
+            The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` are the images of the violated constraints, each once; or the empty itemset alone.
+            ``threats`` are the distinct published forms of the violated constraints. If the empty itemset is
+            a threat, it is the only one.
 
         Raises
         ------
         ParameterError
-            If a constraint names an item that neither the mapping nor, without one, the frame knows:
-            that it has support 0 would prove nothing.
+            If an item of a constraint is neither in the mapping nor, without a mapping, in the frame: a
+            support of 0 would prove nothing.
         """
         return self.recount(ListColumns.of(frame, find_columns(frame, column)))
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
-        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         published = columns.itemsets
-        # One more item than is published: it is in no row, and stands for labels that no row has.
+        # The additional last item is in no row: it stands for labels of the mapping that no row contains.
         index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
         found = images(Itemsets.from_series(self.constraints), published, self.mapping, "constraint")
         if 0 < (few := published.n_present) < self.k:
@@ -229,7 +229,7 @@ class PrivacyConstraints:
         )
 
     def with_mapping(self, mapping: pd.DataFrame) -> PrivacyConstraints:
-        """The same constraints on a frame whose items became what the mapping says."""
+        """Return the constraints for a release with this mapping."""
         return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:

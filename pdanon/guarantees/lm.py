@@ -1,4 +1,4 @@
-"""l^m-diversity: whoever knows up to m items of a row is no surer than one in l of a sensitive one.
+"""l^m-diversity: with up to m known items, no sensitive item is inferred with a confidence above 1/l.
 
 Terrovitis, Mamoulis, Kalnis, "Local and Global Recoding Methods for Anonymizing Set-valued Data", The VLDB
 Journal 20(1), 2011.
@@ -33,45 +33,44 @@ __all__ = ["LmDiversity"]
 
 @dataclass(frozen=True, repr=False)
 class LmDiversity:
-    """Of the rows that hold up to m known items, no sensitive item is in more than one in l.
+    """No sensitive item is in more than 1/l of the rows that match up to m known items.
 
-    Known items are all that are not sensitive: sensitive items are what is to be protected, and no part of an
-    attacker's knowledge. The empty itemset counts too: it is in all rows that are not missing.
+    All items that are not sensitive may be known; the attacker knows no sensitive item. An attacker who knows
+    no item is covered, too: no sensitive item is in more than 1/l of the rows that are not missing.
 
     Parameters
     ----------
     l : int
-        At least 2: a sensitive item is in at most 1/l of the matching rows.
+        A sensitive item is in at most 1/l of the matching rows; at least 2.
     m : int or None
-        Most known items that the attacker knows; at least 1. None: all of a row.
+        Maximum number of known items; at least 1. None: all known items of a row.
     sensitive : iterable
-        The sensitive items, as the frame has them.
+        The sensitive items, with the type that they have in the frame.
     k : int, optional
-        Also demand ``KmAnonymity(k, m)`` of the known items: at least k rows match.
+        Also require ``KmAnonymity(k, m)`` of the known items: at least k rows match.
     mapping : DataFrame, optional
-        The mapping table of the release, which says what labels stand for. Without it, labels are read.
+        The mapping of the release. Without it, the members of a set are read from its label.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, no sensitive item is given, or one has become something else.
+        If a parameter is out of range, no sensitive item is given, or the mapping generalizes one.
     ItemsetDtypeError
         If the sensitive items are of several types.
 
     Notes
     -----
-    Diversity alone does not hide a row: one row that matches and holds no sensitive item is diverse. So k is
-    a part of this guarantee, and algorithms set it: a release has one guarantee, which is all that was
-    asked for.
+    Diversity does not prevent singling out: a single matching row without a sensitive item is diverse.
+    Therefore k is a parameter of this guarantee, and algorithms set it: a release has one guarantee, which
+    covers all that was requested.
 
-    A set of sensitive items is in no more rows than each of them, and needs no test of its own. That a person
-    has some sensitive item, whichever it is, may be certain.
+    A set of sensitive items is in no more rows than each of its items, so it needs no test. It may be certain
+    that a person has some sensitive item, without knowing which.
 
-    Missing rows hold no item, sensitive or not, and hide none: an attacker who knows that a row holds data
-    leaves them out.
+    An attacker who knows that a row is not missing excludes missing rows, so they count nowhere.
 
-    Rows are counted by label. Diversity over labels is diversity over items only if no item has two labels in
-    a row, so that who knows the item finds the rows of its label.
+    Rows are counted by label. Diversity over labels implies diversity over items only if no item has two
+    labels in a row: then the rows with an item are the rows with its label.
 
     References
     ----------
@@ -107,12 +106,12 @@ class LmDiversity:
         object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Which items of a column are sensitive.
+        """Return whether each item of a column is sensitive.
 
         Raises
         ------
         ParameterError
-            If a sensitive item does not occur: that it has support 0 would prove nothing.
+            If a sensitive item does not occur, because a support of 0 would prove nothing.
         """
         return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
 
@@ -122,16 +121,16 @@ class LmDiversity:
         Parameters
         ----------
         frame : pandas.DataFrame
-            Any frame with a list column that holds the sensitive items, released or not.
+            Any frame with a list column that contains the sensitive items, released or not.
         column : hashable, optional
-            That column. By default the only one.
+            The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` are the itemsets of at most m known items that match too few rows (``why`` is
-            ``rare``) or give a sensitive item away (``diversity``), and no subset of which does. All rows
-            that are not missing are at risk if the empty itemset is one.
+            ``threats`` are the minimal itemsets of at most m known items with fewer than k matching rows
+            (``why`` is ``rare``), or with a sensitive item in more than 1/l of these (``diversity``). If the
+            empty itemset is a threat, all rows that are not missing are at risk.
 
         Raises
         ------
@@ -141,17 +140,17 @@ class LmDiversity:
 
         Notes
         -----
-        Exact. Time grows with the itemsets of fewer than m known items that more than k/l rows with the same
-        sensitive item hold, and with the items that follow each in its rows.
+        Exact. Time grows with the number of itemsets of fewer than m known items that more than k/l rows with
+        the same sensitive item contain, and with the number of items that extend each itemset.
         """
         return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
-        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
         refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
-        if self.mapping is None:  # it has one label for an item
+        if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(itemsets)
         known, secrets = divided(itemsets, self.is_sensitive(itemsets))
         n_rows = itemsets.n_present
@@ -159,18 +158,18 @@ class LmDiversity:
         if rare or frequent:
             why = "rare" if rare else "diversity"
             return Audit(self, n_rows, lambda: threat_table(itemsets, empty_itemset(n_rows), why))
-        asked: Any = {"share": Fraction(1, self.l), "m": self.m, "k": self.k or 1}
+        bounds: Any = {"share": Fraction(1, self.l), "m": self.m, "k": self.k or 1}
 
         def list_threats() -> pd.DataFrame:
-            found = threats(known, secrets, **asked)
+            found = threats(known, secrets, **bounds)
             rare = found.supports < (self.k or 1)
             return threat_table(itemsets, found, np.where(rare, "rare", "diversity"))
 
-        at_risk = rows_at_risk(known, secrets, **asked)
+        at_risk = rows_at_risk(known, secrets, **bounds)
         return Audit(self, int(known.weights[at_risk].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> LmDiversity:
-        """The same guarantee of a frame whose items became what the mapping says."""
+        """Return the guarantee for a release with this mapping."""
         return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""Items that a guarantee names: they are published as themselves or not at all.
+"""Named items: the sensitive, private or public items of a guarantee, published as is or suppressed.
 
-An audit counts the rows with a sensitive item by its label. One that is a member of a published set would be
-counted nowhere, and the set as something that is known.
+An audit counts the rows with a sensitive item by its label. If a sensitive item were a member of a published
+set, its rows would not be counted, and the set would count as a known label.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from pdanon.itemsets.validation import format_positions
 __all__ = ["NamedItems", "Told", "named_items", "refuse_overlaps", "refuse_within_labels"]
 
 
-_HINT = "if labels that look like sets are none, a mapping table says so: guarantee.with_mapping(mapping)"
+_HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping(mapping)"
 
 
 @dataclass(frozen=True, eq=False, repr=False, slots=True)
 class NamedItems:
-    """The distinct items that a parameter names, and where.
+    """The distinct items of a parameter, with their positions.
 
     Parameters
     ----------
     values : pyarrow.Array
         The items, ascending.
     positions : ndarray of int64
-        The position of each in the list that was given, counted from 0.
+        Position of each item in the parameter, counted from 0.
     place : str
-        What is at such a position.
+        Noun for a position in messages.
     """
 
     values: pa.Array
@@ -53,19 +53,19 @@ class NamedItems:
 
     @classmethod
     def of(cls, items: Any, name: str) -> NamedItems:
-        """Read a list of items, or a Series of booleans by item: the items that are meant.
+        """Read a list of items, or a Series of booleans by item.
 
         Parameters
         ----------
         items : iterable, Series of bool or NamedItems
-            The items; or whether an item is meant, by item.
+            The items; or whether an item is selected, by item.
         name : str
-            The parameter, for messages.
+            Name of the parameter, for messages.
 
         Raises
         ------
         ParameterError
-            If it is neither, or a Series of booleans says both of an item.
+            If it is neither, or a Series of booleans has an item twice with different values.
         ItemsetDtypeError
             If the items are of several types, or one is missing.
         """
@@ -79,13 +79,13 @@ class NamedItems:
             got = f"{items.isna().sum()} items"
             raise ParameterError(f"{name} is missing for an item", where=name, got=got)
         mask = items.to_numpy(dtype=np.bool_)
-        meant, others = (item_array(items.index[each], name) for each in (mask, ~mask))
-        both = int((find_items(others, meant) >= 0).sum())
+        selected, others = (item_array(items.index[each], name) for each in (mask, ~mask))
+        both = int((find_items(others, selected) >= 0).sum())
         if both:
-            hint = "each item has one place: say it once"
+            hint = "list each item once in the index of the Series"
             got = f"{both} items that are {name} and not {name}"
             raise ParameterError("an item is both public and private", where=name, got=got, hint=hint)
-        found = cls._of_array(meant)
+        found = cls._of_array(selected)
         return replace(found, positions=np.flatnonzero(mask)[found.positions])
 
     @classmethod
@@ -93,7 +93,7 @@ class NamedItems:
         """Read items as `of` does, and refuse an empty list."""
         found = cls.of(items, name)
         if not len(found):
-            hint = f"give a list of items, even for one: {name}=[...]"
+            hint = f"pass a list of items, such as {name}=['flu']"
             raise ParameterError(f"there is no {name} item", where=name, got="0 items", hint=hint)
         return found
 
@@ -119,7 +119,7 @@ class NamedItems:
         return f"{len(self)} items"
 
     def find(self, items: pa.Array) -> NDArray[np.int32]:
-        """The number of the named item that each of some items is, -1 for others."""
+        """Return the number of each item among the named items, or -1."""
         return find_items(items, self.values)
 
     def refuse_unknown(
@@ -127,9 +127,9 @@ class NamedItems:
         known: Set[int],
         where: str,
         problem: str = "does not occur in the data",
-        hint: str = "if a release left it out, pass its mapping: guarantee.with_mapping(mapping), --mapping",
+        hint: str = "if it is suppressed, pass the mapping: guarantee.with_mapping(mapping), --mapping",
     ) -> None:
-        """Refuse named items that are not known, given the numbers of those that are."""
+        """Raise an error if the numbers of the known items lack a named item."""
         unknown = np.sort(np.delete(self.positions, [*known - {-1}]))
         if len(unknown):
             raise ParameterError(
@@ -142,16 +142,16 @@ class NamedItems:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the mapping of a release tells about named items.
+    """The named items in the mapping of a release.
 
     Parameters
     ----------
     left_out : frozenset of int
-        Numbers of the named items that were suppressed wherever they were.
+        Numbers of the named items that are suppressed in all rows.
     others : frozenset of str
-        Labels that read as sets of which one is a member, and are none.
+        Labels that look like sets with a named member, but are single items according to the mapping.
     suppression : Suppression
-        What it tells of rows without labels.
+        Suppressed items and empty rows of the release.
     """
 
     left_out: frozenset[int]
@@ -160,22 +160,21 @@ class Told:
 
     @classmethod
     def of(cls, mapping: Any, named: NamedItems, where: str) -> Told | None:
-        """Read a mapping table; None tells nothing.
+        """Read a mapping; return None if there is none.
 
         Parameters
         ----------
         mapping : DataFrame, Told or None
-            The mapping table of a release.
+            The mapping of a release.
         named : NamedItems
-            The items that are named.
+            The named items.
         where : str
-            What they are: ``sensitive``, ``private`` or ``public``.
+            Their role: ``sensitive``, ``private`` or ``public``.
 
         Raises
         ------
         ParameterError
-            If it is no mapping table, or says that a named item has become something else, or another item a
-            named one.
+            If it is not a mapping, generalizes a named item, or gives its label to another item.
         """
         if mapping is None or isinstance(mapping, cls):
             return mapping
@@ -187,42 +186,41 @@ class Told:
         item, label = named.find(items), np.append(named.find(labels.dictionary), -1)[label_of]
         published = label_of >= 0
         changed = published & (item != label)
-        _refuse_changes(changed & (item >= 0), f"a {where} item has become something else")
-        _refuse_changes(changed & (label >= 0), f"an item has become a {where} one")
+        problems = {
+            f"a {where} item is generalized": changed & (item >= 0),
+            f"another item has the label of a {where} item": changed & (label >= 0),
+        }
+        for problem, lines in problems.items():
+            if lines.any():
+                hint = f"publish {where} items as is or suppress them; give their labels to no other item"
+                raise ParameterError(problem, where="mapping", got=f"{lines.sum()} lines", hint=hint)
         left_out = {*item[~published].tolist()} - {*item[published].tolist()}
         return cls(frozenset(left_out), frozenset(_sets_with(labels.dictionary, named)), suppression)
 
 
-def _refuse_changes(changed: NDArray[np.bool_], problem: str) -> None:
-    """Refuse a mapping, given the lines that have another label than their item."""
-    if changed.any():
-        hint = "such items are published as they are or not at all, and no other is called like them"
-        raise ParameterError(problem, where="mapping", got=f"{changed.sum()} lines", hint=hint)
-
-
 def named_items(
-    itemsets: Itemsets, named: NamedItems, where: str, told: Told | None = None
+    itemsets: Itemsets, named: NamedItems, where: str, mapping: Told | None = None
 ) -> NDArray[np.bool_]:
-    """Find the items of a column that are named.
+    """Return whether each item of a column is a named item.
 
     Parameters
     ----------
     itemsets : Itemsets
         The column.
     named : NamedItems
-        The items that are named.
+        The named items.
     where : str
-        What they are.
-    told : Told, optional
-        What is known about them.
+        Their role, for messages.
+    mapping : Told, optional
+        The mapping of the release.
 
     Raises
     ------
     ParameterError
-        If one neither occurs nor was left out: that it has support 0 would prove nothing.
+        If a named item neither occurs nor is suppressed, because a support of 0 would prove nothing.
     """
     found = named.find(itemsets.vocabulary)
-    named.refuse_unknown({*found.tolist()} | (told.left_out if told else frozenset()), where)
+    named.refuse_unknown({*found.tolist()} | (mapping.left_out if mapping else frozenset()), where)
     return found >= 0
 
 
@@ -230,16 +228,16 @@ def refuse_within_labels(
     itemsets: Itemsets,
     named: NamedItems,
     where: str,
-    told: Told | None,
-    hint: str = f"publish such items as they are or not at all; {_HINT}",
+    mapping: Told | None,
+    hint: str = f"publish such items as is, or suppress them; {_HINT}",
 ) -> None:
-    """Refuse a column in which a named item is a member of a set; parameters are those of `named_items`."""
-    known = told.others if told else frozenset()
+    """Raise an error if a named item is a member of a set; the parameters are those of `named_items`."""
+    plain = mapping.others if mapping else frozenset()
     found = _sets_with(itemsets.vocabulary, named)
-    hidden = [members for label, members in found.items() if label not in known]
+    hidden = [members for label, members in found.items() if label not in plain]
     if hidden:
         raise ParameterError(
-            f"a {where} item is a member of a published set, and cannot be counted",
+            f"a {where} item is a member of a published set, so its rows cannot be counted",
             where=where,
             got=f"{len(frozenset().union(*hidden))} of {len(named)} items, in {len(hidden)} labels",
             hint=hint,
@@ -247,8 +245,8 @@ def refuse_within_labels(
 
 
 def refuse_overlaps(itemsets: Itemsets) -> None:
-    """Refuse a column in which two labels of a row share an item, whose rows are then those of neither."""
-    if not _looking_like_sets(itemsets.vocabulary):
+    """Raise an error if two labels of a row share an item: no single label has all rows of the item."""
+    if not _set_labels(itemsets.vocabulary):
         return
     first = first_copies(itemsets.vocabulary).tolist()
     labels = [
@@ -263,22 +261,22 @@ def refuse_overlaps(itemsets: Itemsets) -> None:
     repeated = len(cells) - len(distinct(cells))
     if repeated:
         raise ParameterError(
-            "labels of a row share an item, whose rows cannot be counted",
+            "labels of a row share an item, so its rows cannot be counted",
             got=f"{repeated} times",
-            hint=f"publish an item as one thing in each row; {_HINT}",
+            hint=f"publish one label for an item in each row; {_HINT}",
         )
 
 
 def _sets_with(labels: pa.Array, named: NamedItems) -> dict[str, set[int]]:
-    """The labels that read as sets with named members, and the numbers of these."""
-    sets = _looking_like_sets(labels)
+    """Return the labels that look like sets with named members, with the numbers of these members."""
+    sets = _set_labels(labels)
     members = [label_members(label) for label in sets]
     found = iter(named.find(pa.array([*chain(*members)], pa.large_string())).tolist())
     numbers = [{*islice(found, len(own))} - {-1} for own in members]
     return {label: own for label, own in zip(sets, numbers, strict=True) if own}
 
 
-def _looking_like_sets(labels: pa.Array) -> list[str]:
+def _set_labels(labels: pa.Array) -> list[str]:
     texts = item_texts(labels)
     enclosed = pc.and_(pc.starts_with(texts, "("), pc.ends_with(texts, ")"))
     found: list[str] = texts.filter(enclosed).to_pylist()

@@ -1,4 +1,4 @@
-"""What the shared parameters may be: one check for each, used by every algorithm and guarantee."""
+"""Checks of the parameters that guarantees and algorithms share."""
 
 from __future__ import annotations
 
@@ -41,21 +41,24 @@ __all__ = [
     "shown_share",
 ]
 
-_MOST_CONSTRAINTS = 20_000_000  # that are listed
-_BYTES = 100  # each, while they are made
+_MOST_CONSTRAINTS = 20_000_000
+_BYTES = 100  # peak memory per constraint
 
 
 class Unsaid(int):
-    """A default that can be told from the same number said by the caller, which may contradict the rest."""
+    """A default value that differs in type from a number passed by the caller.
+
+    A number that is passed may contradict other parameters; a default must not raise such an error.
+    """
 
 
 DEFAULT_M = Unsaid(2)
-_LONGEST_TIME = 10**9  # seconds: more is no limit
+_LONGEST_TIME = 10**9  # seconds; a longer limit counts as none
 
 
 def check_k(k: Any) -> int:
     """Check a number of indistinguishable rows: an integer of at least 2."""
-    hint = "k is the least number of rows that an attacker's knowledge must match, such as k=5"
+    hint = "pass the minimum number of rows that match what an attacker knows, such as k=5"
     if not is_integer(k) or k < 2:
         raise ParameterError("k must be an integer of at least 2", got=describe(k), hint=hint)
     if int(k) >= MOST_ROWS:
@@ -70,99 +73,102 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
     if m is None and unbounded:
         return None
     if not is_integer(m) or m < 1:
-        hint = "m is the largest number of items that an attacker knows, such as m=2" + (
-            "; None stands for all items of a row" if unbounded else ""
+        hint = "pass the maximum number of items that an attacker knows, such as m=2" + (
+            ", or None for all items of a row" if unbounded else ""
         )
         raise ParameterError("m must be an integer of at least 1", got=describe(m), hint=hint)
     return int(m)
 
 
 def check_unsaid(m: int | None, given: str = "constraints") -> None:
-    """Check that m is not given where constraints or rules are: they say what the attacker knows."""
+    """Check that m is omitted if constraints or rules are given, which define what the attacker knows."""
     if not isinstance(m, Unsaid):
-        hint = f"leave m out, as the {given} say what is protected; or leave them out"
+        hint = f"omit m, because the {given} define what is protected; or omit the {given}"
         raise ParameterError(f"m is not used with {given}", where="m", got=describe(m), hint=hint)
 
 
 def check_share(value: Any, name: str) -> Fraction:
-    """Check a share, a number in [0, 1], and read it as the fraction that it was written as.
+    """Check a share, a number in [0, 1], and return it as the fraction that its digits denote.
 
-    A float is read as the nearest fraction with a denominator of up to 10**9: so 0.15 of 100 items are 15,
-    and 1/3 of 3 items is 1, though both floats are a little below.
+    A float is rounded to the nearest fraction with a denominator of up to 10**9. Therefore 0.15 of 100 items
+    are 15, and 1/3 of 3 items is 1, although both floats are slightly below these values.
     """
     if not is_number(value) or not 0 <= value <= 1:
         raise ParameterError(f"{name} must be a number in [0, 1]", got=describe(value))
     if isinstance(value, Fraction) and value.denominator <= 10**9:
-        return value  # as it was read before
+        return value  # a share that was checked before
     return Fraction(float(value)).limit_denominator(10**9)
 
 
 def check_open_share(value: Any, name: str, hint: str) -> Fraction:
-    """Check a share that is neither 0 nor 1, and read it as `check_share` does."""
+    """Check a share above 0 and below 1, and return it as `check_share` does."""
     share = check_share(value, name) if is_number(value) and 0 < value < 1 else Fraction(0)
-    if not 0 < share < 1:  # also what is no fraction with a denominator of up to 10**9
+    if not 0 < share < 1:  # rounding may have made it 0 or 1
         problem = f"{name} must be above 0 and below 1"
         raise ParameterError(problem, where=name, got=describe(value), hint=hint)
     return share
 
 
 def shown_share(share: Fraction) -> str:
-    """A share as it was written, where that is a decimal number."""
+    """Format a share as a decimal number if that is exact, otherwise as a fraction."""
     return f"{float(share):g}" if Fraction(f"{float(share):g}") == share else str(share)
 
 
 def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
-    """Check a time limit: a number of seconds above 0, or from 0 on."""
+    """Check a time limit: a number of seconds above 0, or of at least 0 with ``zero``."""
     if not is_number(value) or not (value >= 0 if zero else value > 0):
-        least = "from 0 on" if zero else "above 0"
+        least = "of at least 0" if zero else "above 0"
         raise ParameterError(f"{name} must be a number of seconds {least}", where=name, got=describe(value))
     return float(value) if value < _LONGEST_TIME else inf
 
 
 def lasting(given: Any) -> Any:
-    """What was given so that it can be read again: an iterator as a list, as it is used and recorded."""
+    """Convert an iterator to a list, so that it can be used and recorded; return other values unchanged."""
     return list(given) if isinstance(given, Iterator) else given
 
 
 def constraint_list(constraints: Any, column: Hashable | None = None) -> pd.Series[Any]:
-    """Read privacy constraints, itemsets of original items, once: they may come from an iterator.
+    """Read privacy constraints, which are itemsets of original items.
 
     Parameters
     ----------
     constraints : Series, iterable of list-likes, or path
-        One itemset each. A path is that of a ``.parquet`` file with one list column, or of a ``.csv`` file
-        without a header, with an itemset a line and an item a field.
+        One itemset per element. A path leads to a ``.parquet`` file with one list column, or to a ``.csv``
+        file without a header, with one itemset per line and one item per field.
     column : hashable, optional
-        Name of the list column of the data: a CSV file that starts with it is written like the data.
+        Label of the list column of the data. A CSV file that starts with this label has a header, which is
+        an error.
 
     Returns
     -------
     pandas.Series
-        The same as sets, in the order given.
+        The constraints as sets, in the same order.
 
     Raises
     ------
     ParameterError
         If there is no constraint, or one is missing or empty.
     ItemsetDtypeError
-        If one is not list-like, or the items are of several types.
+        If a constraint is not list-like, or the items are of several types.
     FormatError, ColumnError
-        If the file cannot be read or has a header, or has no list column or several.
+        If the file cannot be read, or has a header, no list column or several.
     """
     path = check_path(constraints, "constraints") if isinstance(constraints, (str, os.PathLike)) else ""
     if path.lower().endswith(".parquet"):
         table = read_parquet(path)
         constraints = list_column(table)
     elif path.lower().endswith(".csv"):
-        constraints = _lines(path)
+        constraints = _read_csv(path)
         if column is not None and constraints[:1] == [[str(column)]]:
             raise FormatError("the constraints have a header", where=path, hint=_LINES_HINT)
     if isinstance(constraints, (str, Mapping)) or not isinstance(constraints, Iterable):
         raise ParameterError(
-            "constraints must be itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
+            "constraints must be a list of itemsets", got=type(constraints).__name__, hint=_ITEMSETS_HINT
         )
     if isinstance(constraints, (list, tuple, set)) and any(isinstance(each, str) for each in constraints):
-        raise ItemsetDtypeError("a constraint is an item", where="constraints", hint=_ITEMSETS_HINT)
+        raise ItemsetDtypeError(
+            "a constraint is an item, not a list", where="constraints", hint=_ITEMSETS_HINT
+        )
     wanted = as_itemsets(constraints)
     empty = int((Itemsets.from_series(wanted).lengths == 0).sum())
     if empty or not len(wanted):
@@ -175,56 +181,56 @@ def constraint_list(constraints: Any, column: Hashable | None = None) -> pd.Seri
     return wanted
 
 
-def _lines(path: str) -> list[list[str]]:
-    """The fields of each line of a CSV file that is not blank."""
+def _read_csv(path: str) -> list[list[str]]:
+    """Return the fields of each line of a CSV file, without blank lines."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             return [line for line in csv.reader(file, strict=True) if line]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         problem = cause_of(error)
-    # Raised outside the handler: the reader's own message may show a line of the file.
+    # Raise outside of the handler: the message of the reader, as its context, may contain a line of the file.
     raise FormatError("the constraints cannot be read as CSV", where=path, got=problem)
 
 
 def constraint_table(constraints: pd.Series[Any], itemsets: Itemsets) -> ItemsetTable:
-    """Encode privacy constraints by the vocabulary of the data.
+    """Encode privacy constraints with the vocabulary of the data.
 
     Parameters
     ----------
     constraints : Series
-        What `constraint_list` returned; items of the type of the data.
+        The value of `constraint_list`, with items of the type of the data.
     itemsets : Itemsets
         The data.
 
     Returns
     -------
     ItemsetTable
-        In the order given; supports are 0.
+        The itemsets in the same order; supports are 0.
 
     Raises
     ------
     ParameterError
-        If a constraint names an item that does not occur.
+        If an item of a constraint does not occur.
     """
     return images(Itemsets.from_series(constraints), itemsets, None, "constraint")
 
 
 _LINES_HINT = (
-    "a .csv file of constraints is not written like the data: it has no header, an itemset a line and an "
-    "item a field"
+    "remove the header; a .csv file of constraints differs from the data: one itemset per line, one item per "
+    "field"
 )
 _ITEMSETS_HINT = (
-    "give a list of lists of items, a Series of lists, the path of a .parquet file with one list column, or "
-    "of a .csv file with an itemset a line and an item a field"
+    "pass a list of lists of items, a Series of lists, the path of a .parquet file with one list column, or "
+    "of a .csv file with one itemset per line and one item per field"
 )
 
 
 def check_size(count: int, given: str, where: str) -> None:
-    """Check that there is room for so many constraints, before they are made."""
+    """Check that a number of constraints fits into memory, before they are listed."""
     if count > _MOST_CONSTRAINTS:
         raise ParameterError(
-            "there are too many constraints to list",
+            "too many constraints to list",
             where=where,
             got=f"{given}: about {count:.2g} itemsets, {count * _BYTES / 1e9:.0f} GB",
-            hint="list fewer, or smaller ones; m=2 or m=3 stands for all itemsets of these sizes",
+            hint="list fewer or smaller ones; or pass m=2 or m=3, which covers all itemsets of these sizes",
         )

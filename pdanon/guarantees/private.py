@@ -1,6 +1,6 @@
-"""Transactions whose items are public, what an attacker may know, or private, what to protect.
+"""Transactions of public items, which may be known, and private items, which must not be inferred.
 
-Private items are some of the list column's own, or all items of a second list column.
+Private items are some items of the list column, or all items of a second list column.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ __all__ = ["PublicAndPrivate", "private_items"]
 
 
 def private_items(private: Any) -> Any:
-    """Read ``private=``, in whatever form, once: a column's name is kept, items become `NamedItems`."""
+    """Read ``private=``: return the label of a column unchanged, and items as `NamedItems`."""
     return private if names_column(private) else NamedItems.of(private, "private")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PublicAndPrivate:
-    """Rows of public and private items, by common numbers.
+    """Rows of public and private items with common codes.
 
     Parameters
     ----------
     columns : ListColumns
-        The list column that is recoded, whose items have the first numbers; and the private column, if there
-        is one, all of whose items are private and have the numbers that follow.
+        The recoded list column, whose items have the first codes, and the private column, if there is one.
+        The items of the private column are all private, and have the next codes.
     codes, offsets : ndarray
         Items of each row, of both columns; ascending within a row.
     is_private : ndarray of bool
-        By item number.
+        Whether an item is private, by code.
     """
 
     columns: ListColumns
@@ -49,31 +49,31 @@ class PublicAndPrivate:
 
     @classmethod
     def of(cls, columns: ListColumns, private: Any) -> PublicAndPrivate:
-        """Divide the items of a table.
+        """Split the items of a table.
 
         Parameters
         ----------
         columns : ListColumns
-            The list column, and the private column if one is named.
+            The list column, and the private column, if there is one.
         private : NamedItems or label
-            What `private_items` returned.
+            The value of `private_items`.
 
         Raises
         ------
         ParameterError
-            If private items do not occur, an item is both public and private, or the private column is not
-            there.
+            If private items do not occur, an item is both public and private, or the private column does not
+            exist.
         """
         itemsets, hidden = columns.itemsets, columns.private
         if isinstance(private, NamedItems):
             return cls.within(columns, named_items(itemsets, private, "private"))
         if hidden is None:
-            hint = "collapse both columns together"
+            hint = "pass both columns to collapse"
             raise ParameterError("the private column was not collapsed", where="private", hint=hint)
         both = int((itemsets.lookup(hidden.vocabulary) >= 0).sum())
         if both:
-            hint = "name them differently if they are different things; else take them out of one column"
-            got = f"{both} items are in both columns"
+            hint = "rename them if they differ; otherwise remove them from one column"
+            got = f"{both} items in both columns"
             raise ParameterError("an item is both public and private", where="private", got=got, hint=hint)
         order = np.argsort(np.concatenate((itemsets.rows, hidden.rows)), kind="stable")
         codes = np.concatenate((itemsets.codes, hidden.codes + np.int32(itemsets.n_items)))[order]
@@ -83,7 +83,7 @@ class PublicAndPrivate:
 
     @classmethod
     def within(cls, columns: ListColumns, is_private: NDArray[np.bool_]) -> PublicAndPrivate:
-        """Divide the items of one column."""
+        """Split the items of one column."""
         return cls(columns, columns.itemsets.codes, columns.itemsets.offsets, is_private)
 
     @property
@@ -92,7 +92,7 @@ class PublicAndPrivate:
         return self.columns.itemsets
 
     def crowds(self) -> list[PublicAndPrivate]:
-        """All rows, and those left to an attacker who knows in which columns a row holds data."""
+        """Return all rows, and the candidate rows if an attacker knows in which columns a row is missing."""
         masks = [~each.nulls for each in self.columns.columns]
         found = [self]
         for mask in [*masks, *([masks[0] & masks[1]] if len(masks) > 1 else [])]:
@@ -100,7 +100,7 @@ class PublicAndPrivate:
         return found
 
     def within_rows(self, chosen: NDArray[np.bool_]) -> PublicAndPrivate:
-        """Some of the rows."""
+        """Select rows by mask."""
         lengths = np.diff(self.offsets)
         columns = ListColumns(*(each.take(np.flatnonzero(chosen)) for each in self.columns.columns))
         codes, offsets = self.codes[np.repeat(chosen, lengths)], offsets_of(lengths[chosen])
@@ -115,7 +115,7 @@ class PublicAndPrivate:
 
     @property
     def index(self) -> SupportIndex:
-        """All rows, each as often as it counts."""
+        """All rows with their weights."""
         return SupportIndex(self.codes, self.offsets, len(self.is_private), self.itemsets.weights)
 
     @property
@@ -125,13 +125,13 @@ class PublicAndPrivate:
 
     @property
     def supports(self) -> NDArray[np.int64]:
-        """Number of rows that hold each item."""
+        """Support of each item."""
         return self.index.singles
 
     def rows(self, numbers: NDArray[Any], n_items: int) -> SupportIndex:
-        """The rows with other item numbers; -1 leaves an item out."""
+        """Return the rows with other item codes; -1 removes an item."""
         return self.index.recode(numbers, n_items)
 
     def part(self, wanted: NDArray[np.bool_]) -> SupportIndex:
-        """The rows with some of their items only, numbered from 0 in their order."""
+        """Return the rows with the wanted items only, recoded from 0 in the same order."""
         return self.rows(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))

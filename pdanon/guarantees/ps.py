@@ -1,4 +1,4 @@
-"""PS-rules: what may be known of a person leads neither to few rows nor to what must not be inferred.
+"""PS-rules: for listed background knowledge, k rows match, and sensitive items are not inferred.
 
 Loukides, Gkoulalas-Divanis, Shao, "Anonymizing Transaction Data to Eliminate Sensitive Inferences",
 DEXA 2010.
@@ -35,49 +35,46 @@ from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
 
 __all__ = ["PSRules"]
 
-_UNMAPPED = (
-    "give the mapping of the release, which says what became of known items: guarantee.with_mapping(mapping)"
-)
-_AT_A_TIME = 10**6  # itemsets that are counted
+_UNMAPPED = "pass the mapping, which has the labels of known items: guarantee.with_mapping(mapping)"
+_AT_A_TIME = 10**6  # rules
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PSRules:
-    """Whoever knows what a rule knows finds no row, or k; at most a share c hold what is sensitive.
+    """The known items of a rule match no row or at least k; at most a share c have its sensitive items.
 
-    Precisely: for a rule from known items I to sensitive items J, take the rows that hold all that I has
-    become. There is none, or there are at least k, of which at most a share c hold all of J.
+    Precisely: for a rule from known items I to sensitive items J, take the rows that contain the published
+    form of I. There is no such row, or there are at least k, and at most a share c of them contain all of J.
 
     Parameters
     ----------
     rules : iterable of pairs, DataFrame, path, Rules or AllRules
         Pairs of lists of original items, known and sensitive; a DataFrame with the list columns ``known`` and
-        ``sensitive``; a ``.parquet`` file of it, or a ``.csv`` file with these columns, in which ``;`` is
-        between two items. Or all rules of a size, as `pdanon.constraints.ps_rules` makes them, which a
-        mapping or a ``.toml`` file with ``m`` and ``sensitive`` stand for as well.
+        ``sensitive``; a ``.parquet`` file with these columns, or a ``.csv`` file with these columns and ``;``
+        as the separator of items. Or all rules of a size: a value of `pdanon.constraints.ps_rules`, a
+        mapping with the keys ``m`` and ``sensitive``, or a ``.toml`` file with these keys.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match what an attacker knows; at least 2.
     c : float
-        Largest share, above 0 and below 1, of these rows that may hold the sensitive items.
+        Maximum share of the sensitive items in these rows, above 0 and below 1.
     mapping : pandas.DataFrame, optional
-        What the original items became in the frame that is audited: the mapping table of its release.
-        Without it, the frame must hold the items of the rules as themselves.
+        The mapping of the release. Without it, the audited frame must contain the items of the rules.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, there is no rule, a side of one is empty, an item is known and
-        sensitive, or, by the mapping, a sensitive item has become something else or another has become it.
+        If a parameter is out of range, there is no rule, a side of a rule is empty, an item is known and
+        sensitive, or the mapping generalizes a sensitive item or gives its label to another item.
     ItemsetDtypeError
         If a side of a rule is not list-like, or its items are of several types.
 
     Notes
     -----
-    A share is read as the fraction that it was written as, and all comparisons are of integers.
+    A share is read as the fraction that its digits denote, so that all comparisons are exact.
 
-    A rule protects from who knows just its known items, and from nobody who knows fewer, more or others. Who
-    knows nothing of a person knows how frequent J is among all rows: no rule is about that, unless all of its
-    known items are suppressed. Then rows that are missing do not count.
+    A rule covers attackers who know exactly its known items; it does not cover fewer, more or other items. An
+    attacker who knows no item learns the support of J. No rule covers this case, unless all known items of
+    the rule are suppressed; missing rows do not count then.
 
     References
     ----------
@@ -110,9 +107,9 @@ class PSRules:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rules", read_rules(self.rules))
         object.__setattr__(self, "k", check_k(self.k))
-        hint = "it is the largest share of the matching rows in which sensitive items may be, such as c=0.5"
+        hint = "pass the maximum share of the sensitive items in the matching rows, such as c=0.5"
         object.__setattr__(self, "c", check_open_share(self.c, "c", hint))
-        Told.of(self.mapping, self.sensitive, "sensitive")  # refuses what disguises them
+        Told.of(self.mapping, self.sensitive, "sensitive")  # raises if a sensitive item is generalized
 
     @property
     def sensitive(self) -> NamedItems:
@@ -125,42 +122,42 @@ class PSRules:
         Parameters
         ----------
         frame : pandas.DataFrame
-            A released frame, with ``mapping`` given, or an original one.
+            A released frame, if ``mapping`` is given; otherwise an original frame.
         column : hashable, optional
-            Its list column. By default the only one.
+            The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` lists what became of the known items of broken rules. Where ``why`` is ``rare``,
-            ``sensitive`` is empty, and where it is ``breach``, that is what too many of the rows hold. Of all
-            rules of a size, ``AllRules``, it lists the known items of which no part is a threat.
+            ``threats`` lists the published form of the known items of broken rules. If ``why`` is ``rare``,
+            too few rows match, and ``sensitive`` is empty. If ``why`` is ``breach``, too many of the matching
+            rows contain the items in ``sensitive``. For ``AllRules``, only minimal threats are listed.
 
         Raises
         ------
         ParameterError
-            If a rule names an item that neither the mapping nor, without one, the frame knows: that it has
-            support 0 would prove nothing; if a sensitive item is a member of a published set; or if, without
-            a mapping, two published sets in a row share a member.
+            If an item of a rule is neither in the mapping nor, without a mapping, in the frame, because a
+            support of 0 would prove nothing; if a sensitive item is a member of a published set; or if,
+            without a mapping, two published sets in a row share a member.
 
         Notes
         -----
-        Exact. Rules that are listed cost, each, the rows that hold the rarest of their items; all rules of a
-        size the itemsets of fewer than m labels that more than ck rows with the same sensitive item hold, and
-        the items that follow each in its rows.
+        Exact. Each listed rule costs the support of its rarest item. For ``AllRules``, time grows with the
+        number of itemsets of fewer than m labels that more than ck rows with the same sensitive item contain,
+        and with the number of items that extend each itemset.
         """
         return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     @counts_emptied
     def recount(self, columns: ListColumns) -> Audit:
-        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         published = columns.itemsets
-        told = Told.of(self.mapping, self.sensitive, "sensitive")
-        refuse_within_labels(published, self.sensitive, "sensitive", told)
-        if self.mapping is None:  # it has one label for an item
+        mapping = Told.of(self.mapping, self.sensitive, "sensitive")
+        refuse_within_labels(published, self.sensitive, "sensitive", mapping)
+        if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(published)
             refuse_within_labels(published, self.rules.known_items, "known", None, _UNMAPPED)
-        is_sensitive = named_items(published, self.sensitive, "sensitive", told)
+        is_sensitive = named_items(published, self.sensitive, "sensitive", mapping)
         if isinstance(self.rules, AllRules):
             return self._recount_all(published, is_sensitive, self.rules)
         return self._recount_listed(published, self.rules)
@@ -168,62 +165,68 @@ class PSRules:
     def _recount_listed(self, published: Itemsets, rules: Rules) -> Audit:
         antecedents, numbers = rules.antecedents()
         known = images(antecedents, published, self.mapping, "rule")
-        rows = _with_a_label_of_no_row(published)
+        # The additional last item is in no row: it stands for labels that no row contains.
+        rows = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
         supports = rows.supports(known.codes, known.offsets)
-        # Of whom all known items are suppressed is in a row that is there, and not in a missing one.
+        # If all known items are suppressed, the row of the person is any row that is not missing.
         supports[np.diff(known.offsets) == 0] = published.n_present
         known = replace(known, supports=supports)
-        broken = self._broken(rows, known, numbers, _inferred(rules.sensitive, published))
+        broken = self._find_broken(rows, known, numbers, _sensitive_table(rules.sensitive, published))
         return self._verdict(published, broken)
 
     def _verdict(self, published: Itemsets, broken: _Broken) -> Audit:
-        """The audit of rules that are broken."""
-        filled = broken.known.take(np.diff(broken.known.offsets) > 0)
-        some_is_empty = len(filled) < len(broken.known)
-        at_risk = published.n_present if some_is_empty else SupportIndex.of(published).rows_holding(filled)
+        """Return the audit with the broken rules."""
+        nonempty = broken.known.take(np.diff(broken.known.offsets) > 0)
+        some_is_empty = len(nonempty) < len(broken.known)
+        at_risk = published.n_present if some_is_empty else SupportIndex.of(published).rows_holding(nonempty)
         return Audit(self, at_risk, lambda: broken.table(published))
 
     def _recount_all(self, published: Itemsets, is_sensitive: NDArray[np.bool_], rules: AllRules) -> Audit:
-        is_known, leaves_out = self._known(published, is_sensitive, rules)
+        is_known, some_are_suppressed = self._known_labels(published, is_sensitive, rules)
         rows = SupportIndex.of(published)
-        each = _single_items(is_sensitive)
-        if leaves_out:  # who knows suppressed items alone has the rules of nothing
+        codes = np.flatnonzero(is_sensitive).astype(np.int32)
+        each = ItemsetTable(codes, np.arange(len(codes) + 1), np.zeros(len(codes), np.int64))
+        if some_are_suppressed:  # rules from suppressed items only have an empty known itemset
             nothing = empty_itemset(published.n_present)
-            broken = self._broken(rows, nothing, np.zeros(len(each), np.int64), each)
+            broken = self._find_broken(rows, nothing, np.zeros(len(each), np.int64), each)
             if len(broken.known):
                 return self._verdict(published, broken)
         known, secrets = rows.keep_items(is_known), rows.keep_items(is_sensitive)
-        asked: Any = {"share": self.c, "m": rules.m, "k": self.k}
+        bounds: Any = {"share": self.c, "m": rules.m, "k": self.k}
 
         def list_threats() -> pd.DataFrame:
-            return self._inferred_from(threats(known, secrets, **asked), rows, each).table(published)
+            return self._find_broken_pairs(threats(known, secrets, **bounds), rows, each).table(published)
 
-        at_risk = rows_at_risk(known, secrets, **asked)
+        at_risk = rows_at_risk(known, secrets, **bounds)
         return Audit(self, int(rows.weights[at_risk].sum()), list_threats)
 
-    def _known(
+    def _known_labels(
         self, published: Itemsets, is_sensitive: NDArray[np.bool_], rules: AllRules
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Which labels public items have become, and whether some are suppressed."""
+        """Return whether each label stands for public items, and whether some public items are suppressed."""
         if rules.public is None and self.mapping is None:
             return ~is_sensitive, False
-        public = _others(self.mapping, self.sensitive) if rules.public is None else rules.public.values
+        if rules.public is not None:
+            public = rules.public.values
+        else:
+            items = mapping_values(self.mapping, "item")  # type: ignore[arg-type]
+            public = items.filter(pa.array(self.sensitive.find(items) < 0))
         codes = became(public, published, self.mapping)
         if (unknown := int((codes == UNKNOWN).sum())) > 0:
             raise ParameterError(
                 "a public item does not occur in the data",
                 where="rules",
                 got=f"{unknown} of {len(public)} items",
-                hint="check spelling and type of the items; labels are told by the mapping of their release",
+                hint="check the spelling and type of the items; of a release, pass the mapping",
             )
         is_known = np.zeros(published.n_items + 1, np.bool_)
         is_known[codes[codes >= 0]] = True
         return is_known[first_copies(published.vocabulary)], bool((codes < 0).any())
 
-    def _broken(
+    def _find_broken(
         self, rows: SupportIndex, known: ItemsetTable, numbers: NDArray[np.int64], inferred: ItemsetTable
     ) -> _Broken:
-        """Which known itemsets are in too few rows, and which rules are too sure.
+        """Find the known itemsets in too few rows, and the rules with a confidence above c.
 
         Parameters
         ----------
@@ -232,7 +235,7 @@ class PSRules:
         known : ItemsetTable
             Known itemsets with their supports.
         numbers : ndarray of int64, shape (rules,)
-            The known itemset of each rule.
+            Position of the known itemset of each rule.
         inferred : ItemsetTable
             The sensitive itemset of each rule.
         """
@@ -244,13 +247,13 @@ class PSRules:
         nothing = ItemsetTable(inferred.codes[:0], np.zeros(len(rare) + 1, np.int64), rare.supports)
         return _Broken(concatenate([rare, of_rules.take(sure)]), concatenate([nothing, inferred.take(sure)]))
 
-    def _inferred_from(self, known: ItemsetTable, rows: SupportIndex, each: ItemsetTable) -> _Broken:
-        """As `_broken`, of the rules from each of some known itemsets to each of some sensitive items."""
+    def _find_broken_pairs(self, known: ItemsetTable, rows: SupportIndex, each: ItemsetTable) -> _Broken:
+        """Find the broken rules from each known itemset to each sensitive item, in parts."""
         step = max(_AT_A_TIME // max(len(each), 1), 1)
         bounds = range(step, len(known), step)
         parts = [known.take(numbers) for numbers in np.split(np.arange(len(known)), bounds)]
         found = [
-            self._broken(
+            self._find_broken(
                 rows,
                 part,
                 np.repeat(np.arange(len(part)), len(each)),
@@ -263,7 +266,7 @@ class PSRules:
         )
 
     def with_mapping(self, mapping: pd.DataFrame) -> PSRules:
-        """The same rules of a frame whose items became what the mapping says."""
+        """Return the rules for a release with this mapping."""
         return replace(self, mapping=mapping)
 
     def __repr__(self) -> str:
@@ -273,13 +276,13 @@ class PSRules:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Broken:
-    """Rules that are broken, by what they have become; nothing is inferred where known items are too rare."""
+    """Broken rules in their published form; ``inferred`` is empty if too few rows match the known items."""
 
     known: ItemsetTable
     inferred: ItemsetTable
 
     def table(self, published: Itemsets) -> pd.DataFrame:
-        """Each of them once, by known itemset and then by what is inferred."""
+        """Return the distinct rules as a DataFrame, ordered by known itemset, then by inferred items."""
         order = np.unique(
             _ranks(self.known) * (len(self.known) + 1) + _ranks(self.inferred), return_index=True
         )[1]
@@ -292,34 +295,16 @@ class _Broken:
         return table
 
 
-def _others(mapping: pd.DataFrame | None, sensitive: NamedItems) -> pa.Array:
-    """The items of a mapping that are not sensitive."""
-    assert mapping is not None
-    items = mapping_values(mapping, "item")
-    return items.filter(pa.array(sensitive.find(items) < 0))
-
-
-def _with_a_label_of_no_row(published: Itemsets) -> SupportIndex:
-    """The rows, with one more item than is published: it stands for labels that no row has."""
-    return SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
-
-
-def _inferred(sensitive: Itemsets, published: Itemsets) -> ItemsetTable:
-    """The sensitive items of each rule in published codes: they are published as themselves or not at all."""
+def _sensitive_table(sensitive: Itemsets, published: Itemsets) -> ItemsetTable:
+    """Encode the sensitive items of each rule; a suppressed item gets the additional last code."""
     codes = published.lookup(sensitive.vocabulary)
     codes[codes < 0] = published.n_items
     rows = canonical_rows(codes[sensitive.codes], sensitive.offsets, published.n_items + 1)
     return ItemsetTable(*rows, np.zeros(sensitive.n_rows, np.int64))
 
 
-def _single_items(chosen: NDArray[np.bool_]) -> ItemsetTable:
-    """The itemsets of one item each."""
-    codes = np.flatnonzero(chosen).astype(np.int32)
-    return ItemsetTable(codes, np.arange(len(codes) + 1), np.zeros(len(codes), np.int64))
-
-
 def _ranks(table: ItemsetTable) -> NDArray[np.int64]:
-    """The place of each itemset by size, then by codes; equal ones have the same."""
+    """Return the rank of each itemset by size, then by codes; equal itemsets have equal ranks."""
     order = replace(table, supports=np.arange(len(table))).ordered().supports
     ranks = np.empty(len(table), np.int64)
     ranks[order] = np.arange(len(table))

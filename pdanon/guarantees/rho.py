@@ -408,11 +408,11 @@ class RhoUncertainty:
     rho : float
         Largest share, above 0 and below 1.
     sensitive : iterable
-        The sensitive items, as the frame has them.
+        The sensitive items, with the type that they have in the frame.
     m : int, optional
         Most items that the attacker knows; at least 1. By default any number.
     mapping : DataFrame, optional
-        The mapping table of the release, which says what labels stand for. Without it, labels are read.
+        The mapping of the release. Without it, the members of a set are read from its label.
 
     Raises
     ------
@@ -427,7 +427,7 @@ class RhoUncertainty:
     hold the sensitive item, and with a limit. If that is reached, the guarantee of the audit, and of a
     release, has an m: the size up to which it is proven.
 
-    A set of sensitive items is in no more rows than each of them, and needs no test of its own. That a person
+    A set of sensitive items is in no more rows than each of its items, so it needs no test. That a person
     has some sensitive item, whichever it is, may be certain. Identity is not protected.
 
     Rows are counted by label: it is the same for items only if no item has two labels in a row, so that who
@@ -463,12 +463,12 @@ class RhoUncertainty:
         object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Which items of a column are sensitive.
+        """Return whether each item of a column is sensitive.
 
         Raises
         ------
         ParameterError
-            If a sensitive item does not occur: that it has support 0 would prove nothing.
+            If a sensitive item does not occur: a support of 0 would prove nothing.
         """
         return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
 
@@ -480,7 +480,7 @@ class RhoUncertainty:
         frame : pandas.DataFrame
             Any frame with a list column that holds the sensitive items, released or not.
         column : hashable, optional
-            That column. By default the only one.
+            The list column. By default the only one.
 
         Returns
         -------
@@ -511,10 +511,10 @@ class RhoUncertainty:
         return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
     def recount(self, columns: ListColumns) -> Audit:
-        """Count list columns, wherever their rows are; `audit` reads them from a frame and does this."""
+        """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
         refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
-        if self.mapping is None:  # it has one label for an item
+        if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(itemsets)
         sensitive = self.is_sensitive(itemsets)
         owners = Owners.of(SupportIndex.of(itemsets), sensitive, self.rho, itemsets.n_present)
@@ -535,7 +535,7 @@ class RhoUncertainty:
         return table
 
     def with_mapping(self, mapping: pd.DataFrame) -> RhoUncertainty:
-        """The same guarantee of a frame whose items became what the mapping says."""
+        """Return the guarantee for a release with this mapping."""
         return replace(self, mapping=mapping)
 
     def gone(self) -> tuple[str, str]:

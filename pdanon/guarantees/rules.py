@@ -1,4 +1,4 @@
-"""PS-rules as data: what an attacker may know of a person, and what it must not lead to."""
+"""PS-rules as data: known items, and sensitive items that must not be inferred from them."""
 
 from __future__ import annotations
 
@@ -32,32 +32,32 @@ from pdanon.itemsets.validation import check_path, read_list
 __all__ = ["AllRules", "Rules", "ps_rules", "read_rules"]
 
 _HINT = (
-    "give pairs of lists, such as [(['rice'], ['flu'])], a DataFrame with the list columns known and "
-    "sensitive, the path of such a .parquet file, of a .csv file with these columns, items joined by ';', or "
-    "of a .toml file with m and sensitive, which stands for all rules from m other items to a sensitive one"
+    "pass pairs of lists, such as [(['rice'], ['flu'])], or a DataFrame with the list columns known and "
+    "sensitive; or the path of such a .parquet file, of a .csv file with these columns and the separator "
+    "';', or of a .toml file with m and sensitive, for all rules from m other items to a sensitive item"
 )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Rules:
-    """Rules that are listed: whoever knows these items must not infer those.
+    """Listed rules from known items to sensitive items.
 
     Parameters
     ----------
     known : Itemsets
         The known items of each rule.
     sensitive : Itemsets
-        Its sensitive items.
+        The sensitive items of each rule.
     known_items, sensitive_items : NamedItems
-        The items of either side, each with the first rule that names it.
+        The items of each side, with the number of the first rule that contains them.
     n_given : int
-        How many rules there were before those that others imply were left out.
+        Number of rules before the removal of implied rules.
 
     Notes
     -----
-    A rule is implied by one with the same known items whose sensitive items are among its own: no more rows
-    hold all of these than some. Rules with other known items imply nothing: more known items may be in fewer
-    rows, and in those be surer.
+    A rule is implied by a rule with the same known items and a subset of its sensitive items: all of them are
+    in no more rows than some of them. Rules with other known items imply nothing, because more known items
+    may match fewer rows, with a higher confidence.
     """
 
     known: Itemsets
@@ -70,13 +70,13 @@ class Rules:
         return self.known.n_rows
 
     def antecedents(self) -> tuple[Itemsets, NDArray[np.int64]]:
-        """The distinct sets of known items, in order, and for each rule the number of its own."""
+        """Return the distinct sets of known items, in order, and the number of the set of each rule."""
         first = parallel.first_equal_rows(self.known.codes, self.known.offsets)
         distinct, numbers = np.unique(first, return_inverse=True)
         return self.known.take(distinct), numbers.astype(np.int64)
 
     def to_frame(self) -> pd.DataFrame:
-        """The rules as a table with the list columns ``known`` and ``sensitive``."""
+        """Return the rules as a table with the list columns ``known`` and ``sensitive``."""
         return pd.DataFrame({"known": self.known.to_pandas(), "sensitive": self.sensitive.to_pandas()})
 
     def __repr__(self) -> str:
@@ -86,16 +86,16 @@ class Rules:
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class AllRules:
-    """All rules from 1 to m public items to one sensitive item, none of which is listed.
+    """A placeholder for all rules from 1 to m public items to one sensitive item.
 
     Parameters
     ----------
     m : int or None
-        Most known items of a rule; at least 1. None: any.
+        Maximum number of known items of a rule; at least 1. None: any.
     sensitive : list of items, or Series of bool
         The sensitive items, or whether an item is sensitive, by item.
     public : list of items, or Series of bool, optional
-        The items that may be known. By default all others, whatever they are.
+        The items that may be known. By default all other items of the data.
 
     Raises
     ------
@@ -129,28 +129,28 @@ class AllRules:
 
     def __len__(self) -> int:
         if self.public is None:
-            hint = "make them by pdanon.constraints.ps_rules(frame, public, sensitive, m)"
-            raise ParameterError("the number of public items is that of the data", where="public", hint=hint)
+            hint = "create the rules with pdanon.constraints.ps_rules(frame, public, sensitive, m)"
+            problem = "the number of public items depends on the data"
+            raise ParameterError(problem, where="public", hint=hint)
         n, count = len(self.public), 0
         for size in self._sizes():
             count += len(self.sensitive) * comb(n, size)
-            if count >= 2**63:  # a sum of all sizes would take minutes
-                problem = "there are more rules than can be counted"
-                raise ParameterError(problem, where="m", got=f"{n} public items")
+            if count >= 2**63:  # the sum over all sizes would take minutes
+                raise ParameterError("too many rules to count", where="m", got=f"{n} public items")
         return count
 
     @property
     def known_items(self) -> NamedItems:
-        """The items that are named as public: none, if all others are."""
+        """The listed public items; empty if all other items are public."""
         return NamedItems.of([], "public") if self.public is None else self.public
 
     @property
     def sensitive_items(self) -> NamedItems:
-        """The items that all rules are to hide."""
+        """The sensitive items of all rules."""
         return self.sensitive
 
     def to_frame(self) -> pd.DataFrame:
-        """The rules as a table with the list columns ``known`` and ``sensitive``, if there is room."""
+        """Return the rules as a table with the list columns ``known`` and ``sensitive``, if it fits."""
         return self.listed().to_frame()
 
     def listed(self) -> Rules:
@@ -173,7 +173,7 @@ class AllRules:
         )
 
     def _sizes(self) -> range:
-        """How many known items a rule may have."""
+        """Return the possible numbers of known items."""
         n = len(self.public)
         return range(1, (n if self.m is None else min(self.m, n)) + 1)
 
@@ -185,39 +185,39 @@ class AllRules:
 def ps_rules(
     frame: pd.DataFrame, public: Any, sensitive: Any, m: int | None, column: Hashable | None = None
 ) -> AllRules:
-    """Stand for all rules from 1 to m public items of a frame to one sensitive item.
+    """Return a placeholder for all rules from 1 to m public items of a frame to one sensitive item.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        The frame that is to be anonymized.
+        The frame to be anonymized.
     public : list of items, Series of bool, or None
-        The items that may be known, or whether one may be, by item. None: all that are not sensitive.
+        The items that may be known, or whether an item may be known, by item. None: all items that are not
+        sensitive.
     sensitive : list of items, or Series of bool
         The items that must not be inferred.
     m : int or None
-        Most known items of a rule; at least 1. None: any.
+        Maximum number of known items of a rule; at least 1. None: any.
     column : hashable, optional
         The list column. By default the only one.
 
     Returns
     -------
     AllRules
-        To be given as ``rules=``.
+        Pass it as ``rules=``.
 
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or m is not what it should be, an item does not occur or is both public and sensitive,
+        If the column or m is invalid, an item does not occur or is both public and sensitive,
         or there is no public or no sensitive item.
 
     Notes
     -----
-    Known itemsets that are in no row have to be among them, since merging items can bring them to life. So
-    their number is far beyond what can be listed: nothing is, and algorithms look at the rows instead.
+    All rules include known itemsets that are in no row, because merging items can make them occur. They are
+    too many to list; algorithms search the rows instead.
 
-    They are about the items of this frame: one that other data has besides is not public there. Without
-    ``public``, `AllRules` is about all others of any data.
+    The rules cover the items of this frame only. `AllRules` without ``public`` covers all items of any data.
 
     Examples
     --------
@@ -236,24 +236,24 @@ def ps_rules(
 
 
 def read_rules(rules: Any) -> Rules | AllRules:
-    """Read ``rules=``, in whatever form, once.
+    """Read ``rules=``.
 
     Parameters
     ----------
     rules : Rules, AllRules, DataFrame, iterable of pairs, mapping, or path
         Pairs of lists of items, known and sensitive; a DataFrame with the list columns ``known`` and
-        ``sensitive``; a ``.parquet`` file of it, or a ``.csv`` file with these columns, in which ``;`` is
-        between two items. A mapping, or a ``.toml`` file, with the parameters of `AllRules`.
+        ``sensitive``; a ``.parquet`` file with these columns, or a ``.csv`` file with these columns and ``;``
+        as the separator of items. Or a mapping or a ``.toml`` file with the parameters of `AllRules`.
 
     Returns
     -------
     Rules or AllRules
-        Without the rules that others imply, in the order given.
+        The rules in the same order, without implied rules.
 
     Raises
     ------
     ParameterError
-        If there is no rule, a side of one is missing or empty, or a sensitive item is known in some rule.
+        If there is no rule, a side of a rule is missing or empty, or a sensitive item is known in some rule.
     ItemsetDtypeError
         If a side is not list-like, or its items are of several types.
     ColumnError, FormatError
@@ -262,7 +262,7 @@ def read_rules(rules: Any) -> Rules | AllRules:
     if isinstance(rules, (Rules, AllRules)):
         return rules
     if isinstance(rules, (str, os.PathLike)):
-        rules = _read(check_path(rules, "rules"))
+        rules = _read_file(check_path(rules, "rules"))
     if isinstance(rules, Mapping):
         return _all_rules(rules)
     known, sensitive = (
@@ -272,7 +272,7 @@ def read_rules(rules: Any) -> Rules | AllRules:
     empty = int(((known.lengths == 0) | (sensitive.lengths == 0)).sum())
     if empty or not known.n_rows:
         raise ParameterError(
-            "a rule leads from known items to sensitive ones, at least one of each",
+            "a rule needs at least one known and one sensitive item",
             where="rules",
             got=f"{empty} of {known.n_rows} rules lack a side" if empty else "no rules",
             hint=_HINT,
@@ -285,32 +285,33 @@ def read_rules(rules: Any) -> Rules | AllRules:
             "a sensitive item is among the known items of a rule",
             where=f"rules, rule {among[0]}",
             got=f"{len(both)} items, in {len(among)} of {known.n_rows} rules",
-            hint="an item is either what may be known or what must not be inferred, in all rules",
+            hint="remove the item from one of the sides, in all rules",
         )
-    kept = _needed(known, sensitive)
-    return Rules(known.take(kept), sensitive.take(kept), _named(known), _named(sensitive), known.n_rows)
+    kept = _find_needed(known, sensitive)
+    items = (_first_rules(known), _first_rules(sensitive))
+    return Rules(known.take(kept), sensitive.take(kept), *items, known.n_rows)
 
 
-def _named(side: Itemsets) -> NamedItems:
-    """The items of one side of the rules, each with the first rule that names it."""
+def _first_rules(side: Itemsets) -> NamedItems:
+    """Return the items of one side of the rules, with the number of the first rule that contains them."""
     first = np.unique(side.codes, return_index=True)[1]
     return NamedItems(side.vocabulary, side.rows[first], "rule")
 
 
 def refuse_both(public: NamedItems, sensitive: NamedItems) -> None:
-    """Refuse items that are public and sensitive."""
+    """Raise an error if items are public and sensitive."""
     both = int((public.find(sensitive.values) >= 0).sum())
     if both:
         raise ParameterError(
             "an item is both public and sensitive",
             where="public",
             got=f"{both} items",
-            hint="an item is either what may be known or what must not be inferred",
+            hint="remove it from public= or from sensitive=",
         )
 
 
-def _read(path: str) -> pd.DataFrame | dict[str, Any]:
-    """The table of a file, or the parameters that a TOML file has."""
+def _read_file(path: str) -> pd.DataFrame | dict[str, Any]:
+    """Return the table of a file, or the parameters in a TOML file."""
     if path.lower().endswith(".parquet"):
         return read_parquet(path)
     if path.lower().endswith(".toml"):
@@ -331,7 +332,7 @@ def _read_toml(path: str) -> dict[str, Any]:
             return tomllib.load(file)
     except (OSError, ValueError) as error:
         problem = cause_of(error)
-    # Raised outside the handler: the parser's own message may show an item.
+    # Raise outside of the handler: the message of the parser, as its context, may contain an item.
     raise FormatError("the rules cannot be read as TOML", where=path, got=problem)
 
 
@@ -339,7 +340,7 @@ def _all_rules(given: Mapping[str, Any]) -> AllRules:
     known = {"m", "sensitive", "public"}
     if not {"m", "sensitive"} <= given.keys() <= known:
         got = f"{len(given.keys() - known)} other keys; without {sorted({'m', 'sensitive'} - given.keys())}"
-        hint = "such as m = 2 and sensitive = ['flu']; public = [...] if not all others may be known"
+        hint = "pass m = 2 and sensitive = ['flu']; and public = [...], unless all other items may be known"
         raise ParameterError("all rules of a size need m and sensitive", where="rules", got=got, hint=hint)
     m = None if given["m"] == "all" else given["m"]
     return AllRules(m, given["sensitive"], given.get("public"))
@@ -367,8 +368,12 @@ def _pairs(rules: Any) -> list[list[Any]]:
     return [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
 
 
-def _needed(known: Itemsets, sensitive: Itemsets) -> NDArray[np.int64]:
-    """Which rules no other implies: a rule is an itemset of its sensitive items and a number of the known."""
+def _find_needed(known: Itemsets, sensitive: Itemsets) -> NDArray[np.int64]:
+    """Find the rules that no other rule implies.
+
+    Each rule is encoded as an itemset: its sensitive items, and an additional code for its set of known
+    items. The minimal itemsets are the needed rules.
+    """
     antecedent = parallel.first_equal_rows(known.codes, known.offsets)
     ends = sensitive.offsets[1:]
     codes = np.insert(sensitive.codes, ends, (sensitive.n_items + antecedent).astype(np.int32)).astype(

@@ -134,9 +134,9 @@ class SensitiveGroups:
         The table of counts of a release: ``group, size, item, count``, one line for each group and sensitive
         item in it; a group without any has one line, whose item is missing.
     mapping : DataFrame, optional
-        The mapping table of the release, which says what labels stand for. Without it, labels are read.
+        The mapping of the release. Without it, the members of a set are read from its label.
     k : int, optional
-        Also demand ``KmAnonymity(k, m)`` of the public items: at least k rows match.
+        Also require ``KmAnonymity(k, m)`` of the public items: at least k rows match.
     m : int or None
         With k: most public items that the attacker knows, 2 if nothing is said; None: all of a row.
 
@@ -157,7 +157,7 @@ class SensitiveGroups:
     knows of no group. A sensitive item is no part of what he knows. Who knows one too can leave out the rows
     whose group does not have it, and fewer than k can be left.
 
-    A set of sensitive items is in no more rows than each of them, and needs no test of its own.
+    A set of sensitive items is in no more rows than each of its items, so it needs no test.
 
     References
     ----------
@@ -323,7 +323,7 @@ class SensitiveGroups:
         return pd.concat([found, rare], ignore_index=True)
 
     def with_mapping(self, mapping: pd.DataFrame) -> SensitiveGroups:
-        """The same guarantee of a frame whose items became what the mapping says."""
+        """Return the guarantee for a release with this mapping."""
         return replace(self, mapping=mapping)
 
     def with_classes(self, classes: pd.DataFrame) -> SensitiveGroups:
@@ -370,7 +370,7 @@ def _texts(column: pd.Series[Any]) -> pa.Array:
         return item_texts(values)
     except (pa.ArrowException, TypeError, ValueError):
         pass
-    # Raised outside the handler: Arrow's own message would carry an item along as the context.
+    # Raise outside of the handler: Arrow's own message would carry an item along as the context.
     raise ParameterError("the items of the table are of several types", where="classes, column item")
 
 

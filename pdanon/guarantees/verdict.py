@@ -1,4 +1,4 @@
-"""What a guarantee is, and the verdict of an audit."""
+"""Protocols of guarantees, and the verdict of an audit."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ __all__ = ["Audit", "Guarantee", "Recountable", "Yielding", "facts"]
 
 
 class Audit:
-    """Verdict of an audit: whether a guarantee holds, and what breaks it.
+    """Verdict of an audit: whether a guarantee holds, and the threats that break it.
 
     Parameters
     ----------
     guarantee : Guarantee
-        What was audited; after a search with a limit, as far as it is proven.
+        The audited guarantee. If a search reached its limit, ``m`` is the number up to which it is proven.
     rows_at_risk : int
-        Number of rows that hold a threat.
+        Number of rows that contain a threat.
     list_threats : callable
-        Lists the threats; called when they are first asked for.
+        A function that lists the threats; it is called at the first access.
 
     Attributes
     ----------
     holds : bool
-        Whether the guarantee holds: there is no threat.
+        Whether the guarantee holds, that is, no row is at risk.
     rows_at_risk : int
-        Number of rows that hold a threat.
+        Number of rows that contain a threat.
     threats : pandas.DataFrame
         The minimal violating itemsets: ``itemset`` (published labels), ``support`` and ``why``.
 
     Notes
     -----
-    The verdict and the number of rows are counted at once; the table of threats, which can be larger than
-    the data, when it is first asked for; also when the audit is pickled or copied deeply, as the rows that it
-    would be listed from do not go along.
+    The verdict and the number of rows are counted at once. The table of threats can be larger than the data,
+    so it is computed at the first access. It is also computed when the audit is pickled or copied deeply,
+    because the copy does not contain the rows.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Audit:
 
     def __getstate__(self) -> dict[str, Any]:
         known = {"guarantee": self.guarantee, "rows_at_risk": self.rows_at_risk}
-        return known | {"threats": self.threats}  # where cached_property keeps it
+        return known | {"threats": self.threats}  # the attribute in which cached_property stores its value
 
     def _repr_html_(self) -> str:
         verdict = "holds" if self.holds else "does not hold"
@@ -80,27 +80,27 @@ class Guarantee(Protocol):
         """Recount a released frame from scratch."""
 
     def with_mapping(self, mapping: pd.DataFrame) -> Guarantee:
-        """The same guarantee, knowing what the original items became, if it speaks of those."""
+        """Return the guarantee for a release with this mapping, if it is about original items."""
 
 
 @runtime_checkable
 class Recountable(Guarantee, Protocol):
-    """One that list columns are enough to audit: it is about no other columns, nor the order of labels."""
+    """A guarantee that depends on list columns only, not on other columns nor on the order of labels."""
 
     def recount(self, columns: ListColumns) -> Audit:
-        """Count list columns, wherever their rows are."""
+        """Audit encoded list columns."""
 
 
 @runtime_checkable
 class Yielding(Guarantee, Protocol):
-    """One that can always be had by suppressing all that it protects: such a release serves nobody."""
+    """A guarantee that a release satisfies trivially if it suppresses everything that is protected."""
 
     def gone(self) -> tuple[str, str]:
-        """That all of it is suppressed, by the mapping, and what to do; two empty texts if some is left."""
+        """Return a problem and a hint if everything protected is suppressed; otherwise two empty texts."""
 
 
 def facts(title: str, pairs: Iterable[tuple[str, str]]) -> str:
-    """A small table of names and texts, which notebooks show in their own style."""
+    """Return an HTML table of names and texts, without colors, so that notebooks apply their style."""
     rows = "".join(
         f'<tr><th scope="row" style="text-align:left;white-space:nowrap">{escape_html(name)}</th>'
         f'<td style="text-align:left">{escape_html(text)}</td></tr>'

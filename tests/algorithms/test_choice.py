@@ -255,8 +255,8 @@ class Strange:
 @pytest.mark.parametrize(
     ("guarantee", "asked", "message"),
     [
-        (KmAnonymity, {}, "there is no such guarantee"),
-        ("km", {}, "there is no such guarantee"),
+        (KmAnonymity, {}, "not a guarantee"),
+        ("km", {}, "not a guarantee"),
         (Strange(), {}, "no algorithm gives Strange"),
         (LmDiversity(2, 2, ["f"]), {"hierarchy": TREE}, "no algorithm gives LmDiversity without k"),
         (LmDiversity(2, 2, ["f"], 2), {}, "LmDiversity needs a hierarchy"),

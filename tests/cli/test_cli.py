@@ -244,7 +244,7 @@ def test_constraints_written_like_the_data_are_refused(run):
         code, out, err = run(*command, *asked)
         assert (code, out) == (2, "")
         assert "the constraints have a header\n  where: constraints.csv\n" in err
-        assert "an itemset a line and an item a field" in err
+        assert "one itemset per line, one item per field" in err
 
 
 def test_weights_in_text_are_those_of_the_items(run):

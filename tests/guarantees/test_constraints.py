@@ -220,11 +220,11 @@ def test_itemsets_of_a_row_are_equally_likely(size):
         ({"count": "5"}, "count must be an integer of at least 1"),
         ({"count": 5, "sizes": 0}, "sizes must be an integer of at least 1"),
         ({"count": 5, "sizes": {1.5: 1}}, "sizes must be an integer of at least 1"),
-        ({"count": 5, "sizes": {1: -1, 2: 2}}, "proportions must be numbers from 0"),
-        ({"count": 5, "sizes": {1: float("nan")}}, "proportions must be numbers from 0"),
-        ({"count": 5, "sizes": {1: float("inf")}}, "proportions must be numbers from 0"),
-        ({"count": 5, "sizes": {1: 0.0}}, "some proportion must be above 0"),
-        ({"count": 5, "sizes": {}}, "some proportion must be above 0"),
+        ({"count": 5, "sizes": {1: -1, 2: 2}}, "proportions must be finite numbers of at least 0"),
+        ({"count": 5, "sizes": {1: float("nan")}}, "proportions must be finite numbers of at least 0"),
+        ({"count": 5, "sizes": {1: float("inf")}}, "proportions must be finite numbers of at least 0"),
+        ({"count": 5, "sizes": {1: 0.0}}, "no proportion is above 0"),
+        ({"count": 5, "sizes": {}}, "no proportion is above 0"),
         ({"count": 1, "sizes": 6}, "0 of 1 itemsets of 6 items"),
     ],
 )
@@ -252,7 +252,7 @@ def test_subsets_are_added_once(listed):
 
 def test_subsets_of_large_itemsets_are_refused():
     assert len(constraints.with_subsets([list(range(16))])) == 2**16 - 1
-    with pytest.raises(pdanon.ParameterError, match="2 larger ones, of up to 40 items"):
+    with pytest.raises(pdanon.ParameterError, match="2 such constraints, of up to 40 items"):
         constraints.with_subsets([[1], list(range(17)), list(range(40))])
 
 
@@ -296,7 +296,7 @@ def test_a_csv_file_written_like_the_data_is_refused(tmp_path, algorithm):
     for column in (None, "items"):
         with pytest.raises(pdanon.FormatError, match="the constraints have a header") as caught:
             getattr(frame.txanon, algorithm)(column, k=2, constraints=path)
-        assert "an itemset a line and an item a field" in str(caught.value)
+        assert "one itemset per line, one item per field" in str(caught.value)
         assert SECRET not in str(caught.value)
     read = pdanon.read_csv(path, column="items", separator="|")["items"]
     assert getattr(frame.txanon, algorithm)(k=2, constraints=read).guarantee.k == 2

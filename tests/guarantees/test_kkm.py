@@ -232,6 +232,7 @@ def test_refusals_with_sensitive_items(arguments):
     st.none() | st.integers(1, 3),
 )
 @example([({"a"}, None), ({"a"}, {"b"}), (None, {"b"}), (None, None)], "xxxxxxxx", 2, 1)
+@example([({"a"}, set()), ({"a", "b"}, None), ({"a", "b"}, set()), ({"b"}, set())], "xxxxxxxx", 3, 2)
 def test_rows_missing_in_one_of_several_columns(rows, quasi, k, m):
     """An attacker who knows in which columns a row holds data leaves out what is missing in one of them."""
     quasi = [*quasi][: len(rows)]
@@ -241,7 +242,7 @@ def test_rows_missing_in_one_of_several_columns(rows, quasi, k, m):
     }
     audit = pdanon.audit(pd.DataFrame({"q": quasi, **columns}), KKm(k, m, ["q"], columns=["i", "j"]))
     held = [[(c, item) for c, items in enumerate(row) for item in items or ()] for row in rows]
-    exposed, fewest = set(), {}
+    exposed, fewest, minimal = set(), {}, {}
     for person, (own, row) in enumerate(zip(quasi, rows, strict=True)):
         crowd = [
             {*held[other]}
@@ -255,6 +256,8 @@ def test_rows_missing_in_one_of_several_columns(rows, quasi, k, m):
                 exposed.add(person)
                 key = own, frozenset(f"{c}: {item}" for c, item in known)
                 fewest[key] = min(count, fewest.get(key, count))
+                if all(sum(known - {item} <= labels for labels in crowd) >= k for item in known):
+                    minimal[key] = min(count, minimal.get(key, count))
     assert audit.rows_at_risk == len(exposed)
     listed = zip(
         audit.threats["q"], map(frozenset, pa.array(audit.threats["itemset"]).to_pylist()), strict=True
@@ -263,7 +266,7 @@ def test_rows_missing_in_one_of_several_columns(rows, quasi, k, m):
     assert len(found) == len(audit.threats)
     # For m=None whole rows are listed, with the rows that hold them; a part of a larger row may be in fewer.
     assert all(
-        fewest[key] <= count < k if m is None else fewest[key] == count for key, count in found.items()
+        fewest[key] <= count < k if m is None else minimal[key] == count for key, count in found.items()
     )
     for own, known in fewest:  # nothing is left out that no listed part of it explains
         assert m is None or any(other == own and part <= known for other, part in found)

@@ -151,9 +151,9 @@ def test_k_above_the_number_of_rows_with_items_is_infeasible(asked):
         ([["tea"], []], ["non-empty itemset", "1 empty of 2", "hint"]),
         ([["tea"], None], ["non-empty itemset", "1 empty of 2"]),
         ([], ["non-empty itemset", "0 empty of 0"]),
-        (SECRET, ["constraints must be itemsets", "str", "hint"]),
-        ({SECRET: 1}, ["constraints must be itemsets", "dict"]),
-        (5, ["constraints must be itemsets", "int"]),
+        (SECRET, ["constraints must be a list of itemsets", "str", "hint"]),
+        ({SECRET: 1}, ["constraints must be a list of itemsets", "dict"]),
+        (5, ["constraints must be a list of itemsets", "int"]),
     ],
 )
 def test_constraints_are_itemsets_of_the_data(constraints, parts):
@@ -166,7 +166,7 @@ def test_constraints_are_itemsets_of_the_data(constraints, parts):
 @pytest.mark.parametrize(
     ("constraints", "parts"),
     [
-        ([SECRET, "tea"], ["a constraint is an item", "constraints", "list of lists"]),
+        ([SECRET, "tea"], ["a constraint is an item, not a list", "constraints", "list of lists"]),
         ([["tea"], 7], ["not a list", "row 1", "int"]),
         ([["tea", None]], ["missing", "row 0"]),
         ([[SECRET, 1]], ["not of one known type", "int, str"]),

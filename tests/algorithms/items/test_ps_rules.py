@@ -256,9 +256,9 @@ def test_suppressing_helps_nobody_who_is_alone():
     [
         ({"rules": [(["a", "s"], ["s"])]}, "a sensitive item is among the known items of a rule"),
         ({"rules": [(["a"], ["s"]), (["s"], ["t"])]}, "a sensitive item is among the known items of a rule"),
-        ({"rules": [([], ["s"])]}, "at least one of each"),
-        ({"rules": [(["a"], [])]}, "at least one of each"),
-        ({"rules": []}, "at least one of each"),
+        ({"rules": [([], ["s"])]}, "at least one known and one sensitive item"),
+        ({"rules": [(["a"], [])]}, "at least one known and one sensitive item"),
+        ({"rules": []}, "at least one known and one sensitive item"),
         ({"rules": [(["x"], ["s"])]}, "does not occur"),
         ({"rules": [(["a"], ["x"])]}, "does not occur"),
         ({"rules": AllRules(2, ["x"])}, "does not occur"),
