@@ -53,8 +53,7 @@ class Coherence:
         items are all private. Other items are public.
     mapping : DataFrame, optional
         The mapping of the release. Without it, the members of a set are read from its label. With it, the
-        audit counts rows that lost all public items: if there are any, then at least k rows, or all rows, have
-        no public item.
+        guarantee also requires: if rows lost all public items, at least k rows or all rows have none.
 
     Raises
     ------

@@ -48,8 +48,9 @@ class KKm:
     columns : sequence of hashable, optional
         Labels of several list columns. The attacker knows up to m items in total.
     mapping : DataFrame, optional
-        The mapping of the release. With it, the audit counts the rows that suppression emptied. In each class
-        with labels, no row or at least k rows are empty; with several list columns, in each column.
+        The mapping of the release. With it, the guarantee also requires that suppression emptied no row or at
+        least k rows of each class, unless all rows of the class are empty; with several list columns, in each
+        column.
 
     Raises
     ------

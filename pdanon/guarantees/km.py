@@ -40,8 +40,8 @@ class KmAnonymity:
     m : int or None
         Maximum number of items that the attacker knows; at least 1. None: all items of a row.
     mapping : DataFrame, optional
-        The mapping of the release. With it, the audit counts the rows that suppression emptied: if any row
-        has a label, no row or at least k rows are empty.
+        The mapping of the release. With it, the guarantee also requires that suppression emptied no row or at
+        least k rows, unless all rows are empty.
 
     Raises
     ------
