@@ -353,8 +353,8 @@ PARAMETERS = {
     "hierarchy upside down": Mistake(
         lambda: by_item({RICE: "food", SALT: "food", TEA: "drink"}),
         HierarchyError,
-        "a category holds neither",
-        r"not up; .*columns=\['child', 'parent'\]",
+        "an inner node holds neither",
+        r"root down.*columns=\['child', 'parent'\]",
     ),
     "hierarchy in a circle": Mistake(
         lambda: by_item(pd.DataFrame({"child": [RICE, SALT, TEA], "parent": [SALT, TEA, RICE]})),

@@ -1,7 +1,7 @@
-"""Hierarchy: item taxonomies and value generalization hierarchies.
+"""Generalization hierarchies of items and values.
 
-``sources`` reads what people have; ``tree`` is what the algorithms work on, with what ``arrays`` says of each
-node; ``forms`` says what leaves are compared as; ``drawing`` shows its upper part.
+``sources`` builds trees from files, frames, dicts and rules, and compares leaves with values; ``tree`` is the
+hierarchy that algorithms use.
 """
 
 from pdanon.hierarchy.sources import Form, Nodes

@@ -1,7 +1,7 @@
-"""Sources of hierarchies: files, frames, dicts and rules, each turned into names and parents by node.
+"""Trees of hierarchies: arrays by node, comparison of leaves, and sources (files, frames, dicts and rules).
 
-Every source becomes child-to-parent links first, and one function makes the tree of them; so what a
-hierarchy may not have (two parents, a cycle, an empty name) is refused in one place, whatever the source.
+Each source first yields child-to-parent links, of which one function builds the tree. So that function alone
+refuses two parents, a cycle, or an empty name.
 """
 
 from __future__ import annotations
@@ -65,20 +65,20 @@ Nodes: TypeAlias = NDArray[np.int32]
 
 
 def freeze(values: Any, dtype: Any) -> NDArray[Any]:
-    """A copy that cannot be written to."""
+    """Return a read-only copy."""
     array = np.array(values, dtype)
     array.setflags(write=False)
     return array
 
 
 def check_node(node: Any, n_nodes: int) -> None:
-    """Check that there is such a node."""
+    """Check that an argument is the number of a node."""
     if not is_integer(node) or not 0 <= node < n_nodes:
         raise ParameterError("there is no such node", where="node", got=f"{describe(node)}, {n_nodes} nodes")
 
 
 def depths(parent: Nodes) -> Nodes:
-    """Number of edges from the root to each node."""
+    """Count the edges from the root to each node."""
     depth = [0] * len(parent)
     for node, above in enumerate(parent[1:].tolist(), start=1):
         depth[node] = depth[above] + 1
@@ -86,7 +86,7 @@ def depths(parent: Nodes) -> Nodes:
 
 
 def subtree_sums(parent: Nodes, own: list[int]) -> Nodes:
-    """Sum of a number of each node over the nodes of each subtree; the list is used up."""
+    """Sum a number of each node over each subtree. Modifies the list ``own``."""
     above = parent.tolist()
     for node in range(len(own) - 1, 0, -1):
         own[above[node]] += own[node]
@@ -94,13 +94,13 @@ def subtree_sums(parent: Nodes, own: list[int]) -> Nodes:
 
 
 def children_of(parent: Nodes) -> tuple[Offsets, Nodes]:
-    """Where the children of each node begin, and the children, in order."""
+    """Return the offsets of the children of each node, and the children, in order."""
     nodes = np.argsort(parent, kind="stable")[1:]
     return offsets_of(np.bincount(parent[1:], minlength=len(parent))), freeze(nodes, np.int32)
 
 
 def path_up(parent: Nodes, node: int) -> Nodes:
-    """Nodes from a node, itself first, up to the root."""
+    """Return the nodes from a node up to the root, both included."""
     path = [node]
     while path[-1]:
         path.append(int(parent[path[-1]]))
@@ -108,34 +108,32 @@ def path_up(parent: Nodes, node: int) -> Nodes:
 
 
 def levels(parent: Nodes, nodes: Nodes, height: int) -> list[Nodes]:
-    """Some nodes, their parents, and so on; -1 beyond the root."""
-    above = np.append(parent, np.int32(-1))  # -1 finds this last entry, and stays -1
+    """Return nodes, their parents, the parents of these, and so on; -1 above the root."""
+    above = np.append(parent, np.int32(-1))  # -1 selects this last entry, and stays -1
     found = [nodes]
     for _ in range(height):
         found.append(above[found[-1]])
     return found
 
 
-# --- Forms: what the leaves of a hierarchy are compared as, where the values of a column are not text
+# --- Forms: comparison of leaves with values that are not text
 
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
-_MOMENT = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?", re.ASCII
-)
+_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?( ?(Z|[+-]\d\d(:?\d\d)?))?)?", re.ASCII)
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How values are compared.
+    """The comparison of texts as values of one kind.
 
     Parameters
     ----------
     looks : str
-        What they look like, with an example: for messages.
+        A description of the texts with an example, for messages.
     read : callable
-        From a text without surrounding blanks to the value, or to None if it is no such text.
+        Parses a text without surrounding blanks, and returns None for texts of other kinds.
     """
 
     looks: str
@@ -143,37 +141,37 @@ class Form:
 
     @classmethod
     def of(cls, kind: pa.DataType) -> Form:
-        """The form of the values of an Arrow type."""
+        """Return the form of the values of an Arrow type."""
         types = pa.types
         if types.is_boolean(kind):
             return cls("true or false", lambda text: _BOOLEANS.get(text.lower()))
         if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-            return cls("numbers, such as 12 or 12.0", _number)
+            return cls("numbers, such as 12 or 12.0", _parse_number)
         if types.is_timestamp(kind) or types.is_date(kind):
             zone = kind.tz if types.is_timestamp(kind) else None
-            return cls("dates, such as 2020-01-31 or 2020-01-31 09:30", partial(_moment, zone=zone))
+            return cls("dates, such as 2020-01-31 or 2020-01-31 09:30", partial(_parse_time, zone=zone))
         if types.is_time(kind) or types.is_duration(kind):
             example = pa.array([0]).cast(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(kind)
             return cls(f"text such as {example.cast(pa.string())[0]}", TEXT.read)
         return TEXT
 
     def key(self, text: str) -> Hashable:
-        """What is equal for texts of one value: the value or, if it is none of this form, the text."""
+        """Return a key that is equal for texts of one value: the value, or else the text."""
         value = self.read(text.strip())
         return text if value is None else value
 
     def leaves(self, names: Sequence[str], parent: Nodes, is_leaf: NDArray[np.bool_]) -> dict[Hashable, int]:
-        """Find the leaves of a tree by their values; of those of one value and one parent, the first.
+        """Return the leaf of each value: the first one, if several with the same parent have that value.
 
         Parameters
         ----------
         names, parent, is_leaf
-            Those of the tree, by node.
+            Names, parents and leaves of the tree, by node.
 
         Raises
         ------
         HierarchyError
-            If two leaves are one value, and have different parents.
+            If leaves of one value have different parents.
         """
         found: dict[Hashable, int] = {}
         leaves = np.flatnonzero(is_leaf).tolist()
@@ -183,25 +181,25 @@ class Form:
 
 
 def refuse_torn(torn: NDArray[np.bool_], looks: str) -> None:
-    """Refuse leaves of one value, given which have another parent than the first of them."""
+    """Refuse leaves whose parent differs from that of the first leaf with the same value."""
     if torn.any():
         raise HierarchyError(
-            "two leaves are one value and have different parents",
+            "two leaves have one value and different parents",
             got=f"{np.count_nonzero(torn)} such leaves, read as {looks}",
-            hint="name each value once",
+            hint="list each value once",
         )
 
 
 TEXT = Form("text, letter for letter", lambda text: None)
 
 
-def _number(text: str) -> Decimal | None:
+def _parse_number(text: str) -> Decimal | None:
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
 
-def _moment(text: str, zone: str | None) -> pd.Timestamp | None:
-    """A point in time; where a column has a time zone, a text without one is of the column's."""
-    if not _MOMENT.fullmatch(text):
+def _parse_time(text: str, zone: str | None) -> pd.Timestamp | None:
+    """Parse a date or time. A text without a time zone is in the zone of the column, if that has one."""
+    if not _TIME.fullmatch(text):
         return None
     try:
         moment = pd.Timestamp(text)
@@ -213,26 +211,26 @@ def _moment(text: str, zone: str | None) -> pd.Timestamp | None:
     return localized if isinstance(localized, pd.Timestamp) else None
 
 
-# --- Sources of hierarchies: files, frames, dicts and rules, each turned into names and parents by node
+# --- Sources of hierarchies: files, frames, dicts and rules
 
 
 # Name and parent of each node, in pre-order; the parent of the root is -1.
 Tree: TypeAlias = tuple[tuple[str, ...], Nodes]
 
-# A node of a source: its name, and whether it is named as a leaf. Leaves and categories have name
-# spaces of their own, since real taxonomies have a category named like one of its leaves.
+# A node of a source: its name, and whether it is a leaf. The names of leaves and of inner nodes are separate,
+# since real taxonomies have inner nodes with the name of one of their leaves.
 _Key: TypeAlias = tuple[str | None, bool]
-# Where it is said (line, row or entry), what, and its parent; None where the source names no parent.
+# A line, row or entry of a source, its node, and the parent of that; None if the source has none.
 _Link: TypeAlias = tuple[int, _Key, _Key | None]
 
 _ROOT = "*"
-_EXACT = Context(prec=2000)  # digits enough for any quotient of two floats
+_EXACT = Context(prec=2000)  # enough digits for the quotient of any two floats
 
 
 def csv_tree(path: str | os.PathLike[str], sep: str) -> Tree:
-    """Read the layout of ARX: one row a leaf, ``leaf;parent;...;*``."""
+    """Read the layout of ARX: one row per leaf, ``leaf;parent;...;*``."""
     check_delimiter(sep, "sep")
-    return _tree(_row_links(_read(Path(check_path(path)), sep)), "line")
+    return _build_tree(_row_links(_read_csv(Path(check_path(path)), sep)), "line")
 
 
 def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], sep: str) -> None:
@@ -243,23 +241,23 @@ def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], sep: 
 
 
 def frame_tree(frame: pd.DataFrame) -> Tree:
-    """Read a frame of edges, if its columns say so, or of ARX rows."""
+    """Read a frame of edges, ``child`` and ``parent``, or of ARX rows."""
     check_frame(frame, "the source")
     if frame.columns.is_unique and set(frame.columns) - {"label"} == {"child", "parent"}:
-        pairs = zip(_cells(frame["child"]), _cells(frame["parent"]), strict=True)
-        return _tree(((row, (c, False), (p, False)) for row, (c, p) in enumerate(pairs)), "row")
-    cells = zip(*(_cells(frame.iloc[:, i]) for i in range(frame.shape[1])), strict=True)
-    return _tree(_row_links(enumerate(_without_padding(row) for row in cells)), "row")
+        pairs = zip(_read_cells(frame["child"]), _read_cells(frame["parent"]), strict=True)
+        return _build_tree(((row, (c, False), (p, False)) for row, (c, p) in enumerate(pairs)), "row")
+    cells = zip(*(_read_cells(frame.iloc[:, i]) for i in range(frame.shape[1])), strict=True)
+    return _build_tree(_row_links(enumerate(_strip_padding(row) for row in cells)), "row")
 
 
 def dict_tree(tree: Mapping[Any, Any]) -> Tree:
-    """Read a nested dict of categories, with lists of leaves at the bottom."""
+    """Read a nested dict of inner nodes, with lists of leaves at the bottom."""
     check_kind(tree, Mapping, "the source", "a dict")  # type: ignore[type-abstract]
-    return _tree(_dict_links(tree), "entry")
+    return _build_tree(_dict_links(tree), "entry")
 
 
 def balanced_tree(items: Iterable[Any], fanout: int) -> Tree:
-    """Group ``fanout`` consecutive items, then the groups in the same way, until one root is left."""
+    """Group ``fanout`` consecutive items, then the groups, until one root remains."""
     _check_fanout(fanout)
     rows = [[text] for text in dict.fromkeys(_texts(items))]
     taken: set[str] = set()
@@ -272,16 +270,16 @@ def balanced_tree(items: Iterable[Any], fanout: int) -> Tree:
                 for row in group:
                     row.append(name)
         width *= fanout
-    return _tree(_row_links(enumerate([*row, _ROOT] for row in rows)), "item")
+    return _build_tree(_row_links(enumerate([*row, _ROOT] for row in rows)), "item")
 
 
 def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) -> Tree:
-    """Put numbers into half-open bins, and join ``fanout`` consecutive bins until one root is left."""
+    """Put numbers into half-open bins, and merge ``fanout`` consecutive bins until one root remains."""
     _check_fanout(fanout)
-    step = _decimal(str(width)) if isinstance(width, (Real, Decimal, np.number, str)) else None
+    step = _parse_decimal(str(width)) if isinstance(width, (Real, Decimal, np.number, str)) else None
     if step is None or step <= 0:
-        raise ParameterError("a bin width is a positive number", where="width", got=describe(width))
-    numbers = {text: _decimal(text) for text in _texts(values)}
+        raise ParameterError("width must be a positive number", where="width", got=describe(width))
+    numbers = {text: _parse_decimal(text) for text in _texts(values)}
     refused = sum(number is None for number in numbers.values())
     if refused:
         got = f"{refused} of {len(numbers)} distinct values"
@@ -292,39 +290,39 @@ def interval_tree(values: Iterable[Any], width: float | Decimal, fanout: int) ->
     while len(set(bins)) > 1:
         names = {i: f"[{_product(i, step)}, {_product(i + 1, step)})" for i in set(bins)}
         columns.append([names[i] for i in bins])
-        if bins[-1] - bins[0] < fanout:  # joining once more leaves the root
+        if bins[-1] - bins[0] < fanout:  # the next merge would leave one or two bins: the root replaces it
             break
         bins = [i // fanout for i in bins]
         step = _EXACT.multiply(step, Decimal(fanout))
     rows = ([*row, _ROOT] for row in zip(*columns, strict=True))
-    return _tree(_row_links(enumerate(rows)), "value")
+    return _build_tree(_row_links(enumerate(rows)), "value")
 
 
 def prefix_tree(codes: Iterable[Any], lengths: Iterable[int]) -> Tree:
     """Put codes below their prefixes of the given lengths."""
-    given = read_list(lengths, "lengths", "one length is a list of one: lengths=[3]")
+    given = read_list(lengths, "lengths", "pass a list, even for one length: lengths=[3]")
     wrong = [length for length in given if not is_integer(length) or length < 1]
     if wrong:
         got = f"a length of {describe(wrong[0])}"
-        raise ParameterError("a prefix has at least one character", where="lengths", got=got)
+        raise ParameterError("lengths of prefixes must be integers of at least 1", where="lengths", got=got)
     longest_first = sorted({int(length) for length in given}, reverse=True)
     rows = (
         [code, *(f"{code[:length]}*" for length in longest_first if length < len(code)), _ROOT]
         for code in _texts(codes)
     )
-    return _tree(_row_links(enumerate(rows)), "code")
+    return _build_tree(_row_links(enumerate(rows)), "code")
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """Mark a name as a category's until nothing else is called so."""
+    """Append ``(category)`` to a name until it is unique."""
     while name in taken:
         name += " (category)"
     taken.add(name)
     return name
 
 
-def _tree(links: Iterable[_Link], place: str) -> Tree:
-    """Make names and parents of child-to-parent links; children keep the order of first appearance."""
+def _build_tree(links: Iterable[_Link], place: str) -> Tree:
+    """Build names and parents from child-to-parent links. Children keep the order of first appearance."""
     seen: dict[_Key, int] = {}
     parent: dict[_Key, _Key] = {}
     nameless: set[int] = set()
@@ -339,28 +337,30 @@ def _tree(links: Iterable[_Link], place: str) -> Tree:
     if not seen:
         raise HierarchyError("the hierarchy is empty")
     inner = set(parent.values())
-    hint = "name it, or leave it out; only at the end of a row a name may be missing"
+    hint = "set a name, or drop the entry; names may be missing only at the end of a row"
     _refuse("a name is empty", nameless, place, hint)
-    hint = "a tree has one way up from each node: name the two apart, or keep one of them"
-    _refuse("a category has two different parents", [torn[key] for key in torn if key in inner], place, hint)
+    hint = "each node has one parent: rename one of the two, or drop it"
+    _refuse(
+        "an inner node has two different parents", [torn[key] for key in torn if key in inner], place, hint
+    )
     if place == "row":
-        hint += "; frame.drop_duplicates('...'), of the column of leaves, keeps the first"
+        hint += "; frame.drop_duplicates('...') with the column of leaves keeps the first"
     _refuse("a leaf has two different parents", [torn[key] for key in torn if key not in inner], place, hint)
     tops = [key for key in seen if key not in parent]
     root = tops[0] if len(tops) == 1 and tops[0] in inner else (_ROOT, False)
     parent.update((top, root) for top in tops if top != root)
-    order = _preorder(seen, parent, root)
-    hint = "the way up from each node must end at the root: look for two that are above each other"
-    circling = [seen[key] for key in seen if key not in order]
-    _refuse("a node is on a cycle, or below one", circling, place, hint)
+    order = _number_preorder(seen, parent, root)
+    hint = "remove the cycle: the path up from each node must end at the root"
+    unreached = [seen[key] for key in seen if key not in order]
+    _refuse("a node is on a cycle, or below one", unreached, place, hint)
     names = tuple(str(name) for name, _ in order)
     unwritable = [seen[key] for key, name in zip(order, names, strict=True) if not is_encodable(name)]
     _refuse("a name holds half of a surrogate pair", unwritable, place)
     return names, np.array([order[parent[key]] if key in parent else -1 for key in order], np.int32)
 
 
-def _preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _Key) -> dict[_Key, int]:
-    """Give numbers to the nodes that hang below a root: to none, if the root itself has a parent."""
+def _number_preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _Key) -> dict[_Key, int]:
+    """Number the nodes below a root in pre-order. A root with a parent is on a cycle, and has none."""
     children: dict[_Key, list[_Key]] = {}
     for node in nodes:
         if node in parent:
@@ -375,19 +375,21 @@ def _preorder(nodes: Iterable[_Key], parent: Mapping[_Key, _Key], root: _Key) ->
 
 
 def _refuse(what: str, found: Collection[int], place: str, hint: str | None = None) -> None:
+    """Raise an error with the number of defects and the place of the first, if there are any."""
     if found:
         where = f"first at {place} {min(found)}"
         raise HierarchyError(what, where=where, got=f"{len(found)} in all", hint=hint)
 
 
 def _row_links(rows: Iterable[tuple[int, Sequence[str | None]]]) -> Iterator[_Link]:
+    """Yield the links of ARX rows, from a leaf up."""
     known: set[tuple[str | None, ...]] = set()
     for where, row in rows:
         if not row:
             continue
         tail = tuple(row[1:])
         yield where, (row[0], True), (tail[0], False) if tail else None
-        if tail in known:  # most rows: their categories were all named by a row before
+        if tail in known:  # an earlier row has yielded these links, as for most rows
             continue
         if all(tail):
             known.add(tail)
@@ -396,9 +398,9 @@ def _row_links(rows: Iterable[tuple[int, Sequence[str | None]]]) -> Iterator[_Li
 
 
 def _dict_links(tree: Mapping[Any, Any]) -> Iterator[_Link]:
-    """Walk a nested dict in reading order."""
+    """Yield the links of a nested dict in reading order."""
     repeated: list[int] = []
-    barren: list[int] = []
+    invalid: list[int] = []
     seen: set[str] = set()
     stack = _entries(tree, None)
     for entry in count():
@@ -407,20 +409,20 @@ def _dict_links(tree: Mapping[Any, Any]) -> Iterator[_Link]:
         name, above, content = stack.pop()
         category = (name, False)
         yield entry, category, above
-        if name in seen:  # also what ends the walk through a dict that contains itself
+        if name in seen:  # this also ends the walk through a dict that contains itself
             repeated.append(entry)
         elif not isinstance(content, (Mapping, list, tuple)) or not content:
-            barren.append(entry)
+            invalid.append(entry)
         elif isinstance(content, Mapping):
             stack += _entries(content, category)
         else:
             yield from ((entry, (leaf, True), category) for leaf in _texts(content))
         seen.add(name)
-    _refuse("a category is named twice", repeated, "entry")
-    hint = "a dict goes down from the root, {'food': {'fruit': ['apples', 'pears']}}"
-    if barren and all(isinstance(content, str) for content in tree.values()):
-        hint += ", and not up; parents by child: pd.DataFrame(tree.items(), columns=['child', 'parent'])"
-    _refuse("a category holds neither a dict of categories nor a list of leaves", barren, "entry", hint)
+    _refuse("an inner node is named twice", repeated, "entry")
+    hint = "nest the dict from the root down, {'food': {'fruit': ['apples', 'pears']}}"
+    if invalid and all(isinstance(content, str) for content in tree.values()):
+        hint += "; for parents by child, pass pd.DataFrame(tree.items(), columns=['child', 'parent'])"
+    _refuse("an inner node holds neither a dict of inner nodes nor a list of leaves", invalid, "entry", hint)
 
 
 def _entries(tree: Mapping[Any, Any], above: _Key | None) -> list[tuple[str, _Key | None, Any]]:
@@ -428,8 +430,8 @@ def _entries(tree: Mapping[Any, Any], above: _Key | None) -> list[tuple[str, _Ke
     return [(name, above, content) for name, content in contents][::-1]
 
 
-def _read(path: Path, sep: str) -> list[tuple[int, list[str]]]:
-    """Read the rows of a CSV file, each with the number of its (last) line."""
+def _read_csv(path: Path, sep: str) -> list[tuple[int, list[str]]]:
+    """Read the rows of a CSV file, each with the number of its last line."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = csv.reader(file, delimiter=sep, strict=True)
@@ -440,19 +442,19 @@ def _read(path: Path, sep: str) -> list[tuple[int, list[str]]]:
     except UnicodeDecodeError:
         problem, hint = "the file is not UTF-8", file_hint(path, "CSV")
     except csv.Error:
-        problem = f"a quoted field is not closed where it should be, at or before line {rows.line_num}"
-        hint = None
-    # Raised outside the handler: the decoder's own error would carry the text along as the context.
+        problem, hint = f"a quoted field is not closed correctly, at or before line {rows.line_num}", None
+    # Raised outside the handler: the chained error of the decoder shows the text.
     raise FormatError(problem, where=str(path), hint=hint)
 
 
-def _cells(column: pd.Series[Any]) -> list[str | None]:
+def _read_cells(column: pd.Series[Any]) -> list[str | None]:
     missing = column.isna().to_numpy()
     texts = iter(_texts(column[~missing]))
-    return [None if lacking else next(texts) for lacking in missing]
+    return [None if is_missing else next(texts) for is_missing in missing]
 
 
-def _without_padding(row: tuple[str | None, ...]) -> tuple[str | None, ...]:
+def _strip_padding(row: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """Drop missing cells at the end of a row."""
     end = len(row)
     while end and row[end - 1] is None:
         end -= 1
@@ -460,7 +462,7 @@ def _without_padding(row: tuple[str | None, ...]) -> tuple[str | None, ...]:
 
 
 def _texts(values: Iterable[Any]) -> list[str]:
-    """Spell values as the items of a column are spelled, in the given order."""
+    """Write values as the items of a column are written, in the given order."""
     each = list(values) if isinstance(values, (str, Mapping)) else read_list(values, "the values")
     if all(type(value) is str for value in each):
         return each
@@ -471,10 +473,10 @@ def _texts(values: Iterable[Any]) -> list[str]:
 
 def _check_fanout(fanout: int) -> None:
     if not is_integer(fanout) or fanout < 2:
-        raise ParameterError("a fan-out is at least 2", where="fanout", got=describe(fanout))
+        raise ParameterError("fanout must be an integer of at least 2", where="fanout", got=describe(fanout))
 
 
-def _decimal(text: str) -> Decimal | None:
+def _parse_decimal(text: str) -> Decimal | None:
     try:
         number = Decimal(text)
     except InvalidOperation:

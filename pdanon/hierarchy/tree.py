@@ -1,4 +1,4 @@
-"""Hierarchy: the item taxonomy, or value generalization hierarchy, as arrays by node."""
+"""Generalization hierarchies as arrays by node, and drawings of their upper part."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from pdanon.errors import HierarchyError, ParameterError, escape_controls
 from pdanon.hierarchy import sources
-from pdanon.hierarchy import sources as arrays
-from pdanon.hierarchy import tree as drawing
 from pdanon.hierarchy.sources import TEXT, Form, Nodes, refuse_torn
 from pdanon.itemsets.codes import find_items, item_texts
 from pdanon.itemsets.compatibility import text_column
@@ -34,13 +32,13 @@ _SHOWN_LINES, _SHOWN_CHILDREN, _SHOWN_CHARACTERS = 30, 8, 60
 
 
 def outline(names: Sequence[str], leaves: Nodes, children: Callable[[int], Nodes]) -> list[Line]:
-    """Choose the lines of a small picture, from the name, leaves and children of each node."""
+    """Choose the lines of a small drawing, level by level, from names, leaves and children of nodes."""
 
     def line(node: int, depth: int, is_open: bool = False) -> Line:
         is_leaf = not len(children(node))
         return depth, _caption(names[node], None if is_leaf else int(leaves[node])), is_open
 
-    lines = {0: line(0, 0, True)}  # by node, or by the first node that a line stands for
+    lines = {0: line(0, 0, True)}  # by node; a line "… 5 more" by the first of these nodes
     queue = deque([0])
     while queue:
         node = queue.popleft()
@@ -60,12 +58,12 @@ def outline(names: Sequence[str], leaves: Nodes, children: Callable[[int], Nodes
 
 
 def as_text(lines: Sequence[Line]) -> str:
-    """Indent the lines."""
+    """Draw lines as indented text."""
     return "\n".join("  " * depth + text for depth, text, _ in lines)
 
 
 def as_html(lines: Sequence[Line]) -> str:
-    """Nest the lines, each node to be opened and closed."""
+    """Draw lines as nested elements that readers can open and close."""
     parts, unclosed = [], 0
     for depth, text, is_open in lines:
         parts.append("</details>" * (unclosed - depth))
@@ -76,14 +74,14 @@ def as_html(lines: Sequence[Line]) -> str:
 
 
 def _caption(name: str, leaves: int | None) -> str:
-    """The name of a node on one line, whatever it holds, and how many leaves a category has."""
+    """Write the name of a node on one line, shortened and without controls, and its number of leaves."""
     name = escape_controls(" ".join(name.split()))
     if len(name) > _SHOWN_CHARACTERS:
         name = name[: _SHOWN_CHARACTERS - 1] + "…"
     return name if leaves is None else f"{name} ({leaves} {'leaf' if leaves == 1 else 'leaves'})"
 
 
-# --- Hierarchy: the item taxonomy, or value generalization hierarchy, as arrays by node
+# --- Hierarchies
 
 
 HierarchyLike: TypeAlias = "Hierarchy | str | os.PathLike[str] | pd.DataFrame | Mapping[Any, Any] | int"
@@ -95,22 +93,22 @@ class Hierarchy:
     """A rooted tree whose leaves are items, with nodes numbered in pre-order.
 
     Build one with a constructor: `of`, `from_csv`, `from_frame`, `from_dict`, `balanced`, `intervals`
-    or `prefixes`. They check that it is a tree; this class itself does not.
+    or `prefixes`. These check that it is a tree; the class itself does not.
 
     Parameters
     ----------
     names : tuple of str
-        Name of each node as given: the text of a leaf, the name of a category.
+        Name of each node as given: the text of a leaf, the name of an inner node.
     parent : ndarray of int32, shape (nodes,)
         Parent of each node, -1 for the root, which is node 0. Children keep the order of the source.
     missing : {"error", "root"}
-        What `cover` does with items that are not leaves: refuse them, or attach them below the root.
+        Whether `cover` refuses items that are not leaves, or attaches them below the root.
 
     Notes
     -----
     The subtree of node ``v`` is the range ``v .. v + size[v] - 1``. The root is never a leaf. Arrays are
-    read-only. Memory: up to 29 bytes a node, and the names. ``repr`` has counts only;
-    ``str`` and the notebook view draw the upper part of the tree, with names.
+    read-only. Memory: up to 29 bytes per node, and the names. ``repr`` shows only counts; ``str`` and the
+    notebook view draw the upper part of the tree, with names.
 
     Examples
     --------
@@ -133,27 +131,27 @@ class Hierarchy:
     missing: Missing = "error"
 
     def __post_init__(self) -> None:
-        check_known(self.missing, get_args(Missing), "way with missing items", where="missing")
-        object.__setattr__(self, "parent", arrays.freeze(self.parent, np.int32))
+        check_known(self.missing, get_args(Missing), "treatment of missing items", where="missing")
+        object.__setattr__(self, "parent", sources.freeze(self.parent, np.int32))
 
-    def __reduce__(self) -> tuple[Any, ...]:  # by construction, so that a copy's arrays are read-only too
+    def __reduce__(self) -> tuple[Any, ...]:  # copies call the constructor, which makes arrays read-only
         return Hierarchy, (self.names, self.parent, self.missing)
 
     @classmethod
     def of(
         cls, source: HierarchyLike, items: Iterable[Any] | None = None, *, missing: Missing = "error"
     ) -> Hierarchy:
-        """Build a hierarchy from whatever describes one.
+        """Build a hierarchy from a source of any type.
 
         Parameters
         ----------
         source : Hierarchy, path, DataFrame, dict or int
-            A Hierarchy is returned as it is; a path is read by `from_csv`, a frame by `from_frame`, a
-            nested dict by `from_dict`; an int is the fan-out of a `balanced` tree over ``items``.
+            A Hierarchy is returned unchanged. A path is read by `from_csv`, a frame by `from_frame`, a nested
+            dict by `from_dict`. An int is the fan-out of a `balanced` tree over ``items``.
         items : iterable, optional
-            The items, in the order to group them. Only used, and then needed, with a fan-out.
+            The items, in the order to group them; required for a fan-out, and ignored otherwise.
         missing : {"error", "root"}
-            See the class. A Hierarchy keeps its own.
+            As in the class. A Hierarchy keeps its own.
 
         Returns
         -------
@@ -164,7 +162,7 @@ class Hierarchy:
         HierarchyError
             If the source is not a tree; see `from_csv`.
         ParameterError
-            If the source is none of these, or a fan-out comes without items.
+            If the source has another type, or is a fan-out without items.
 
         Examples
         --------
@@ -182,17 +180,17 @@ class Hierarchy:
         if isinstance(source, Mapping):
             return cls.from_dict(source, missing=missing)
         if not isinstance(source, Integral):
-            hint = "give a Hierarchy, a path, a DataFrame, a dict {'food': ['rice']}, or an int fan-out"
+            hint = "pass a Hierarchy, a path, a DataFrame, a dict {'food': ['rice']}, or an int fan-out"
             raise ParameterError("this does not describe a hierarchy", got=type(source).__name__, hint=hint)
         if items is None:
-            raise ParameterError("a fan-out needs the items to group", where="items", got=None)
+            raise ParameterError("a fan-out needs the items to group", where="items", hint="pass items=[...]")
         return replace(cls.balanced(items, int(source)), missing=missing)
 
     @classmethod
     def from_csv(
         cls, path: str | os.PathLike[str], *, sep: str = ";", missing: Missing = "error"
     ) -> Hierarchy:
-        """Read the layout of ARX: one row a leaf, ``leaf;parent;...;*``.
+        """Read the layout of ARX: one row per leaf, ``leaf;parent;...;*``.
 
         Parameters
         ----------
@@ -200,9 +198,9 @@ class Hierarchy:
             A UTF-8 file without a header. Fields may be quoted, rows may differ in length, blank lines
             are ignored, and every field is text.
         sep : str
-            The field separator.
+            The delimiter of fields.
         missing : {"error", "root"}
-            See the class.
+            As in the class.
 
         Returns
         -------
@@ -211,8 +209,8 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            If there are no rows, a name is empty, a leaf or a category has two different parents, or the
-            categories form a cycle. The message has the kind, the count and the line of the first.
+            If there are no rows, a name is empty, a leaf or an inner node has two different parents, or the
+            inner nodes form a cycle. The message shows the count and the line of the first.
         FormatError
             If the file is missing, cannot be read or is not UTF-8, or a quote is not closed.
         ParameterError
@@ -220,10 +218,10 @@ class Hierarchy:
 
         Notes
         -----
-        The first field of a row is a leaf; a category is known by its name alone, and its name may be
-        that of a leaf. Equal categories one after the other are padding: one node. Topmost categories
-        that differ are put below a root ``*``, which is the category of that name if there is one. Cost:
-        time linear in the number of fields.
+        The first field of a row is a leaf, the others are inner nodes. An inner node is identified by its name,
+        which may also be that of a leaf. Equal consecutive inner nodes are padding: one node. Several topmost
+        inner nodes get a root ``*``, which is the inner node of that name if there is one. Cost: time linear in
+        the number of fields.
         """
         return cls(*sources.csv_tree(path, sep), missing)
 
@@ -234,11 +232,11 @@ class Hierarchy:
         Parameters
         ----------
         frame : pandas.DataFrame
-            Edges if its columns are ``child`` and ``parent`` (and perhaps ``label``, which is ignored);
-            there, a name is one node and the leaves are the nodes that are nobody's parent. Otherwise
-            ARX rows as in `from_csv`, leaf first, padded by missing values at the end.
+            Edges if its columns are ``child`` and ``parent``; a column ``label`` is ignored. Then a name is
+            one node, and nodes without children are leaves. Otherwise ARX rows as in `from_csv`, leaf first,
+            padded by missing values at the end.
         missing : {"error", "root"}
-            See the class.
+            As in the class.
 
         Returns
         -------
@@ -247,7 +245,7 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            As `from_csv`, with the number of the row, counted from 0.
+            As `from_csv`, with the number of the row from 0 on.
 
         Examples
         --------
@@ -259,15 +257,15 @@ class Hierarchy:
 
     @classmethod
     def from_dict(cls, tree: Mapping[Any, Any], *, missing: Missing = "error") -> Hierarchy:
-        """Read a nested dict, ``{root: {category: [leaf, leaf], category: {...}}}``.
+        """Read a nested dict, ``{root: {node: [leaf, leaf], node: {...}}}``.
 
         Parameters
         ----------
         tree : dict
-            Keys are categories; a value is a dict of categories, or a list or tuple of leaves. Several
-            keys at the top are put below a root ``*``.
+            Keys are inner nodes; a value is a dict of inner nodes, or a list or tuple of leaves. Several
+            topmost keys get a root ``*``.
         missing : {"error", "root"}
-            See the class.
+            As in the class.
 
         Returns
         -------
@@ -276,26 +274,26 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            As `from_csv`; also if a category is named twice, or holds nothing or something else. Entries
-            are categories in reading order, counted from 0.
+            As `from_csv`. Also if an inner node occurs twice, is empty or holds another type. The message shows
+            the number of the inner node in reading order, from 0 on.
         """
         return cls(*sources.dict_tree(tree), missing)
 
     @classmethod
     def balanced(cls, items: Iterable[Any], fanout: int) -> Hierarchy:
-        """Group ``fanout`` consecutive items, then the groups in the same way, until one root is left.
+        """Group ``fanout`` consecutive items, then the groups, until one root remains.
 
         Parameters
         ----------
         items : iterable
-            The items, in the order to group them. An item that comes again is ignored.
+            The items, in the order to group them. Duplicates are ignored.
         fanout : int
-            Children of a node, at least 2. A leftover group of one is carried up as itself.
+            Children of a node, at least 2. A remaining group of one node becomes no inner node.
 
         Returns
         -------
         Hierarchy
-            The root is ``*``, other categories are named by their leaves, ``first..last``.
+            The root is ``*``. Other inner nodes have the names of their leaves, ``first..last``.
 
         Examples
         --------
@@ -306,26 +304,26 @@ class Hierarchy:
 
     @classmethod
     def intervals(cls, values: Iterable[Any], width: float | Decimal, fanout: int = 2) -> Hierarchy:
-        """Put numbers into half-open bins, and join ``fanout`` consecutive bins until one root is left.
+        """Put numbers into half-open bins, and merge ``fanout`` consecutive bins until one root remains.
 
         Parameters
         ----------
         values : iterable of numbers
-            The numbers that occur; their type decides how a leaf is spelled, as it does in the data.
+            The numbers that occur. Their type determines the text of a leaf, as in the data.
         width : number
             Width of the narrowest bins. Bins begin at multiples of their width.
         fanout : int
-            How many bins are joined, at least 2.
+            Number of bins to merge, at least 2.
 
         Returns
         -------
         Hierarchy
-            The root is ``*``, bins are named ``[0, 5)``. Only bins that hold values exist, and all leaves
-            are equally deep.
+            The root is ``*``, bins have names such as ``[0, 5)``. There are no empty bins, and all leaves
+            have the same depth.
 
         Notes
         -----
-        Exact: a number is binned as the decimal it is printed as, so 0.3 is in ``[0.3, 0.4)``.
+        Bins are exact: a number is read as the decimal that it is printed as, so 0.3 is in ``[0.3, 0.4)``.
 
         Examples
         --------
@@ -349,7 +347,7 @@ class Hierarchy:
         Returns
         -------
         Hierarchy
-            The root is ``*``, categories are named ``250*``.
+            The root is ``*``, inner nodes have names such as ``250*``.
 
         Examples
         --------
@@ -382,29 +380,29 @@ class Hierarchy:
     @cached_property
     def is_leaf(self) -> NDArray[np.bool_]:
         """Whether each node is a leaf."""
-        return arrays.freeze(self.size == 1, np.bool_)
+        return sources.freeze(self.size == 1, np.bool_)
 
     @cached_property
     def size(self) -> Nodes:
-        """Number of nodes of each subtree, its own root included."""
-        return arrays.subtree_sums(self.parent, [1] * self.n_nodes)
+        """Number of nodes of each subtree, including its root."""
+        return sources.subtree_sums(self.parent, [1] * self.n_nodes)
 
     @cached_property
     def leaves(self) -> Nodes:
         """Number of leaves under each node; 1 for a leaf."""
-        return arrays.subtree_sums(self.parent, self.is_leaf.astype(int).tolist())
+        return sources.subtree_sums(self.parent, self.is_leaf.astype(int).tolist())
 
     @cached_property
     def depth(self) -> Nodes:
         """Number of edges from the root to each node."""
-        return arrays.depths(self.parent)
+        return sources.depths(self.parent)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """Text each node is published as; no two nodes share one.
+        """Published text of each node; all are distinct.
 
-        A leaf is published as its text and a category as its name, followed by ``(category)`` where the
-        name is also the text of a leaf.
+        It is the text of a leaf, and the name of an inner node. If a leaf has the same text, ``(category)`` is
+        appended to the name.
         """
         taken = set(self.names)
         leaf_of = self._leaf_of
@@ -414,75 +412,77 @@ class Hierarchy:
         )
 
     def children(self, node: int) -> Nodes:
-        """Children of a node, in order."""
-        arrays.check_node(node, self.n_nodes)
+        """Return the children of a node, in order."""
+        sources.check_node(node, self.n_nodes)
         starts, nodes = self._children
         return nodes[starts[node] : starts[node + 1]]
 
     def ancestors_of(self, node: int) -> Nodes:
-        """Nodes from a node, itself first, up to the root."""
-        arrays.check_node(node, self.n_nodes)
-        return arrays.path_up(self.parent, node)
+        """Return the nodes from a node up to the root, both included."""
+        sources.check_node(node, self.n_nodes)
+        return sources.path_up(self.parent, node)
 
     def cover(self, texts: Sequence[str], form: Form = TEXT) -> tuple[Hierarchy, Nodes]:
-        """Find the leaf of each item, and treat items that have none as `missing` says.
+        """Find the leaf of each item, and refuse or add items without a leaf, depending on `missing`.
 
         Parameters
         ----------
         texts : sequence of str
-            Texts of the items. The name of a category is not an item.
+            Texts of the items. Names of inner nodes are no items.
         form : Form
-            What items and leaves are compared as: their texts, or what these say.
+            Compare items and leaves by their texts, or by the values of these texts.
 
         Returns
         -------
         hierarchy : Hierarchy
-            This one; with ``missing="root"`` and items that it lacks, one that has them as the last
-            leaves below the root. Nodes keep their numbers.
+            This hierarchy. With ``missing="root"``, items without a leaf are added as the last leaves below
+            the root. Nodes keep their numbers.
         nodes : ndarray of int32, shape (items,)
             The leaf of each item, in the returned hierarchy.
 
         Raises
         ------
         HierarchyError
-            If items are missing, and ``missing="error"``; if leaves of different parents are one item.
+            If items have no leaf and ``missing`` is ``"error"``, or leaves of one item have different
+            parents.
         """
         texts = read_list(texts, "texts")
         if not all(isinstance(text, str) for text in texts):
-            raise ParameterError("the items are given by their texts", where="texts")
+            raise ParameterError("texts must be a list of texts", where="texts")
         check_kind(form, Form, "form", "a Form of pdanon.hierarchy")
         leaf_of = self._leaf_of if form is TEXT else form.leaves(self.names, self.parent, self.is_leaf)
         nodes = np.array([leaf_of.get(form.key(text), -1) for text in texts], np.int32)
         if (nodes >= 0).all():
             return self, nodes
-        return self._extended(nodes < 0, texts, form.looks).cover(texts, form)
+        return self._add_missing(nodes < 0, texts, form.looks).cover(texts, form)
 
     @classmethod
     def over(cls, source: HierarchyLike, items: pa.Array) -> tuple[Hierarchy, Nodes]:
-        """Build a hierarchy, as `of` does, and find the leaf of each item of a column."""
+        """Build a hierarchy as `of`, and find the leaf of each item of a column."""
         check_kind(items, pa.Array, "items", "an Arrow array of items")
         return cls.of(source, item_texts(items).to_pylist()).cover_items(items)
 
     def cover_items(self, items: pa.Array) -> tuple[Hierarchy, Nodes]:
-        """Find the leaf of each item of a column, as `cover` does for texts.
+        """Find the leaf of each item of a column, as `cover` for texts.
 
         Parameters
         ----------
         items : pyarrow.Array
-            Distinct items of any type. A leaf is an item that is published as its text, or that Arrow or
-            pandas write so.
+            Distinct items of any type. The text of a leaf is that of an item in a release, or as written by
+            Arrow or pandas.
 
         Returns
         -------
         hierarchy : Hierarchy
-            As that of `cover`; an item that is added is called as it is published.
+            As by `cover`. Added leaves have the texts of items in a release.
         nodes : ndarray of int32, shape (items,)
             The leaf of each item, in the returned hierarchy.
 
         Raises
         ------
         HierarchyError
-            If items are missing, and ``missing="error"``; if leaves of different parents are one item.
+            If items have no leaf and ``missing`` is ``"error"``, or leaves of one item have different
+            parents.
         """
         check_kind(items, pa.Array, "items", "an Arrow array of items")
         looks = TEXT.looks if is_text_type(items.type) else "the texts of items in a release"
@@ -490,19 +490,19 @@ class Hierarchy:
         item = find_items(pa.array([self.names[leaf] for leaf in leaves], pa.large_string()), items)
         leaves, item = leaves[item >= 0], item[item >= 0]
         nodes = np.full(len(items), -1, np.int32)
-        nodes[item[::-1]] = leaves[::-1]  # of leaves of one item the first
+        nodes[item[::-1]] = leaves[::-1]  # the last assignment stays: the first leaf of an item
         refuse_torn(self.parent[nodes[item]] != self.parent[leaves], looks)
         if (nodes >= 0).all():
             return self, nodes
-        return self._extended(nodes < 0, item_texts(items).to_pylist(), looks).cover_items(items)
+        return self._add_missing(nodes < 0, item_texts(items).to_pylist(), looks).cover_items(items)
 
-    def _extended(self, lacking: NDArray[np.bool_], texts: Sequence[str], looks: str) -> Hierarchy:
-        """Put the items that this hierarchy lacks below its root, if it may have them."""
+    def _add_missing(self, is_missing: NDArray[np.bool_], texts: Sequence[str], looks: str) -> Hierarchy:
+        """Add items without a leaf below the root, or refuse them."""
         if self.missing == "error":
             hint = 'add them, or put them below the root: pdanon.Hierarchy.of(tree, missing="root")'
-            got = f"{lacking.sum()} of {len(texts)} items are not leaves; they were looked for as {looks}"
+            got = f"{is_missing.sum()} of {len(texts)} items are not leaves, compared as {looks}"
             raise HierarchyError("the hierarchy does not cover the items", got=got, hint=hint)
-        new = tuple(dict.fromkeys(texts[i] for i in np.flatnonzero(lacking).tolist()))
+        new = tuple(dict.fromkeys(texts[i] for i in np.flatnonzero(is_missing).tolist()))
         below_root = np.zeros(len(new), np.int32)
         return replace(self, names=self.names + new, parent=np.append(self.parent, below_root))
 
@@ -512,22 +512,22 @@ class Hierarchy:
         Returns
         -------
         pandas.DataFrame
-            One row a leaf. Column ``level0`` is the leaf, the others its ancestors up to the root; text,
-            missing beyond the root.
+            One row per leaf. Column ``level0`` is the leaf, the others are its ancestors up to the root, as
+            text, missing above the root.
         """
-        names = np.array([*self.names, None], object)
-        nodes = arrays.levels(self.parent, np.flatnonzero(self.is_leaf).astype(np.int32), self.height)
+        names = np.array([*self.names, None], object)  # node -1, above the root, selects the last entry
+        nodes = sources.levels(self.parent, np.flatnonzero(self.is_leaf).astype(np.int32), self.height)
         return pd.DataFrame({f"level{level}": text_column(names[each]) for level, each in enumerate(nodes)})
 
     def to_csv(self, path: str | os.PathLike[str], *, sep: str = ";") -> None:
-        """Write the ARX layout; `from_csv` reads the same hierarchy back.
+        """Write the ARX layout, which `from_csv` reads back.
 
         Parameters
         ----------
         path : str or path-like
-            The file, which appears whole or not at all. An existing one is replaced.
+            The file, written whole or not at all. An existing file is replaced.
         sep : str
-            The field separator.
+            The delimiter of fields.
         """
         paths = (self.ancestors_of(leaf) for leaf in np.flatnonzero(self.is_leaf).tolist())
         sources.write_csv(([self.names[node] for node in each] for each in paths), path, sep)
@@ -537,13 +537,10 @@ class Hierarchy:
         return f"Hierarchy({counts}, missing={self.missing!r})"
 
     def __str__(self) -> str:
-        return drawing.as_text(self._outline())
+        return as_text(outline(self.names, self.leaves, self.children))
 
     def _repr_html_(self) -> str:
-        return drawing.as_html(self._outline())
-
-    def _outline(self) -> list[drawing.Line]:
-        return drawing.outline(self.names, self.leaves, self.children)
+        return as_html(outline(self.names, self.leaves, self.children))
 
     @cached_property
     def _leaf_of(self) -> dict[Hashable, int]:
@@ -551,4 +548,4 @@ class Hierarchy:
 
     @cached_property
     def _children(self) -> tuple[NDArray[np.int64], Nodes]:
-        return arrays.children_of(self.parent)
+        return sources.children_of(self.parent)

@@ -61,7 +61,7 @@ def test_leaves_are_found_by_value(name, tmp_path):
 
 def test_text_is_compared_letter_for_letter():
     for text, leaf in [("1", "1.0"), ("true", "True"), ("2020-01-01", "2020-01-01 00:00")]:
-        with pytest.raises(HierarchyError, match="looked for as text, letter for letter"):
+        with pytest.raises(HierarchyError, match="compared as text, letter for letter"):
             released([text, text], {"*": [leaf]})
 
 
@@ -80,7 +80,7 @@ def test_text_is_compared_letter_for_letter():
 def test_a_message_says_what_was_looked_for(values, looks):
     with pytest.raises(HierarchyError) as caught:
         released(values, {"*": [SECRET + "!"]})
-    assert f"2 of 2 items are not leaves; they were looked for as {looks}" in str(caught.value)
+    assert f"2 of 2 items are not leaves, compared as {looks}" in str(caught.value)
     assert "where: hierarchies['q']" in str(caught.value)
     assert SECRET not in str(caught.value)
 
@@ -91,7 +91,7 @@ def test_a_message_says_what_was_looked_for(values, looks):
 )
 def test_leaves_of_one_value_have_one_parent(values, one, other):
     assert released(values, {"*": {"A": [one, other], "B": ["none"]}}) == [one] * 4
-    with pytest.raises(HierarchyError, match="two leaves are one value and have different parents"):
+    with pytest.raises(HierarchyError, match="two leaves have one value and different parents"):
         released(values, {"*": {"A": [one], "B": [other]}})
     # As text they are two.
     assert released([one, other], {"*": {"A": [one], "B": [other]}}) == [one, one, other, other]

@@ -76,7 +76,7 @@ def test_roots_and_padding(tmp_path, rows, names, parent):
         ("\n \n", "is empty"),
         ("tea;*\n\nSECRET;;*\n;x;*", r"a name is empty\n.*first at line 3\n.*2 in all"),
         ("tea;*;", r"a name is empty\n.*line 1\n.*1 in all"),
-        ("a;X;*\nb;X;Y;*\nc;X;Z;*", r"a category has two different parents\n.*line 2\n.*1 in all"),
+        ("a;X;*\nb;X;Y;*\nc;X;Z;*", r"an inner node has two different parents\n.*line 2\n.*1 in all"),
         ("a;X;*\nb;Y;*\nb;Y;*\na;Y;*\nb;*", r"a leaf has two different parents\n.*line 4\n.*2 in all"),
         ("c;*\na;X;Y\nb;Y;X", r"a node is on a cycle, or below one\n.*line 2\n.*4 in all"),
         ("a;X;*;X", r"a node is on a cycle"),
@@ -97,8 +97,11 @@ def test_what_is_not_a_tree_is_refused(tmp_path, rows, message):
         ([("a", "X"), ("X", "X")], r"on a cycle, or below one\n.*row 0\n.*2 in all"),
         ([("a", "X"), ("b", "Y"), ("Y", "Z"), ("Z", "Y")], r"on a cycle, or below one\n.*row 1\n.*3 in all"),
         ([("a", "X"), ("a", "Y")], r"a leaf has two different parents\n.*row 1\n.*1 in all\n.*drop_dup"),
-        ([("a", "X"), ("X", "Y"), ("X", "Z")], r"a category has two different parents\n.*row 2\n.*1 in all"),
-        ([("a", "X"), ("X", None), ("", "X")], r"a name is empty\n.*row 1\n.*2 in all\n.*leave it out"),
+        (
+            [("a", "X"), ("X", "Y"), ("X", "Z")],
+            r"an inner node has two different parents\n.*row 2\n.*1 in all",
+        ),
+        ([("a", "X"), ("X", None), ("", "X")], r"a name is empty\n.*row 1\n.*2 in all\n.*drop the entry"),
     ],
 )
 def test_edges_that_are_not_a_tree_are_refused(edges, message):
@@ -130,7 +133,7 @@ def test_frames_of_numbers_and_padding():
         ({"*": {"SECRET": "tea", "b": {}, "c": None}}, r"neither a dict.*\n.*entry 1\n.*3 in all"),
         (
             {"*": {"a": {"SECRET": ["x"]}, "SECRET": ["y"]}},
-            r"a category is named twice\n.*entry 3\n.*1 in all",
+            r"an inner node is named twice\n.*entry 3\n.*1 in all",
         ),
         (
             {"*": {"a": ["SECRET"], "b": ["SECRET"]}},
@@ -148,7 +151,7 @@ def test_dicts_that_are_not_a_tree_are_refused(tree, message):
 def test_a_dict_within_itself_is_refused():
     tree = {}
     tree["*"] = {"a": tree}
-    with pytest.raises(HierarchyError, match="a category is named twice"):
+    with pytest.raises(HierarchyError, match="an inner node is named twice"):
         Hierarchy.from_dict(tree)
 
 
