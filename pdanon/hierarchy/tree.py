@@ -209,8 +209,8 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            If there are no rows, a name is empty, a leaf or an inner node has two different parents, or the
-            inner nodes form a cycle. The message shows the count and the line of the first.
+            If there are no rows, a name is empty, a node has two different parents, or nodes form a cycle.
+            The message shows the count and the line of the first.
         FormatError
             If the file is missing, cannot be read or is not UTF-8, or a quote is not closed.
         ParameterError
@@ -218,10 +218,10 @@ class Hierarchy:
 
         Notes
         -----
-        The first field of a row is a leaf, the others are inner nodes. An inner node is identified by its name,
-        which may also be that of a leaf. Equal consecutive inner nodes are padding: one node. Several topmost
-        inner nodes get a root ``*``, which is the inner node of that name if there is one. Cost: time linear in
-        the number of fields.
+        The first field of a row is a leaf, the others are inner nodes. The name of an inner node identifies
+        it, and may also be that of a leaf. Equal consecutive inner nodes are padding: one node. Several
+        topmost nodes get a root ``*``, which is the inner node of that name if there is one. Cost: time
+        linear in the number of fields.
         """
         return cls(*sources.csv_tree(path, sep), missing)
 
@@ -274,8 +274,8 @@ class Hierarchy:
         Raises
         ------
         HierarchyError
-            As `from_csv`. Also if an inner node occurs twice, is empty or holds another type. The message shows
-            the number of the inner node in reading order, from 0 on.
+            As `from_csv`. Also if an inner node occurs twice, is empty or holds another type. The message
+            shows the number of that node in reading order, from 0 on.
         """
         return cls(*sources.dict_tree(tree), missing)
 
@@ -401,8 +401,8 @@ class Hierarchy:
     def labels(self) -> tuple[str, ...]:
         """Published text of each node; all are distinct.
 
-        It is the text of a leaf, and the name of an inner node. If a leaf has the same text, ``(category)`` is
-        appended to the name.
+        It is the text of a leaf, and the name of an inner node. If a leaf has the same text, ``(category)``
+        is appended to the name.
         """
         taken = set(self.names)
         leaf_of = self._leaf_of
