@@ -19,7 +19,7 @@ import pandas as pd  # noqa: E402
 import pdanon  # noqa: E402
 from pdanon.algorithms.items.optimal import chosen  # noqa: E402
 from pdanon.algorithms.states.sensitive_rules import Demand, Suppression, rows_about, too_sure  # noqa: E402
-from pdanon.guarantees.rho import proven  # noqa: E402
+from pdanon.guarantees.rho import find_inferences  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
 from pdanon.itemsets.support import SupportIndex, csr  # noqa: E402
 from pdanon.itemsets.table import ItemsetTable, concatenate, no_itemsets  # noqa: E402
@@ -91,7 +91,7 @@ class Optimum:
                 return rules
         if m is not None or longest <= 3:
             return no_itemsets()
-        found, _ = proven(rows, self.demand.hidden, RHO, self.demand.n_present)
+        found, _ = find_inferences(rows, self.demand.hidden, RHO, self.demand.n_present)
         return found.rules()
 
 

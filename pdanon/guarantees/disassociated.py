@@ -1,4 +1,4 @@
-"""k^m-anonymity of records that are published in parts: the links between the parts are what is hidden.
+"""k^m-anonymity of disassociated records: the links between the published parts of a record are hidden.
 
 Terrovitis, Liagouris, Mamoulis, Skiadopoulos, "Privacy Preservation by Disassociation", PVLDB 5(10), 2012.
 """
@@ -27,62 +27,64 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
 from pdanon.itemsets.validation import check_flag
 
-__all__ = ["DisassociatedKm", "refuted"]
+__all__ = ["DisassociatedKm", "find_refuted"]
 
 Numbers = NDArray[np.int64]
 Range = tuple[int, int]
 
-RECORDS = 8  # of a cluster, or of a joint one: in which sub-records a term is are the bits of a byte
-ITEMSETS = 1_000  # that may be known
-_BITS = 63  # of a table: a bit for each term, of those that are not alike, in each record
-TABLES = 2_000  # that differ in more than the order of records: whole, or in the making
-_TRIED = 20_000  # with those that differ in it alone, at a step
-_KINDS = 500  # of clusters: those that most are of
-_NODE = 1 << 40  # more than the label of any term
+# Upper bounds on the exhaustive search of small clusters.
+RECORDS = 8  # records of a cluster or joint cluster: the sub-records with a term are the bits of a byte
+ITEMSETS = 1_000  # itemsets of known terms
+_BITS = 63  # bits of a table: one for each distinct term in each record
+TABLES = 2_000  # tables that differ in more than the order of records, complete or partial
+_TRIED = 20_000  # tables of one step, before those that differ in the order of records only are merged
+_KINDS = 500  # kinds of clusters, the most frequent ones
+_NODE = 1 << 40  # larger than the label of any term
 
 
 class _Term(NamedTuple):
-    place: int  # among the values of its tree
-    label: int  # the same in other chunks; 0: it is not looked for in others
+    place: int  # position among the values of its tree
+    label: int  # equal for the same term in other chunks; 0: the term is not compared with other chunks
     chunk: int
     records: Range  # of its cluster or joint cluster
 
 
 class _Tree(NamedTuple):
     leaves: list[Range]  # the records of each cluster
-    terms: list[_Term]  # by the numbers of their bits
+    terms: list[_Term]  # in the order of their bits
     parts: dict[int, tuple[Range, list[int]]]  # the sub-records of each record chunk, as bits
 
 
-def refuted(
+def find_refuted(
     table: ChunkTable, k: int, m: int | None, safe: bool, doubted: NDArray[np.bool_]
 ) -> tuple[Numbers, ItemsetTable]:
-    """Clusters whose reconstructions are few, and do not have what is promised.
+    """Find small clusters whose reconstructions violate the guarantee, by exhaustive search.
 
     Parameters
     ----------
     table : ChunkTable
-        The chunks; no term is in two that a record can have parts of.
+        The chunks. No term is in two chunks that can have parts of the same record.
     k, m, safe : int, int or None, bool
-        What is promised.
+        Parameters of the guarantee.
     doubted : ndarray of bool, shape (clusters,)
-        Clusters that are not looked at, nor are those joined with them.
+        Clusters to skip, together with the clusters joined with them.
 
     Returns
     -------
     clusters : ndarray of int64
-        The clusters, or topmost joint ones.
+        The clusters, or topmost joint clusters.
     threats : ItemsetTable
-        An itemset of each, and how many records hold it: the most of any reconstruction, if fewer than k; the
-        fewest, if they are two terms that none keeps apart.
+        An itemset per cluster, and a number of records with it. If that is below k, it is the maximum over
+        all reconstructions. Otherwise the itemset has two terms that are together in some record of every
+        reconstruction, and the number is the minimum.
     """
-    trees, values, codes = _values(table, m, safe, doubted)
+    trees, values, codes = _encode_trees(table, m, safe, doubted)
     begins = np.flatnonzero(np.diff(trees, prepend=-1))
     bounds, text = np.append(begins, len(trees)).tolist(), values.tobytes()
     kinds = [text[8 * begin : 8 * end] for begin, end in pairwise(bounds)]
     found = {}
     for kind, _ in Counter(kinds).most_common(_KINDS):
-        threat = _threat(_tree(np.frombuffer(kind, np.int64).tolist()), k, m, safe)
+        threat = _find_threat(_decode_tree(np.frombuffer(kind, np.int64).tolist()), k, m, safe)
         if threat is not None:
             found[kind] = threat
     failed = [number for number, kind in enumerate(kinds) if kind in found]
@@ -95,16 +97,17 @@ def refuted(
     return trees[begins[failed]], listed
 
 
-# --- What the trees are, whatever their terms are called
+# --- Trees of clusters, independent of the names of their terms
 
 
-def _values(
+def _encode_trees(
     table: ChunkTable, m: int | None, safe: bool, doubted: NDArray[np.bool_]
 ) -> tuple[Numbers, Numbers, Codes]:
-    """The small trees, value after value: the topmost cluster of each, the values, and what terms they are.
+    """Encode the small trees, and return the topmost cluster, the value and the term of each position.
 
-    A cluster or joint cluster is which records it has; then come the terms of its term chunk, and for each
-    record chunk how many sub-records it has, as a negative number, and in which of these each term is.
+    A cluster or joint cluster is encoded by its range of records, followed by the terms of its term chunk.
+    Each record chunk follows with the negative number of its sub-records, and, for each of its terms, the set
+    of sub-records with the term. Trees with equal values differ only in the names of terms.
     """
     tops = np.where(table.joints >= 0, table.joints, np.arange(len(table.joints)))
     while (tops[tops] != tops).any():
@@ -128,16 +131,15 @@ def _values(
     keys = rank[node] * np.int64(len(counts) + 2) + part
     order = np.lexsort((value, keys))
     again = (np.diff(keys[order], prepend=-1) == 0) & (np.diff(value[order], prepend=-1) == 0)
-    order = order[
-        ~again | (part[order] < 0)
-    ]  # terms of a record chunk that are in the same sub-records are one
+    # Terms of a record chunk in the same sub-records are interchangeable: keep one of them.
+    order = order[~again | (part[order] < 0)]
     return tops[node[order]], value[order], codes[order]
 
 
 def _terms(
     table: ChunkTable, m: int | None, safe: bool, tops: Numbers, rows: Numbers
 ) -> tuple[Numbers, Numbers, Numbers, Codes]:
-    """The terms of the chunks that have some rows: value, chunk or -1, cluster, and what each is called."""
+    """Return the terms in some rows of chunks: value, chunk or -1, cluster, and code."""
     rows = rows[np.argsort(table.part_of[rows], kind="stable")]
     within = np.arange(len(rows)) - np.searchsorted(table.part_of[rows], table.part_of[rows])
     row = np.repeat(np.arange(len(rows)), table.itemsets.lengths[rows])
@@ -159,8 +161,8 @@ def _terms(
     return values, part[which], owner[which], codes[which]
 
 
-def _tree(values: list[int]) -> _Tree:
-    """A tree, from its values."""
+def _decode_tree(values: list[int]) -> _Tree:
+    """Build a tree from its values."""
     leaves: list[Range] = []
     terms: list[_Term] = []
     parts: dict[int, tuple[Range, list[int]]] = {}
@@ -181,11 +183,11 @@ def _tree(values: list[int]) -> _Tree:
     return _Tree(leaves, terms, parts)
 
 
-# --- What is true in all tables that a tree can have come from
+# --- All reconstructions of a tree
 
 
-def _threat(tree: _Tree, k: int, m: int | None, safe: bool) -> tuple[list[int], int] | None:
-    """The places of the terms that break the promise, and how many records hold them; None if none do."""
+def _find_threat(tree: _Tree, k: int, m: int | None, safe: bool) -> tuple[list[int], int] | None:
+    """Return the positions of terms that violate the guarantee, and the number of records; or None."""
     n_terms = len(tree.terms)
     most_known = n_terms if m is None else min(m, n_terms)
     if sum(comb(n_terms, size) for size in range(1, most_known + 1)) > ITEMSETS:
@@ -204,14 +206,14 @@ def _threat(tree: _Tree, k: int, m: int | None, safe: bool) -> tuple[list[int], 
                 if 0 < most < k:
                     return [tree.terms[bit].place for bit in bits], most
     for one, other in combinations(tree.terms, 2) if safe else ():
-        fewest = _together(tables, tree, one, other)
+        fewest = _min_together(tables, tree, one, other)
         if fewest > 0:
             return [one.place, other.place], fewest
     return None
 
 
-def _together(tables: Numbers, tree: _Tree, one: _Term, other: _Term) -> int:
-    """How many records hold two terms, at least; 0 for those of one chunk, or of other records."""
+def _min_together(tables: Numbers, tree: _Tree, one: _Term, other: _Term) -> int:
+    """Return the minimum number of records with two terms; 0 for terms of one chunk or of other records."""
     wide, other = sorted((one, other), key=lambda term: term.records[0] - term.records[1])
     begin, end = wide.records
     if wide.chunk == other.chunk or not begin <= other.records[0] < end:
@@ -224,12 +226,12 @@ def _together(tables: Numbers, tree: _Tree, one: _Term, other: _Term) -> int:
 
 
 def _reconstructions(tree: _Tree) -> Numbers | None:
-    """All tables that a tree can have come from, but for the order of its records; None if they are too many.
+    """Return all reconstructions of a tree up to the order of records, or None if they are too many.
 
-    A row is a table, and a column a record: its terms, as bits.
+    A row is a reconstruction, a column a record, and the bits of a value are the terms of the record.
     """
     n_records, n_terms = max(end for _, end in tree.leaves), len(tree.terms)
-    if n_records * n_terms > _BITS or _least(tree) > TABLES:
+    if n_records * n_terms > _BITS or _lower_bound(tree) > TABLES:
         return None
     tables = np.zeros((1, n_records), np.int64)
     shifts = n_terms * np.arange(n_records)
@@ -238,6 +240,7 @@ def _reconstructions(tree: _Tree) -> Numbers | None:
             return None
         tables = np.repeat(tables, len(ways), axis=0)
         tables[:, begin:end] |= np.tile(ways, (len(tables) // len(ways), 1))
+        # Sort the records of each cluster, and pack each table into an integer, to find equal tables.
         for first, last in tree.leaves:
             tables[:, first:last].sort(axis=1)
         packed = distinct((tables << shifts).sum(axis=1))
@@ -247,8 +250,8 @@ def _reconstructions(tree: _Tree) -> Numbers | None:
     return tables[(tables > 0).all(axis=1)]
 
 
-def _least(tree: _Tree) -> float:
-    """How many tables there are at least: all ways, none of them equal but for the order of the records."""
+def _lower_bound(tree: _Tree) -> float:
+    """Return a lower bound on the number of tables: all placements, divided by all orders of records."""
     sizes = [end - begin for begin, end in tree.leaves]
     terms = [term for term in tree.terms if term.chunk not in tree.parts]
     ways = prod((1 << term.records[1] - term.records[0]) - 1 for term in terms)
@@ -259,10 +262,10 @@ def _least(tree: _Tree) -> float:
 
 
 def _placements(tree: _Tree) -> Iterator[tuple[Range, Numbers]]:
-    """For each record chunk, and each term of a term chunk: its records, and all ways to give it to them."""
+    """Yield, for each record chunk and each term of a term chunk, its records and all its placements."""
     for (begin, end), parts in tree.parts.values():
         counts = Counter(parts + [0] * (end - begin - len(parts)))
-        yield (begin, end), np.array([*counts])[_orders(tuple(counts.values()))]
+        yield (begin, end), np.array([*counts])[_permutations(tuple(counts.values()))]
     for bit, term in enumerate(tree.terms):
         if term.chunk not in tree.parts:
             size = term.records[1] - term.records[0]
@@ -270,30 +273,30 @@ def _placements(tree: _Tree) -> Iterator[tuple[Range, Numbers]]:
 
 
 @lru_cache(maxsize=1024)
-def _orders(counts: tuple[int, ...]) -> NDArray[np.int8]:
-    """All sequences in which each number is as often as is said: one a row."""
+def _permutations(counts: tuple[int, ...]) -> NDArray[np.int8]:
+    """Return all permutations of a multiset of numbers, given the count of each number, one per row."""
     if not any(counts):
         return np.zeros((1, 0), np.int8)
     found = []
     for number, count in enumerate(counts):
         if count:
-            rest = _orders((*counts[:number], count - 1, *counts[number + 1 :]))
+            rest = _permutations((*counts[:number], count - 1, *counts[number + 1 :]))
             found.append(np.column_stack((np.full(len(rest), number, np.int8), rest)))
     return np.concatenate(found)
 
 
-# --- k^m-anonymity of records that are published in parts: the links between the parts are what is hidden
+# --- The guarantee
 
 
-_PAIRS = 32  # to a term of a sub-record, above which they are not counted if something else will do
+_PAIRS = 32  # upper bound on pairs per term for which pairs are counted before whole sub-records
 
 
 @dataclass(frozen=True)
 class DisassociatedKm:
-    """Whoever knows up to m items of a record finds, in some reconstruction, k records that hold them.
+    """For up to m known items of a record, some reconstruction has at least k records that match.
 
-    A reconstruction is a table that the release can have come from: each record of a cluster has at most one
-    sub-record of each chunk of its cluster, and of the joint clusters above it, each term of a term chunk is
+    A reconstruction is a possible original of the release. In it, each record of a cluster has at most one
+    sub-record of each chunk of its cluster and of the joint clusters above it. Each term of a term chunk is
     in at least one record of the cluster, and no record is empty.
 
     Parameters
@@ -301,9 +304,10 @@ class DisassociatedKm:
     k : int
         Least number of records that an attacker's knowledge must match; at least 2.
     m : int or None
-        Most terms that the attacker knows; at least 1. None: all terms of a record.
+        Maximum number of terms that the attacker knows; at least 1. None: all terms of a record.
     safe : bool
-        Also demand that no two terms of different chunks are in the same record of every reconstruction.
+        Also require that no two terms of different chunks are together in some record of every
+        reconstruction.
 
     Raises
     ------
@@ -312,9 +316,9 @@ class DisassociatedKm:
 
     Notes
     -----
-    Where two terms are in one record chunk, how many records have both is published, and is k or more.
-    Where they are in different chunks, k records have both in some reconstruction, and fewer or more in
-    others: it is not said that these are as likely.
+    If two terms are in one record chunk, the number of records with both is published; with m of at least 2,
+    it is 0 or at least k. If they are in different chunks, k records have both in some reconstruction, and
+    fewer or more in others. The guarantee does not state how likely each reconstruction is.
 
     References
     ----------
@@ -345,44 +349,49 @@ class DisassociatedKm:
         Parameters
         ----------
         frame : pandas.DataFrame
-            A release with columns ``cluster, joint, size, chunk`` and one of lists.
+            A release with the columns ``cluster, joint, size, chunk`` and a list column.
         column : hashable, optional
             The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` are itemsets, and ``why``: ``rare`` ones are in fewer than k sub-records of a chunk;
-            a ``repeated`` term is in two chunks that a record can have parts of; ``few records`` are in a
-            cluster of fewer than k; ``few sub-records`` are all that a cluster without a term chunk has, so
-            that some record were empty if k were alike; ``covered`` terms, if ``safe``, must be in a record
-            with a term of another chunk. What is ``refuted`` passes all that is counted, but not the search
-            of the reconstructions. Their ``support`` is the number of rows or records that are too few, or
-            too many.
+            ``threats`` are itemsets with their ``support``, the number of rows or records that is too low or
+            too high, and ``why``:
+
+            - ``rare``: an itemset in fewer than k sub-records of a chunk;
+            - ``repeated``: a term in two chunks that can have parts of the same record;
+            - ``few records``: a cluster has fewer than k records;
+            - ``few sub-records``: a cluster without a term chunk has too few sub-records to give k records
+              the same known terms and leave no record empty;
+            - ``covered``, with ``safe``: a term must be in a record with a term of another chunk;
+            - ``refuted``: an itemset passes the conditions above, but not the search of the reconstructions.
 
         Raises
         ------
         ColumnError, ItemsetDtypeError, ParameterError
-            If the frame is not one of chunks.
+            If the frame is not a release by disassociation.
 
         Notes
         -----
-        A small cluster must pass twice. For all, sufficient conditions are counted, as integers; some might
-        have the guarantee without them. For small ones all tables are made that a cluster, or a joint one
-        with its parts, can have come from, by code that knows nothing of these conditions, and searched for
-        the k records of a cluster that must hold what one may. Small is what has up to 8 records, 2,000
-        tables that differ in more than the order of records, 1,000 itemsets of up to m terms, and 63 pairs
-        of a record and a term, of terms that are not alike. Clusters that differ only in what terms are
-        called are looked at once; of more than 500 kinds, the most frequent.
+        For all clusters, sufficient conditions are counted, as integers. They are not necessary: a cluster
+        that violates them may still have the guarantee. Small clusters must also pass an exhaustive search,
+        by code that does not use these conditions. It lists all reconstructions of a cluster, or of a joint
+        cluster with its parts, and searches them for k records with each itemset of known terms.
 
-        Time and memory are those of `KmAnonymity` over the sub-records, and at most milliseconds for a kind.
+        A cluster is small if it has up to 8 records, 2,000 reconstructions that differ in more than the order
+        of records, 1,000 itemsets of up to m terms, and 63 pairs of a record and a distinct term. Clusters
+        that differ only in the names of terms are searched once. If they are of more than 500 kinds, only the
+        most frequent kinds are searched.
+
+        Time and memory are those of `KmAnonymity` over the sub-records, and at most milliseconds per kind.
         """
         table = ChunkTable.of(frame, column, read=read_visible)
         checks = [self._rare(table), _repeated(table), self._few_records(table), self._few_parts(table)]
         checks += [_covered(table)] if self.safe else []
-        counted = np.zeros(len(table.sizes), np.bool_)
-        counted[np.concatenate([clusters for clusters, _, _ in checks])] = True
-        checks += [(*refuted(table, self.k, self.m, self.safe, counted), "refuted")]
+        failed = np.zeros(len(table.sizes), np.bool_)
+        failed[np.concatenate([clusters for clusters, _, _ in checks])] = True
+        checks += [(*find_refuted(table, self.k, self.m, self.safe, failed), "refuted")]
         at_risk = _clusters_within(table, np.concatenate([clusters for clusters, _, _ in checks]))
 
         def list_threats() -> pd.DataFrame:
@@ -392,19 +401,20 @@ class DisassociatedKm:
         return Audit(self, int(table.sizes[at_risk].sum()), list_threats)
 
     def with_mapping(self, mapping: pd.DataFrame) -> DisassociatedKm:
-        """Return the guarantee itself: terms are published as they are."""
+        """Return the guarantee unchanged: terms are published as is."""
         return self
 
     def _rare(self, table: ChunkTable) -> _Check:
-        """Itemsets that are in a chunk, and in fewer than k of its sub-records."""
+        """Find itemsets of a chunk in fewer than k of its sub-records."""
         is_part = np.flatnonzero(table.part_of >= 0)
         parts = table.itemsets.take(is_part)
         n_items = max(table.itemsets.n_items, 1)
         keys = np.repeat(table.part_of[is_part], parts.lengths) * np.int64(n_items) + parts.codes
-        terms, codes = np.unique(keys, return_inverse=True)  # a term of one chunk is none of another
+        terms, codes = np.unique(keys, return_inverse=True)  # a term has another code in each chunk
         index = SupportIndex(codes.astype(np.int32), parts.offsets, len(terms))
-        known = self.m if self._is_soon_counted(parts.lengths) else None
-        at_risk = index.at_risk(self.k, known)  # None: whatever he knows, and seldom any
+        known = self.m if self._is_fast(parts.lengths) else None
+        # If whole sub-records (None) are not rare, no itemset is: m is needed in the other, seldom case only.
+        at_risk = index.at_risk(self.k, known)
         if known != self.m and at_risk.any():
             at_risk = index.at_risk(self.k, self.m)
         rare = no_itemsets()
@@ -415,18 +425,21 @@ class DisassociatedKm:
             )
         return table.owners[is_part][at_risk], rare, "rare"
 
-    def _is_soon_counted(self, lengths: Numbers) -> bool:
-        """Whether what may be known of sub-records of these lengths is sooner counted than whole ones."""
+    def _is_fast(self, lengths: Numbers) -> bool:
+        """Return whether counting itemsets of up to m terms is faster than counting whole sub-records."""
         n_pairs = int((lengths * (lengths - 1) // 2).sum())
         return self.m == 1 or (self.m == 2 and n_pairs <= _PAIRS * int(lengths.sum()))
 
     def _few_records(self, table: ChunkTable) -> _Check:
-        """Clusters that are smaller than k."""
+        """Find clusters with fewer than k records."""
         small = np.flatnonzero(table.is_cluster & (table.sizes < self.k))
-        return small, _nothing_known(table.sizes[small]), "few records"
+        return small, _empty_itemsets(table.sizes[small]), "few records"
 
     def _few_parts(self, table: ChunkTable) -> _Check:
-        """Clusters without a term whose sub-records are too few to fill all records when k are alike."""
+        """Find clusters without a term chunk with too few sub-records.
+
+        If k records get sub-records of up to m chunks each, every other record still needs a sub-record.
+        """
         owners, counts = table.parts
         total = np.bincount(owners, counts, len(table.sizes)).astype(np.int64)
         chunks = np.bincount(owners, minlength=len(table.sizes))
@@ -435,14 +448,14 @@ class DisassociatedKm:
         has_terms = np.zeros(len(table.sizes), np.bool_)
         has_terms[table.owners[(table.chunks == 0) & (table.itemsets.lengths > 0)]] = True
         few = np.flatnonzero(table.is_cluster & ~has_terms & (total < needed))
-        return few, _nothing_known(total[few]), "few sub-records"
+        return few, _empty_itemsets(total[few]), "few sub-records"
 
 
-_Check = tuple[Numbers, ItemsetTable, str]  # the clusters at risk, what threatens them, and why
+_Check = tuple[Numbers, ItemsetTable, str]  # the clusters at risk, their threats, and the reason
 
 
 def _repeated(table: ChunkTable) -> _Check:
-    """Terms that are in two chunks of a cluster, or in one of it and in one of a joint cluster above it."""
+    """Find terms in two chunks of a cluster, or in a chunk of it and a chunk of a joint cluster above it."""
     part = np.where(table.part_of >= 0, table.part_of + len(table.sizes), table.owners)
     keys = np.repeat(part, table.itemsets.lengths) * np.int64(max(table.itemsets.n_items, 1))
     _, first = np.unique(keys + table.itemsets.codes, return_index=True)
@@ -456,10 +469,10 @@ def _repeated(table: ChunkTable) -> _Check:
 
 
 def _covered(table: ChunkTable) -> _Check:
-    """Pairs of terms of different chunks that are in more records together than there are; one a cluster.
+    """Find a pair of terms of different chunks per cluster with more occurrences than records.
 
-    Of a joint cluster: a term that it shares, and one of another chunk of it or of its parts, in all of which
-    it counts.
+    By the pigeonhole principle, some record has both. In a joint cluster, one term is in a shared chunk, and
+    the other in another shared chunk, or in chunks of its parts, where its occurrences are added up.
     """
     part, term, count = _most_frequent(table)
     owners = table.parts[0][part]
@@ -479,7 +492,7 @@ def _covered(table: ChunkTable) -> _Check:
 
 
 def _most_frequent(table: ChunkTable) -> tuple[Numbers, Numbers, Numbers]:
-    """The record chunks, and the most frequent term of each, with how many of its sub-records hold it."""
+    """Return the record chunks, the most frequent term of each, and the number of sub-records with it."""
     n_items = np.int64(max(table.itemsets.n_items, 1))
     parts = np.repeat(table.part_of, table.itemsets.lengths)
     within = parts >= 0
@@ -489,21 +502,21 @@ def _most_frequent(table: ChunkTable) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def _below(table: ChunkTable) -> tuple[Numbers, Numbers]:
-    """How often its most frequent term is in the parts of each joint cluster, at least, and this.
+    """Return the minimum number of records with the most frequent term of the parts of each joint cluster.
 
-    In clusters that are no joint ones: once, if they have a term chunk.
+    The second value is this term. A cluster that is not joint has 1 if it has a term chunk, otherwise 0.
     """
     n_items = np.int64(max(table.itemsets.n_items, 1))
     most, term = np.zeros((2, len(table.sizes)), np.int64)
-    held, counts = np.unique(
+    cells, counts = np.unique(
         np.repeat(table.owners, table.itemsets.lengths) * n_items + table.itemsets.codes, return_counts=True
     )
-    level = table.levels[held // n_items]
-    found, times = held[:0], counts[:0]  # what the parts of clusters of a level hold
+    level = table.levels[cells // n_items]
+    found, times = cells[:0], counts[:0]  # terms of the parts of the clusters of a level
     for depth in range(int(table.levels.max(initial=-1)), -1, -1):
         owner, first = _maxima(found // n_items, times)
         most[owner], term[owner] = times[first], found[first] % n_items
-        keys, totals = np.append(found, held[level == depth]), np.append(times, counts[level == depth])
+        keys, totals = np.append(found, cells[level == depth]), np.append(times, counts[level == depth])
         above = table.joints[keys // n_items]
         found, places = np.unique((above * n_items + keys % n_items)[above >= 0], return_inverse=True)
         times = np.bincount(places.ravel(), totals[above >= 0], len(found)).astype(np.int64)
@@ -514,26 +527,26 @@ def _below(table: ChunkTable) -> tuple[Numbers, Numbers]:
 
 
 def _maxima(groups: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
-    """The groups, and where the largest count of each is, the first of equal ones."""
+    """Return the groups, and the position of the largest count of each, the first one in a tie."""
     order = np.lexsort((-counts, groups))
     found, first = np.unique(groups[order], return_index=True)
     return found, order[first]
 
 
 def _spread(table: ChunkTable, owners: Numbers, values: Numbers) -> Numbers:
-    """A number of each cluster, 0 where there is none."""
+    """Expand values to all clusters, with 0 for the others."""
     result = np.zeros(len(table.sizes), np.int64)
     result[owners] = values
     return result
 
 
-def _nothing_known(supports: Numbers) -> ItemsetTable:
-    """The itemset without items, as often as there are supports."""
+def _empty_itemsets(supports: Numbers) -> ItemsetTable:
+    """Return an empty itemset for each support."""
     return ItemsetTable(np.empty(0, np.int32), np.zeros(len(supports) + 1, np.int64), supports)
 
 
 def _clusters_within(table: ChunkTable, owners: Numbers) -> NDArray[np.bool_]:
-    """Which clusters are among some, or parts of joint clusters among them."""
+    """Return whether each cluster is one of some clusters, or a part of a joint cluster among them."""
     among = np.zeros(len(table.sizes), np.bool_)
     among[owners] = True
     for level in range(1, int(table.levels.max(initial=0)) + 1):

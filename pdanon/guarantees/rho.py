@@ -1,4 +1,4 @@
-"""rho-uncertainty: whatever items of a row are known, no sensitive one can be inferred with more than rho.
+"""rho-uncertainty: no sensitive item is inferred with a confidence above rho, whatever items are known.
 
 Cao, Karras, Raïssi, Tan, "rho-uncertainty: Inference-Proof Transaction Anonymization", PVLDB 3(1), 2010.
 """
@@ -40,24 +40,24 @@ from pdanon.itemsets.table import (
 from pdanon.itemsets.threads import count_threads, even_parts, many_parts, search, share
 from pdanon.itemsets.timing import halt_flag
 
-__all__ = ["Inferences", "Owners", "RhoUncertainty", "proven"]
+__all__ = ["Inferences", "Owners", "RhoUncertainty", "find_inferences"]
 
-_STEPS = 8 * 10**8  # items of rows that a search with a limit looks at: some seconds
+_STEPS = 8 * 10**8  # items of rows that a search with a limit reads, in some seconds
 _UNLIMITED = 2**62
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Inferences:
-    """Rules from an itemset to a sensitive item that is in too many of its rows.
+    """Rules from an itemset to a sensitive item with a confidence above rho.
 
     Parameters
     ----------
     antecedents : ItemsetTable
         The itemsets, with their supports.
     sensitive : ndarray of int32, shape (rules,)
-        The item of each.
+        The sensitive item of each rule.
     together : ndarray of int64, shape (rules,)
-        In how many rows both are.
+        Number of rows with the itemset and the item.
     """
 
     antecedents: ItemsetTable
@@ -68,12 +68,12 @@ class Inferences:
         return len(self.sensitive)
 
     def take(self, which: NDArray[Any]) -> Inferences:
-        """Some of the rules, by number or mask."""
+        """Select rules by number or mask."""
         return Inferences(self.antecedents.take(which), self.sensitive[which], self.together[which])
 
     @classmethod
-    def joined(cls, parts: Sequence[Inferences]) -> Inferences:
-        """Those of some parts, one after the other."""
+    def concatenate(cls, parts: Sequence[Inferences]) -> Inferences:
+        """Concatenate the rules of some parts."""
         nothing = cls(no_itemsets(), np.empty(0, np.int32), np.empty(0, np.int64))
         parts = [nothing, *parts]
         return cls(
@@ -83,14 +83,14 @@ class Inferences:
         )
 
     def recode(self, codes: Codes) -> Inferences:
-        """The same with other codes for the items, in order."""
+        """Return the rules with other codes for the items, sorted within each antecedent."""
         items, offsets = codes[self.antecedents.codes], self.antecedents.offsets
         sort_rows(items, offsets[:-1], np.diff(offsets))
         table = ItemsetTable(items, offsets, self.antecedents.supports)
         return Inferences(table, codes[self.sensitive], self.together)
 
     def minimal(self, n_items: int) -> Inferences:
-        """Those without a part of their antecedent that has the same item; by item, size, and codes."""
+        """Select the rules with a minimal antecedent for their item, ordered by item, size and codes."""
         rules = self.rules(n_items)
         numbers = np.arange(len(self))
         once = first_equal_rows(rules.codes, rules.offsets) == numbers
@@ -101,54 +101,55 @@ class Inferences:
         return self.take(order[np.argsort(items, kind="stable")])
 
     def rules(self, shift: int = 0) -> ItemsetTable:
-        """Each antecedent with its item, which comes first; to the codes of the others a number is added."""
+        """Return each rule as an itemset: the sensitive item, then the antecedent with shifted codes."""
         known, items = self.antecedents, self.sensitive
         codes = np.insert(known.codes + np.int32(shift), known.offsets[:-1], items)
         return ItemsetTable(codes, offsets_of(np.diff(known.offsets) + 1), self.together)
 
 
-def proven(
+def find_inferences(
     index: SupportIndex, sensitive: NDArray[np.bool_], rho: Fraction, n_present: int
 ) -> tuple[Inferences, int | None]:
-    """Look for inferences of any size, with a limit.
+    """Search for inferences of any size, with a limit.
 
     Parameters
     ----------
     index : SupportIndex
         The rows.
     sensitive : ndarray of bool, shape (items,)
-        Which items are sensitive.
+        Whether an item is sensitive.
     rho : Fraction
-        Largest share, in (0, 1), of the rows of an antecedent in which the item may be.
+        Maximum confidence of a rule, in (0, 1).
     n_present : int
-        How many rows are not missing: of these the share counts where nothing is known.
+        Number of rows that are not missing, the support of the empty itemset.
 
     Returns
     -------
     found : Inferences
-        Some, unless none is found; their antecedents need not be minimal.
+        Some inferences, or none; their antecedents need not be minimal.
     m : int or None
-        If none is found: the size up to which there is none; None: any.
+        If no inference is found: the size up to which it is proven that there is none; None: any.
 
     Notes
     -----
-    The limit is a number of steps, not of seconds: the same rows have the same answer. A time limit stops it.
+    The limit is a number of steps, not of seconds, so that the result is reproducible. A time limit ends the
+    search.
     """
     owners = Owners.of(index, sensitive, rho, n_present, in_time=True)
-    found, is_all = owners.empty(), True
+    found, is_all = owners.from_nothing(), True
     if not len(found):
         found, is_all = owners.of_any_size()
     if len(found) or is_all:
         return found.recode(owners.order), None
-    found, m = owners.listed_in_time()
+    found, m = owners.list_within_limit()
     return found.recode(owners.order), m
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Owners:
-    """The rows that hold each sensitive item, and how often all else that they hold is in rows without it.
+    """The rows with each sensitive item, and the supports of the rest of each row with and without the item.
 
-    Rows are distinct, and items are numbered by their supports.
+    The rest of a row are its other items. Rows are distinct, and items are numbered by their supports.
 
     Parameters
     ----------
@@ -157,21 +158,21 @@ class Owners:
     order : ndarray of int32, shape (items,)
         The code of each item.
     rho : Fraction
-        The largest share.
+        Maximum confidence of a rule.
     n_present : int
-        How many rows are not missing.
+        Number of rows that are not missing.
     frequent : ndarray of int32
-        Sensitive items that are in too many of these: nothing need be known. The others are searched.
-    items : ndarray of int32, shape (items that are searched,)
-        These items.
-    starts : ndarray of int64, shape (items that are searched + 1,)
-        Where the rows of each begin.
+        Sensitive items whose share of all rows is above rho: the empty itemset is an antecedent.
+    items : ndarray of int32, shape (items to search,)
+        The other sensitive items, which are searched.
+    starts : ndarray of int64, shape (items to search + 1,)
+        Positions where the rows of each item start.
     rows : ndarray of int32
-        Which rows, by ascending ``apart``.
+        Rows with each item, by ascending ``apart``.
     together, apart : ndarray of int64
-        For each of them, in how many rows all else is with the item, and without it.
+        For each row in ``rows``, the number of rows that contain its rest, with the item and without it.
     in_time : bool
-        Whether searches end with the time limit; an audit goes on.
+        Whether the time limit ends searches; it does not end an audit.
     """
 
     index: SupportIndex
@@ -196,7 +197,7 @@ class Owners:
         *,
         in_time: bool = False,
     ) -> Owners:
-        """Look up the rows of each item; parameters are those of `proven`."""
+        """Collect the rows of each item; the parameters are those of `find_inferences`."""
         order, ranked = index.distinct().ranked
         too_many = ranked.singles * rho.denominator > rho.numerator * n_present
         searched = sensitive[order] & ~too_many
@@ -204,7 +205,7 @@ class Owners:
         held = searched[ranked.codes] & np.repeat(lengths > 1, lengths)
         items = ranked.codes[held]
         rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)[held]
-        together, apart = _beyond(ranked, rows, items)
+        together, apart = _count_rests(ranked, rows, items)
         place = np.lexsort((apart, items))
         found, begins = np.unique(items[place], return_index=True)
         return cls(
@@ -221,13 +222,13 @@ class Owners:
             in_time,
         )
 
-    def empty(self) -> Inferences:
-        """The inferences from knowing nothing."""
+    def from_nothing(self) -> Inferences:
+        """Return the inferences from the empty itemset."""
         table = concatenate([no_itemsets(), *[empty_itemset(self.n_present)] * len(self.frequent)])
         return Inferences(table, self.frequent, self.index.singles[self.frequent])
 
-    def whole(self) -> Inferences:
-        """The inferences from all else that a row holds."""
+    def from_rests(self) -> Inferences:
+        """Return the inferences from the rest of a row, all of its other items."""
         broken = self.together * (self.rho.denominator - self.rho.numerator) > self.rho.numerator * self.apart
         items = np.repeat(self.items, np.diff(self.starts))[broken]
         rows = self.index.within(self.rows[broken])
@@ -238,27 +239,27 @@ class Owners:
             ItemsetTable(rows.codes[rest], offsets, together + self.apart[broken]), items, together
         )
 
-    def listed(self, m: int | None) -> Inferences:
-        """All minimal antecedents of 1 to m items, and some that are not minimal."""
-        return self._search(self._every(), self._size(m), _UNLIMITED)[0]
+    def list_all(self, m: int | None) -> Inferences:
+        """List all minimal antecedents of 1 to m items, and some that are not minimal."""
+        return self._search(self._all_items(), self._largest_size(m), _UNLIMITED)[0]
 
     def mark(self, m: int | None, marked: NDArray[np.bool_]) -> None:
-        """Mark the rows that hold an antecedent of 1 to m items."""
-        self._search(self._every(), self._size(m), _UNLIMITED, marked)
+        """Mark the rows that contain an antecedent of 1 to m items."""
+        self._search(self._all_items(), self._largest_size(m), _UNLIMITED, marked)
 
     def of_any_size(self) -> tuple[Inferences, bool]:
-        """Some inferences of any size, but `empty`; and, if these are none, whether there is none."""
-        found = self.whole()
+        """Return some inferences of any size but 0, and, if there are none, whether that is proven."""
+        found = self.from_rests()
         if len(found):
             return found, True
-        found, is_all, _, _ = self._in_time(0, _STEPS)
+        found, is_all, _, _ = self._search_within_limit(0, _STEPS)
         return found.recode(np.arange(self.index.n_items, dtype=np.int32)), is_all
 
-    def listed_in_time(self) -> tuple[Inferences, int | None]:
-        """As `listed`, for the largest m that the limit allows; and this m, None: any."""
-        last, left = Inferences.joined([]), _STEPS
+    def list_within_limit(self) -> tuple[Inferences, int | None]:
+        """List as `list_all` does, for the largest m within the limit, and return this m; None: any."""
+        last, left = Inferences.concatenate([]), _STEPS
         for m in count(1):
-            found, is_all, is_larger, left = self._in_time(m, left)
+            found, is_all, is_larger, left = self._search_within_limit(m, left)
             if not is_all:
                 return (last if len(last) else found), m - 1
             if not is_larger:
@@ -266,19 +267,20 @@ class Owners:
             last = found
         raise AssertionError
 
-    def mark_in_time(self, marked: NDArray[np.bool_]) -> int | None:
-        """As `mark`, for the largest m that the limit allows: it is returned, None: any."""
+    def mark_within_limit(self, marked: NDArray[np.bool_]) -> int | None:
+        """Mark as `mark` does, for the largest m within the limit, and return this m; None: any."""
         left = _STEPS
         for m in count(1):
-            _, is_all, is_larger, left = self._in_time(m, left, marked)
+            _, is_all, is_larger, left = self._search_within_limit(m, left, marked)
             if not is_all or not is_larger:
                 return m - 1 if not is_all else None
         raise AssertionError
 
     def at_risk(self, m: int | None) -> tuple[int, int | None]:
-        """How many rows hold an antecedent of 1 to m items; if none, up to which size that is so; None: any.
+        """Count the rows that contain an antecedent of 1 to m items.
 
-        With m=None there are at least as many.
+        With m=None, the number is a lower bound. The second value is the size up to which all antecedents are
+        counted; None: any.
         """
         found, is_all = self.of_any_size()
         marked = np.zeros(len(self.index.weights), np.bool_)
@@ -287,37 +289,42 @@ class Owners:
         if m is not None:
             self.mark(m, marked)
         else:
-            m = self.mark_in_time(marked)
+            m = self.mark_within_limit(marked)
             marked |= self.index.contains_any(found.antecedents)
         return int(self.index.weights[marked].sum()), m
 
-    def told(self, m: int | None) -> Inferences:
-        """The minimal inferences of up to m items, with the codes of the items.
+    def minimal(self, m: int | None) -> Inferences:
+        """Return the minimal inferences of up to m items, with the original codes.
 
-        With m=None those of as many items as the limit allows, and some larger ones that hold none of these.
+        With m=None, these are inferences up to the size within the limit, and some larger ones that contain
+        none of them.
         """
-        found = [self.listed_in_time()[0], self.of_any_size()[0]] if m is None else [self.listed(m)]
-        return Inferences.joined([self.empty(), *found]).recode(self.order).minimal(self.index.n_items)
+        found = [self.list_within_limit()[0], self.of_any_size()[0]] if m is None else [self.list_all(m)]
+        found = [self.from_nothing(), *found]
+        return Inferences.concatenate(found).recode(self.order).minimal(self.index.n_items)
 
-    def _every(self) -> Codes:
+    def _all_items(self) -> Codes:
         return np.arange(len(self.items), dtype=np.int32)
 
-    def _size(self, m: int | None) -> int:
-        """The size to search to: no antecedent is larger than the longest row."""
+    def _largest_size(self, m: int | None) -> int:
+        """Return the largest size to search; no antecedent is larger than the longest row."""
         return max(self.index.longest if m is None else min(m, self.index.longest), 1)
 
-    def _in_time(
+    def _search_within_limit(
         self, m: int, left: int, marked: NDArray[np.bool_] | None = None
     ) -> tuple[Inferences, bool, bool, int]:
-        """Search to a size, in so many steps; what an item leaves of its share is for those that need more.
+        """Search up to a size with a number of steps, shared equally by the items.
+
+        Items that need fewer steps leave the others their remaining steps, for another, longer search.
 
         Returns
         -------
         tuple
-            What is found; whether it is all; whether there may be more of larger sizes; steps that are left.
+            The inferences; whether they are all; whether larger ones may exist; the remaining steps.
         """
-        limit, chosen, is_larger = 0, self._every(), False
-        found, rest = [], Inferences.joined([])
+        limit, chosen, is_larger = 0, self._all_items(), False
+        found, rest = [], Inferences.concatenate([])
+        # Each search starts from scratch: repeat it only with more than twice the steps of the last one.
         while len(chosen) and (most := _UNLIMITED if m == 1 else left // len(chosen)) > 2 * limit:
             limit = most
             some, outcome = self._search(chosen, m, limit, marked, limited=True)
@@ -329,7 +336,7 @@ class Owners:
             is_larger |= bool(outcome[1].any())
             left -= int(np.where(is_open, limit, outcome[0]).sum())
             chosen = chosen[is_open]
-        return Inferences.joined([*found, rest]), not len(chosen), is_larger, left
+        return Inferences.concatenate([*found, rest]), not len(chosen), is_larger, left
 
     def _search(
         self,
@@ -339,13 +346,13 @@ class Owners:
         marked: NDArray[np.bool_] | None = None,
         limited: bool = False,
     ) -> tuple[Inferences, NDArray[np.int64]]:
-        """Search for some of the items to a size, each for so many steps.
+        """Search for some of the items up to a size, with a number of steps for each item.
 
         Returns
         -------
         tuple
-            What is found, codes in no order, if no rows are to be marked; and of each item its steps, -1: too
-            many, and whether there may be more of larger sizes.
+            The inferences, unless rows are marked, with codes in no particular order; and for each item its
+            steps (-1: more than the limit), and whether larger inferences may exist.
         """
         table, room = self.index.rows, np.array([MOST_ITEMSETS])
         before = marked.copy() if marked is not None and limited else None
@@ -354,9 +361,9 @@ class Owners:
         def part(begin: int, end: int) -> tuple[Inferences, NDArray[np.int64]]:
             found = inferences.Found(room)
             marks = None if marked is None else inferences.Marks(marked, before)
-            weighed = self.index.singles, self.rows, self.apart, share.numerator, share.denominator
-            what: Any = *weighed, m, marks, found, halt_flag()
-            outcome = inferences.Inferences(table, *what).run(
+            data = self.index.singles, self.rows, self.apart, share.numerator, share.denominator
+            arguments: Any = *data, m, marks, found, halt_flag()
+            outcome = inferences.Inferences(table, *arguments).run(
                 self.items, self.starts, chosen[begin:end], limit
             )
             codes, offsets, items, together, apart = found.arrays()
@@ -366,72 +373,73 @@ class Owners:
         sizes = np.diff(self.starts)[chosen]
         parts = many_parts(offsets_of(sizes * self.index.longest), 4 * count_threads())
         results = search(part, parts, self.index.search_bound(size), limited=self.in_time)
-        found = Inferences.joined([each for each, _ in results])
+        found = Inferences.concatenate([each for each, _ in results])
         refuse_long_list(found.antecedents)
-        return found, np.hstack([told for _, told in results])
+        return found, np.hstack([outcome for _, outcome in results])
 
 
-def _beyond(index: SupportIndex, rows: Codes, items: Codes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """In how many rows all else of some rows is, with an item of each and without it."""
+def _count_rests(
+    index: SupportIndex, rows: Codes, items: Codes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count the rows that contain the rest of each row without an item: those with the item, and without."""
     if not len(rows):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    # Codes ascend by support: the first code of the rest is its rarest item, whose rows are compared.
     first = index.codes[index.offsets[rows]]
     rarest = np.where(first == items, index.codes[index.offsets[rows] + 1], first)
-    looked_at = offsets_of(np.diff(index.transpose[0])[rarest])
+    work = offsets_of(np.diff(index.transpose[0])[rarest])
     table = index.rows
-    parts = share(
-        lambda begin, end: inferences.rows_beyond(table, rows, items, begin, end), even_parts(looked_at)
-    )
+    parts = share(lambda begin, end: inferences.rows_beyond(table, rows, items, begin, end), even_parts(work))
     together, apart = (np.concatenate(each) for each in zip(*parts, strict=True))
     return together, apart
 
 
-# --- rho-uncertainty: whatever items of a row are known, no sensitive one can be inferred with more than rho
+# --- The guarantee
 
 
 _REMEDY = (
-    "cahd keeps all of them, as counts of groups of rows; where only a few items of a row can be known, m=1 "
-    "or a larger rho may keep some"
+    "use cahd, which publishes all of them as counts of groups; or, if an attacker can know few items only, "
+    "pass m=1 or a larger rho"
 )
 
 
 @dataclass(frozen=True, repr=False)
 class RhoUncertainty:
-    """Of the rows that hold some items, no more than a share rho hold any one sensitive item besides.
+    """No sensitive item is in more than a share rho of the rows that contain some other items.
 
-    Precisely: for each sensitive item, and each set of other items that is in a row with it, the item is in
-    at most a share rho of the rows that hold the set. The items of the set may be sensitive themselves. The
-    empty set is one of them: the item is in at most that share of the rows that are not missing.
+    Precisely: for each sensitive item, and each set of other items in a row with it, the item is in at most a
+    share rho of the rows that contain the set. Items of the set may be sensitive themselves. The empty set is
+    included: the item is in at most a share rho of the rows that are not missing.
 
     Parameters
     ----------
     rho : float
-        Largest share, above 0 and below 1.
+        Maximum share, above 0 and below 1.
     sensitive : iterable
         The sensitive items, with the type that they have in the frame.
     m : int, optional
-        Most items that the attacker knows; at least 1. By default any number.
+        Maximum number of items that the attacker knows; at least 1. By default any number.
     mapping : DataFrame, optional
         The mapping of the release. Without it, the members of a set are read from its label.
 
     Raises
     ------
     ParameterError
-        If a parameter is out of range, no sensitive item is given, or one has become something else.
+        If a parameter is out of range, no sensitive item is given, or the mapping generalizes one.
     ItemsetDtypeError
         If the sensitive items are of several types.
 
     Notes
     -----
-    Without m, a set of any size is meant, and the audit searches for one: over closed sets of the rows that
-    hold the sensitive item, and with a limit. If that is reached, the guarantee of the audit, and of a
-    release, has an m: the size up to which it is proven.
+    Without m, the guarantee covers sets of any size. The audit searches the closed sets of the rows with a
+    sensitive item, with a limit. If it reaches the limit, the guarantee of the audit, and of a release, has
+    an m: the size up to which it is proven.
 
-    A set of sensitive items is in no more rows than each of its items, so it needs no test. That a person
-    has some sensitive item, whichever it is, may be certain. Identity is not protected.
+    A set of sensitive items is in no more rows than each of its items, so it needs no test. It may be certain
+    that a person has some sensitive item, without knowing which. The guarantee does not prevent singling out.
 
-    Rows are counted by label: it is the same for items only if no item has two labels in a row, so that who
-    knows the item finds the rows of its label.
+    Rows are counted by label. The guarantee over labels implies the guarantee over items only if no item has
+    two labels in a row: then the rows with an item are the rows with its label.
 
     References
     ----------
@@ -456,7 +464,7 @@ class RhoUncertainty:
     mapping: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        hint = "1 would allow certainty, and with 0 no sensitive item could be in a row: rho=0.5"
+        hint = "pass the maximum confidence of an inference, such as rho=0.5"
         object.__setattr__(self, "rho", check_open_share(self.rho, "rho", hint))
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "m", check_m(self.m))
@@ -468,7 +476,7 @@ class RhoUncertainty:
         Raises
         ------
         ParameterError
-            If a sensitive item does not occur: a support of 0 would prove nothing.
+            If a sensitive item does not occur, because a support of 0 would prove nothing.
         """
         return named_items(itemsets, self.sensitive, "sensitive", self.mapping)
 
@@ -478,22 +486,20 @@ class RhoUncertainty:
         Parameters
         ----------
         frame : pandas.DataFrame
-            Any frame with a list column that holds the sensitive items, released or not.
+            Any frame with a list column that contains the sensitive items, released or not.
         column : hashable, optional
             The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` has a line for each inference: ``itemset``, what is known; ``support``, how many rows
-            hold it; ``why`` (``inference``); ``sensitive``, the item; ``confidence``, the share of the rows
-            that hold it, too. No subset of an itemset leads to the same item. All rows that are not missing
-            are at risk if the empty itemset is one.
+            ``threats`` has a row for each minimal inference: ``itemset``, the known items; ``support``;
+            ``why`` (``inference``); ``sensitive``, the inferred item; ``confidence``, the share of the rows
+            with the itemset that have the item. If the empty itemset is a threat, all rows that are not
+            missing are at risk.
 
-            Without m, and if something is found, at least as many rows are at risk as are counted, and
-            threats of more items than could be listed need not be minimal.
-
-            ``guarantee`` has the m up to which it was proven, if that is not any.
+            Without m, if the search reaches its limit, ``rows_at_risk`` is a lower bound, and large threats
+            need not be minimal. If no inference is found, ``guarantee`` has the m up to which it is proven.
 
         Raises
         ------
@@ -503,10 +509,10 @@ class RhoUncertainty:
 
         Notes
         -----
-        Exact for an m that is given: time grows with the itemsets of fewer than m items that so many of the
-        rows with a sensitive item hold that it may be a breach, and with the rows that hold each. Before that
-        each row with a sensitive item is compared with those that hold the rarest of its other items. Without
-        m it ends after some hundred million steps of each part of the search.
+        Exact if m is given. First, each row with a sensitive item is compared with the rows that contain the
+        rarest of its other items. Then time grows with the itemsets of fewer than m items that are frequent
+        enough among the rows with a sensitive item, and with their supports. Without m, each part of the
+        search ends after some hundred million steps.
         """
         return self.recount(ListColumns.of(frame, find_columns(frame, column), read=read_visible))
 
@@ -526,12 +532,12 @@ class RhoUncertainty:
         )
 
     def _threats(self, itemsets: Itemsets, owners: Owners) -> pd.DataFrame:
-        """The inferences as a DataFrame."""
-        told = owners.told(self.m)
-        table = threat_table(itemsets, told.antecedents, "inference")
-        items = itemsets.vocabulary.take(pa.array(told.sensitive))
+        """Return the inferences as a DataFrame."""
+        found = owners.minimal(self.m)
+        table = threat_table(itemsets, found.antecedents, "inference")
+        items = itemsets.vocabulary.take(pa.array(found.sensitive))
         table["sensitive"] = pd.array(items, dtype=pd.ArrowDtype(items.type))
-        table["confidence"] = told.together / told.antecedents.supports
+        table["confidence"] = found.together / found.antecedents.supports
         return table
 
     def with_mapping(self, mapping: pd.DataFrame) -> RhoUncertainty:
@@ -539,7 +545,7 @@ class RhoUncertainty:
         return replace(self, mapping=mapping)
 
     def gone(self) -> tuple[str, str]:
-        """That all sensitive items are suppressed, and what to do; two empty texts if one is left."""
+        """Return a problem and a hint if all sensitive items are suppressed; otherwise two empty texts."""
         if self.mapping is None or len(self.mapping.left_out) < len(self.sensitive):
             return "", ""
         return f"All sensitive items ({len(self.sensitive):,}) are suppressed", _REMEDY

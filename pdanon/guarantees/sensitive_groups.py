@@ -1,13 +1,13 @@
-"""Sensitive groups: which row of a group has a sensitive item is not published, only how many rows have it.
+"""Sensitive groups: sensitive items are published as counts of groups of rows, not in the rows.
 
-With k and m, the other items that rows show are k^m-anonymous as well.
+With k and m, the public items of the rows are k^m-anonymous as well.
 
 Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -33,30 +33,29 @@ from pdanon.itemsets.validation import check_count, describe
 
 __all__ = ["COUNTS", "GROUP", "GroupCounts", "SensitiveGroups", "group_numbers"]
 
-GROUP = "group"  # the column that says of a row which group it is in
-COUNTS = (GROUP, "size", "item", "count")  # the columns of a table of counts
+GROUP = "group"  # label of the column with the group of each row
+COUNTS = (GROUP, "size", "item", "count")  # columns of a table of counts
 _HINT = (
-    "give the table that belongs to this release: guarantee.with_classes(result.classes), or --classes on "
-    "the command line"
+    "pass the table of this release: guarantee.with_classes(result.classes), or --classes on the command line"
 )
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GroupCounts:
-    """A table of counts, read: how often each sensitive item is in each group of rows.
+    """A table of counts: the number of rows of each group with each sensitive item.
 
     Parameters
     ----------
     groups : ndarray of int64
         The groups, ascending.
     sizes : ndarray of int64
-        How many rows each has.
+        Number of rows of each group.
     group : ndarray of int64
-        Of each line with an item, the place of its group in ``groups``.
+        For each line with an item, the position of its group in ``groups``.
     items : pyarrow.LargeStringArray
-        Its item, as text.
+        The item of each line, as text.
     counts : ndarray of int64
-        In how many rows of the group the item is.
+        Number of rows of the group with the item.
     """
 
     groups: NDArray[np.int64]
@@ -67,95 +66,98 @@ class GroupCounts:
 
     @classmethod
     def of(cls, classes: Any) -> GroupCounts | None:
-        """Read a table; None is none.
+        """Read a table of counts; return None if there is none.
 
         Raises
         ------
         ParameterError
-            If it is no such table, or contradicts itself.
+            If it is not such a table, or contradicts itself.
         """
         if classes is None or isinstance(classes, cls):
             return classes
         _check_table(classes)
-        number, size, counts = (_whole(classes[name], name) for name in (GROUP, "size", "count"))
-        items = _texts(classes["item"])
+        number, size, counts = (_integers(classes[name], name) for name in (GROUP, "size", "count"))
+        items = _item_texts(classes["item"])
         groups, first, group = np.unique(number, return_index=True, return_inverse=True)
         sizes, named = size[first], to_numpy(items.is_valid())
         items = items.filter(pa.array(named))
         pairs = pd.DataFrame({"group": group[named], "item": items.to_pylist()})
-        _refuse_contradictions(
-            {
-                "a group has several sizes": size != sizes[group],
-                "an item has several lines in a group": pairs.duplicated().to_numpy(),
-                "a size or a count is negative": (size < 0) | (counts < 0),
-                "a count is of no item": counts[~named] != 0,
-            }
-        )
+        problems = {
+            "a group has several sizes": size != sizes[group],
+            "an item has several lines in a group": pairs.duplicated().to_numpy(),
+            "a size or a count is negative": (size < 0) | (counts < 0),
+            "a line without an item has a count": counts[~named] != 0,
+        }
+        for problem, lines in problems.items():
+            if lines.any():
+                what = f"the table of counts contradicts itself: {problem}"
+                raise ParameterError(what, where="classes", got=f"{int(lines.sum())} lines", hint=_HINT)
         return cls(groups, sizes, group[named], items, counts[named])
 
     def places(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The place of the group of each row, given its number.
+        """Return the position in ``groups`` of the group of each row.
 
         Raises
         ------
         ParameterError
-            If these are not the groups of the table, with its sizes.
+            If the groups or their sizes differ from those of the table.
         """
+        problem = "the table of counts is not that of these rows"
         found = np.searchsorted(self.groups, numbers)
         known = found < len(self.groups)
         known[known] = self.groups[found[known]] == numbers[known]
         if not known.all():
             got = f"{int((~known).sum())} rows of other groups"
-            raise ParameterError("the table of counts is of other rows", where="classes", got=got, hint=_HINT)
+            raise ParameterError(problem, where="classes", got=got, hint=_HINT)
         wrong = int((np.bincount(found, minlength=len(self.groups)) != self.sizes).sum())
         if wrong:
-            got = f"{wrong} of {len(self.groups)} groups have another size than the table says"
-            raise ParameterError("the table of counts is of other rows", where="classes", got=got, hint=_HINT)
+            got = f"{wrong} of {len(self.groups)} groups with another size than in the table"
+            raise ParameterError(problem, where="classes", got=got, hint=_HINT)
         return found
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SensitiveGroups:
-    """Each sensitive item is in at most one in p rows of each group, and no row says whether it has one.
+    """Each sensitive item is in at most 1/p of the rows of each group, and no row contains sensitive items.
 
-    Rows that are missing are no rows of their group: they hold no item.
+    Missing rows do not count as rows of their group.
 
-    The other items, which are public, are published row by row, with the group of each row; a table says how
-    many rows of each group have each sensitive item. With k, every itemset of at most m public items that
-    occurs in a row, as these are published, occurs in at least k rows of the table.
+    Public items, all others, are published in the rows, with the group of each row. A second table counts the
+    rows of each group with each sensitive item. With k, every itemset of at most m published public items
+    that occurs in a row occurs in at least k rows.
 
     Parameters
     ----------
     p : int
-        At least 2: of a group, a sensitive item is in at most 1/p of the rows.
+        A sensitive item is in at most 1/p of the rows of a group; at least 2.
     sensitive : iterable
-        The sensitive items, as the frame had them.
+        The sensitive items, with the type that they have in the original.
     classes : DataFrame, optional
         The table of counts of a release: ``group, size, item, count``, one line for each group and sensitive
-        item in it; a group without any has one line, whose item is missing.
+        item in the group. A group without sensitive items has one line with a missing item.
     mapping : DataFrame, optional
         The mapping of the release. Without it, the members of a set are read from its label.
     k : int, optional
         Also require ``KmAnonymity(k, m)`` of the public items: at least k rows match.
     m : int or None
-        With k: most public items that the attacker knows, 2 if nothing is said; None: all of a row.
+        With k: maximum number of public items that the attacker knows, by default 2; None: all of a row.
 
     Raises
     ------
     ParameterError
-        If a number is out of range, m is given without k, no sensitive item is given, one has become
-        something else, or the table is none.
+        If a number is out of range, m is given without k, no sensitive item is given, the mapping generalizes
+        one, or ``classes`` is not a table of counts.
     ItemsetDtypeError
         If the sensitive items are of several types.
 
     Notes
     -----
-    Without k identity is not protected: whoever knows enough public items finds the row of a person. He
-    learns the group, and that a sensitive item is in at most one in p rows of it.
+    Without k, the guarantee does not prevent singling out: enough public items identify the row of a person.
+    The attacker then learns its group, in which each sensitive item is in at most 1/p of the rows.
 
-    With k the rows that match are counted in the whole table, whatever their groups: who knows public items
-    knows of no group. A sensitive item is no part of what he knows. Who knows one too can leave out the rows
-    whose group does not have it, and fewer than k can be left.
+    With k, matching rows are counted in the whole table, not by group, because an attacker with knowledge of
+    public items does not know the group. The attacker is assumed to know no sensitive item. Otherwise, the
+    groups without this item can be excluded, and fewer than k rows may remain.
 
     A set of sensitive items is in no more rows than each of its items, so it needs no test.
 
@@ -183,7 +185,7 @@ class SensitiveGroups:
     m: int | None = DEFAULT_M
 
     def __post_init__(self) -> None:
-        hint = "of a group, a sensitive item is in at most 1/p of the rows, such as p=4"
+        hint = "pass p such that a sensitive item is in at most 1/p of the rows of a group, such as p=4"
         object.__setattr__(self, "p", check_count(self.p, "p", least=2, hint=hint))
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "classes", GroupCounts.of(self.classes))
@@ -192,11 +194,11 @@ class SensitiveGroups:
             object.__setattr__(self, "k", check_k(self.k))
             object.__setattr__(self, "m", check_m(self.m))
         elif not isinstance(self.m, Unsaid):
-            hint = "k says how many rows are to match, such as k=5, m=2; leave both out to protect no row"
+            hint = "pass k, the minimum number of matching rows, such as k=5, m=2; or omit both"
             raise ParameterError("m is given without k", where="m", got=f"m={describe(self.m)}", hint=hint)
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Which items of an original column are sensitive.
+        """Return whether each item of an original column is sensitive.
 
         Raises
         ------
@@ -211,41 +213,41 @@ class SensitiveGroups:
         Parameters
         ----------
         frame : pandas.DataFrame
-            A released frame, with ``classes`` given; or an original one, whose rows show what they have.
+            A released frame, if ``classes`` is given; otherwise an original frame.
         column : hashable, optional
             The list column. By default the only one.
 
         Returns
         -------
         Audit
-            ``threats`` has a line for each sensitive item that rows show (``why`` is ``shown``), for each
-            that is in too many rows of a group (``frequent``), and with k for the itemsets of public labels
-            that `KmAnonymity` lists (``rare``, ``emptied``): ``itemset, support, why, group, size``.
+            ``threats`` has the columns ``itemset, support, why, group, size``. ``why`` is ``shown`` for a
+            sensitive item in a row, ``frequent`` for a sensitive item in too many rows of a group, and, with
+            k, ``rare`` or ``emptied`` for the threats of `KmAnonymity`.
 
         Raises
         ------
         ColumnError
-            If the column ``group`` is not there, or not of whole numbers.
+            If the column ``group`` does not exist, or has other values than integers.
         ParameterError
-            If the table is of other groups, or a sensitive item is neither in it nor in the rows, which would
-            prove nothing; or is a member of a published set.
+            If the table has other groups; if a sensitive item is neither in the table nor in the rows, which
+            would prove nothing; or if it is a member of a published set.
 
         Notes
         -----
-        Exact, in one pass over rows and table; with k it takes what `KmAnonymity` takes besides.
+        Exact, in one pass over rows and table. With k, the cost of `KmAnonymity` is added.
         """
         position = find_column(frame, column)
         itemsets = read_visible(frame.iloc[:, position])
         refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
         shown = self._shown(itemsets)
-        at_risk = self._match_few(itemsets, shown)
+        at_risk = self._below_k(itemsets, shown)
         at_risk[itemsets.rows[shown[itemsets.codes]]] = True
         self._refuse_unknown(itemsets)
         if self.classes is None:
             return Audit(self, int(at_risk.sum()), lambda: self._threats(itemsets, shown))
         counts = self.classes
         group_of = counts.places(group_numbers(frame))
-        # Exactly: count * p > rows. No group has more rows than can be numbered. A missing one has no item.
+        # On integers: count > rows // p if and only if count * p > rows. The minimum avoids overflow.
         present = np.bincount(group_of[~itemsets.nulls], minlength=len(counts.groups))
         frequent = counts.counts > present[counts.group] // min(self.p, MOST_ROWS)
         risky = np.zeros(len(counts.groups), np.bool_)
@@ -254,11 +256,11 @@ class SensitiveGroups:
         return Audit(self, int(at_risk.sum()), lambda: self._threats(itemsets, shown, frequent))
 
     def _shown(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Which labels of a column are sensitive items."""
+        """Return whether each label of a column is a sensitive item."""
         return self.sensitive.find(itemsets.vocabulary) >= 0
 
-    def _match_few(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which rows are found among fewer than k by who knows m of their public items."""
+    def _below_k(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return whether fewer than k rows match up to m public items of each row."""
         if self.k is None:
             return np.zeros(itemsets.n_rows, np.bool_)
         if 0 < itemsets.n_present < self.k:
@@ -269,11 +271,11 @@ class SensitiveGroups:
         return found
 
     def _emptied(self, itemsets: Itemsets) -> int:
-        """How many rows were emptied, if these are too few."""
+        """Count the emptied rows, if they are fewer than k; otherwise return 0."""
         return few_emptied(itemsets, self.k, None if self.mapping is None else self.mapping.suppression)
 
     def _rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
-        """The public items by which they are found, as text."""
+        """Return the threats of `KmAnonymity` for the public items, as text."""
         assert self.k is not None
         itemsets = replace(itemsets, vocabulary=item_texts(itemsets.vocabulary).cast(pa.string()))
         if 0 < (few := itemsets.n_present) < self.k:
@@ -284,11 +286,11 @@ class SensitiveGroups:
         return pd.concat([emptied_row(itemsets, emptied), rare], ignore_index=True) if emptied else rare
 
     def _refuse_unknown(self, itemsets: Itemsets) -> None:
-        """Refuse sensitive items that are neither counted nor shown."""
+        """Raise an error if a sensitive item is neither in the table of counts nor in the rows."""
         found = {*self.sensitive.find(itemsets.vocabulary).tolist()}
         what, table = "does not occur in the data", f"of a release, {_HINT}"
         if self.classes is not None:
-            what, table = "is in no group", "check that the table is the one of this release"
+            what, table = "is in no group", "check that the table is that of this release"
             counted = self.classes.items.filter(pa.array(self.classes.counts > 0))
             found |= {*self.sensitive.find(counted).tolist()}
         self.sensitive.refuse_unknown(found, "sensitive", what, table)
@@ -296,7 +298,7 @@ class SensitiveGroups:
     def _threats(
         self, itemsets: Itemsets, shown: NDArray[np.bool_], frequent: NDArray[np.bool_] | None = None
     ) -> pd.DataFrame:
-        """What breaks the guarantee: items that rows show, items too frequent in a group, rare itemsets."""
+        """List the threats: items in rows, items too frequent in a group, rare itemsets."""
         codes, counts = np.flatnonzero(shown), self.classes
         texts = item_texts(itemsets.vocabulary.take(pa.array(codes))).to_pylist()
         support = np.bincount(itemsets.codes, minlength=itemsets.n_items)[codes].tolist()
@@ -327,7 +329,7 @@ class SensitiveGroups:
         return replace(self, mapping=mapping)
 
     def with_classes(self, classes: pd.DataFrame) -> SensitiveGroups:
-        """The same guarantee of a frame whose sensitive items are counted in a table: ``result.classes``."""
+        """Return the guarantee for a release with this table of counts, ``result.classes``."""
         return replace(self, classes=classes)
 
     def __repr__(self) -> str:
@@ -346,37 +348,28 @@ def _check_table(classes: Any) -> None:
         raise ParameterError(problem, where="classes", got=lacking, hint=_HINT)
 
 
-def _refuse_contradictions(problems: Mapping[str, NDArray[np.bool_]]) -> None:
-    """Refuse a table, given which lines have a problem."""
-    for problem, lines in problems.items():
-        if lines.any():
-            got = f"{int(lines.sum())} lines"
-            what = f"the table of counts contradicts itself: {problem}"
-            raise ParameterError(what, where="classes", got=got, hint=_HINT)
-
-
-def _whole(column: pd.Series[Any], name: str) -> NDArray[np.int64]:
-    """A column of whole numbers."""
+def _integers(column: pd.Series[Any], name: str) -> NDArray[np.int64]:
+    """Return a column of integers, and raise an error for other values."""
     if not pd.api.types.is_integer_dtype(column.dtype) or column.isna().any():
-        raise ParameterError(f"{name} must be whole numbers", where=f"classes, column {name}", hint=_HINT)
+        raise ParameterError(f"{name} must be integers", where=f"classes, column {name}", hint=_HINT)
     return column.to_numpy(np.int64)
 
 
-def _texts(column: pd.Series[Any]) -> pa.Array:
-    """The items of a table as text; null where there is none."""
+def _item_texts(column: pd.Series[Any]) -> pa.Array:
+    """Return the items of a table as text; null if missing."""
     try:
         values = arrow_values(column)
         values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
         return item_texts(values)
     except (pa.ArrowException, TypeError, ValueError):
         pass
-    # Raise outside of the handler: Arrow's own message would carry an item along as the context.
+    # Raise outside of the handler: the message of Arrow, as its context, may contain an item.
     raise ParameterError("the items of the table are of several types", where="classes, column item")
 
 
 def group_numbers(frame: pd.DataFrame) -> NDArray[np.int64]:
-    """The group of each row of a released frame."""
+    """Return the group of each row of a released frame."""
     column = frame.iloc[:, label_position(frame, added_label(frame, GROUP))]
     if not pd.api.types.is_integer_dtype(column.dtype) or column.isna().any():
-        raise ColumnError("the groups are no whole numbers", where=f"column {GROUP!r}", got=column.dtype.name)
+        raise ColumnError("the groups must be integers", where=f"column {GROUP!r}", got=column.dtype.name)
     return column.to_numpy(np.int64)

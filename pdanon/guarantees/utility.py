@@ -1,4 +1,4 @@
-"""Utility constraints: a partition of the items into blocks; only items of one block are published as one.
+"""Utility constraints: a partition of the items into blocks; a label may only stand for items of one block.
 
 Loukides, Gkoulalas-Divanis, Malin, "COAT: COnstraint-based Anonymization of Transactions", Knowledge and
 Information Systems 28, 2011.
@@ -24,29 +24,29 @@ from pdanon.itemsets.validation import check_count, read_list
 
 __all__ = ["by_level", "by_prefix", "by_size", "check_release", "item_blocks", "partition", "some_blocks"]
 
-_HINT = "give a DataFrame with columns item and block, a dict of block -> items, or a list of lists of items"
+_HINT = "pass a DataFrame with columns item and block, a dict of block -> items, or a list of lists of items"
 
 
 def by_level(hierarchy: HierarchyLike, level: int) -> pd.DataFrame:
-    """Make a block of the leaves below each node on one level of a hierarchy.
+    """Create a block of the leaves below each node on one level of a hierarchy.
 
     Parameters
     ----------
     hierarchy : Hierarchy, path, DataFrame or dict
-        Over the items.
+        The hierarchy of the items.
     level : int
-        Number of edges from the root: on level 0 all items are one block, on level 1 each child of the
-        root has its own. A leaf that is nearer to the root is a block by itself.
+        Number of edges from the root. On level 0, all items are one block; on level 1, each child of the root
+        has a block. A leaf closer to the root is a block of its own.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``item`` (str) and ``block`` (int, from 0), by leaf.
+        Columns ``item`` (str) and ``block`` (int, from 0), in the order of the leaves.
 
     Raises
     ------
     HierarchyError, FormatError
-        If there is no such hierarchy.
+        If the hierarchy is invalid, or cannot be read.
     ParameterError
         If the level is below 0.
 
@@ -64,31 +64,31 @@ def by_level(hierarchy: HierarchyLike, level: int) -> pd.DataFrame:
     level = min(level, tree.height)
     leaves = np.flatnonzero(tree.is_leaf)
     starts = (tree.depth == level) | (tree.is_leaf & (tree.depth < level))
-    blocks = np.cumsum(starts) - 1  # in pre-order, a node comes before what is below it
+    blocks = np.cumsum(starts) - 1  # in pre-order, a node precedes its descendants
     return pd.DataFrame({"item": [tree.names[leaf] for leaf in leaves], "block": blocks[leaves]})
 
 
 def by_prefix(items: Iterable[Any], length: int) -> pd.DataFrame:
-    """Make a block of the codes that begin alike, such as diagnoses of one chapter.
+    """Create a block of the codes with the same prefix, such as diagnoses of one chapter.
 
     Parameters
     ----------
     items : iterable
-        The codes, such as ``df["codes"].itemset.items``. One that comes again is ignored.
+        The codes, such as ``df["codes"].itemset.items``. Repeated codes are ignored.
     length : int
-        Number of characters that are compared, at least 1. A shorter code is a block by itself.
+        Number of characters of the prefix, at least 1. A shorter code is a prefix of its own.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``item`` and ``block`` (int, from 0), by the first item of each block.
+        Columns ``item`` and ``block`` (int, from 0, in the order of first occurrence).
 
     Raises
     ------
     ParameterError
         If the length is below 1.
     ItemsetDtypeError
-        If the codes are no text.
+        If the codes are not text.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def by_prefix(items: Iterable[Any], length: int) -> pd.DataFrame:
     distinct = _distinct(items)
     others = sum(not isinstance(item, str) for item in distinct)
     if others:
-        hint = "numbers have no common beginnings: make codes text where the table is read"
+        hint = "read the codes as text, or convert them with str"
         got = f"{others} of other types"
         raise ItemsetDtypeError("codes must be text", where="items", got=got, hint=hint)
     prefixes = [item[:length] for item in distinct]
@@ -112,15 +112,15 @@ def by_prefix(items: Iterable[Any], length: int) -> pd.DataFrame:
 
 
 def by_size(items: Iterable[Any], size: int) -> pd.DataFrame:
-    """Make blocks of so many consecutive items.
+    """Create blocks of a number of consecutive items.
 
     Parameters
     ----------
     items : iterable
         The items in the order to group them, such as the leaves of a hierarchy or
-        ``df["items"].itemset.items``. An item that comes again is ignored.
+        ``df["items"].itemset.items``. Repeated items are ignored.
     size : int
-        Items of a block, at least 1. The last block may be smaller.
+        Number of items per block, at least 1. The last block may be smaller.
 
     Returns
     -------
@@ -156,27 +156,27 @@ def by_size(items: Iterable[Any], size: int) -> pd.DataFrame:
 
 
 def partition(utility: Any) -> pd.DataFrame:
-    """Read utility constraints, in whatever form, once.
+    """Read utility constraints.
 
     Parameters
     ----------
     utility : DataFrame, mapping or iterable
-        Columns ``item`` and ``block``; items by block; or one list of items a block.
+        A table with the columns ``item`` and ``block``; items by block; or a list of items per block.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``item`` and ``block``: the blocks' labels where these are integers, else their numbers in
-        the order given.
+        Columns ``item`` and ``block``: the labels of the blocks, if these are integers; otherwise the numbers
+        of the blocks in their order.
 
     Raises
     ------
     ParameterError
-        If it is none of these, or items are in several blocks.
+        If ``utility`` has another form, or an item is in several blocks.
     ItemsetDtypeError
         If a block is not a list of items of one type.
     """
-    names, lists = _named_lists(utility)
+    names, lists = _labels_and_lists(utility)
     blocks = Itemsets.from_series(as_itemsets(lists))
     repeated = int((np.bincount(blocks.codes, minlength=blocks.n_items) > 1).sum())
     if repeated:
@@ -193,7 +193,8 @@ def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.i
     Parameters
     ----------
     blocks : pandas.DataFrame or None
-        What `partition` returned; items that do not occur in the data are ignored. None: all in block 0.
+        The value of `partition`. Items that do not occur in the data are ignored. None: all items are in
+        block 0.
     itemsets : Itemsets
         The data.
 
@@ -204,11 +205,11 @@ def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.i
     Raises
     ------
     ParameterError
-        If items are in no block.
+        If an item of the data is in no block.
     """
     if blocks is None:
         return np.zeros(itemsets.n_items, np.int64)
-    codes, found = _found(blocks, itemsets)
+    codes, found = _find_occurring(blocks, itemsets)
     times = np.bincount(codes, minlength=itemsets.n_items)
     if (times != 1).any():
         raise ParameterError(
@@ -216,7 +217,7 @@ def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.i
             where="utility",
             got=f"{int((times == 0).sum())} of {itemsets.n_items} items are in none, "
             f"{int((times > 1).sum())} in several",
-            hint="check spelling and type of the items; an item may be a block by itself",
+            hint="check the spelling and type of the items; add a block of one item for each other item",
         )
     by_item = np.empty(itemsets.n_items, np.int64)
     by_item[codes] = found
@@ -224,63 +225,65 @@ def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.i
 
 
 def some_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.int32]:
-    """As `item_blocks`, but items may be in none: then -1; blocks are numbered from 0 on."""
+    """Find the block of each item of the data, numbered from 0; -1 for an item in no block."""
     by_item = np.full(itemsets.n_items, -1, np.int32)
     if blocks is not None:
-        codes, found = _found(blocks, itemsets)
+        codes, found = _find_occurring(blocks, itemsets)
         by_item[codes] = np.unique(found, return_inverse=True)[1]
     return by_item
 
 
-def _found(blocks: pd.DataFrame, itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
-    """The items of blocks that occur in the data, and the block of each."""
+def _find_occurring(blocks: pd.DataFrame, itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
+    """Return the items of blocks that occur in the data, and their blocks."""
     codes = itemsets.lookup(arrow_values(blocks["item"]))
     known = codes >= 0
     return codes[known], blocks["block"].to_numpy()[known]
 
 
 def check_release(mapping: pd.DataFrame, blocks: pd.DataFrame | None, allowed: int) -> None:
-    """Recount from its mapping table alone that a release keeps the utility constraints.
+    """Verify from its mapping alone that a release satisfies the utility constraints.
 
     Parameters
     ----------
     mapping : pandas.DataFrame
-        The mapping table of the release.
+        The mapping of the release.
     blocks : pandas.DataFrame or None
-        What `partition` returned; None: all items are in one block.
+        The value of `partition`. None: all items are in one block.
     allowed : int
-        How many items may be suppressed.
+        Maximum number of suppressed items.
 
     Raises
     ------
     GuaranteeError
-        If a published item stands for items of several blocks, or more items are suppressed.
+        If a label stands for items of several blocks, or more items are suppressed.
     """
     items, labels = global_mapping(mapping)
     block = pd.Series(item_blocks(blocks, items)[items.codes])
-    by_label = block.groupby(labels.indices.to_pandas())  # not by the text, which all of its items repeat
+    by_label = block.groupby(labels.indices.to_pandas())  # by index, because label texts can be long
     straddling = int((by_label.nunique() > 1).sum())
     suppressed = int(mapping["generalized"].isna().sum())
     if straddling or suppressed > allowed:
         raise GuaranteeError(
-            "the release does not keep the utility constraints and is withheld",
-            got=f"{straddling} published items across blocks, {suppressed} items suppressed of {allowed}",
+            "the release violates the utility constraints and is withheld",
+            got=f"{straddling} labels across blocks, {suppressed} suppressed items of at most {allowed}",
             hint="this is a defect of pdanon; please report it with the parameters that were used",
         )
 
 
 def _distinct(items: Iterable[Any]) -> pd.Series[Any]:
-    """The distinct ones of some items, in their order."""
+    """Return the distinct items in their order."""
     known = list(items) if isinstance(items, str) else read_list(items, "items")
-    as_itemsets([known])  # which checks that all are of one type
+    as_itemsets([known])  # raises if the items are of several types
     return pd.Series(list(dict.fromkeys(known)), name="item")
 
 
-def _named_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
-    """Labels and items of the blocks."""
+def _labels_and_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
+    """Return the labels and the items of the blocks."""
     if isinstance(utility, pd.DataFrame):
         if [list(utility.columns).count(name) for name in ("item", "block")] != [1, 1]:
-            raise ParameterError("the table of blocks needs both columns once", where="utility", hint=_HINT)
+            raise ParameterError(
+                "the table of blocks lacks a column, or has it twice", where="utility", hint=_HINT
+            )
         if utility["block"].isna().any():
             missing = int(utility["block"].isna().sum())
             raise ParameterError("a block is missing", where="utility", got=f"{missing} rows without one")
@@ -297,7 +300,7 @@ def _named_lists(utility: Any) -> tuple[list[Hashable], list[Any]]:
 
 
 def _numbers(names: list[Hashable]) -> NDArray[np.int64]:
-    """The labels of blocks where these are integers, else numbers: a label may be the text of an item."""
+    """Return the labels of blocks if these are integers, otherwise numbers: a label may contain an item."""
     own = all(
         isinstance(name, Integral) and not isinstance(name, bool) and abs(name) < 2**63 for name in names
     )

@@ -136,7 +136,7 @@ def test_rows_are_hidden_as_well_and_both_are_audited(run, sick):
                 ),
                 *("-l", "2"),
             ),
-            "-p goes with --sensitive, --classes, -k and -m alone",
+            "-p goes with --sensitive, --classes, -k, -m and --mapping alone",
         ),
         (("anonymize", "sick.parquet", "out.parquet", *ASKED, "-m", "2", "--classes", "c.csv"), "without k"),
         (("anonymize", "sick.parquet", "new", "--stream", *ASKED), "needs all rows at once"),

@@ -15,7 +15,7 @@ from examples import examples
 from pdanon import DisassociatedKm
 from pdanon.guarantees import disassociated
 from pdanon.guarantees import disassociated as reconstructions
-from pdanon.guarantees.disassociated import RECORDS, refuted
+from pdanon.guarantees.disassociated import RECORDS, find_refuted
 from pdanon.guarantees.km import threat_table
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.table import no_itemsets
@@ -35,7 +35,7 @@ def cluster(size, terms, *parts, name=1, joint=0):
 def is_refuted(frame, k, m, safe=False):
     """Whether a cluster is; nothing is counted."""
     table = ChunkTable.of(frame)
-    return len(refuted(table, k, m, safe, np.zeros(len(table.sizes), np.bool_))[0]) > 0
+    return len(find_refuted(table, k, m, safe, np.zeros(len(table.sizes), np.bool_))[0]) > 0
 
 
 @st.composite
@@ -82,7 +82,7 @@ def test_what_is_counted_wrongly_is_refuted(condition, monkeypatch):
     assert "refuted" not in set(counted.threats["why"])
 
     def nothing(*_):
-        return np.empty(0, np.int64), disassociated._nothing_known(np.empty(0, np.int64)), "nothing"
+        return np.empty(0, np.int64), disassociated._empty_itemsets(np.empty(0, np.int64)), "nothing"
 
     for name in ("_rare", "_few_records", "_few_parts"):
         monkeypatch.setattr(DisassociatedKm, name, nothing)
@@ -94,14 +94,14 @@ def test_what_is_counted_wrongly_is_refuted(condition, monkeypatch):
 
 @pytest.mark.parametrize("condition", WRONG)
 def test_what_is_enumerated_wrongly_is_counted(condition, monkeypatch):
-    nothing = np.empty(0, np.int64), disassociated._nothing_known(np.empty(0, np.int64))
-    monkeypatch.setattr(disassociated, "refuted", lambda *_: nothing)
+    nothing = np.empty(0, np.int64), disassociated._empty_itemsets(np.empty(0, np.int64))
+    monkeypatch.setattr(disassociated, "find_refuted", lambda *_: nothing)
     promise = DisassociatedKm(3 if condition == "_few_records" else 2, 2, safe=True)
     assert not WRONG[condition].txanon.audit(promise).holds
 
 
 def test_a_release_that_is_refuted_is_withheld(monkeypatch):
-    monkeypatch.setattr(disassociated, "refuted", lambda table, *_: (np.array([0]), no_itemsets()))
+    monkeypatch.setattr(disassociated, "find_refuted", lambda table, *_: (np.array([0]), no_itemsets()))
     with pytest.raises(pdanon.GuaranteeError):
         frame_of([["a"], ["a"]]).txanon.disassociate(k=2)
 
@@ -119,12 +119,12 @@ def test_clusters_that_differ_in_names_are_looked_at_once_and_each_has_its_own_t
         for row in cluster(5, "", [one] * 3, [two] * 3, name=name)
     ]
     table = ChunkTable.of(chunks(*rows))
-    found, threats = refuted(table, 2, 2, False, np.zeros(3, np.bool_))
+    found, threats = find_refuted(table, 2, 2, False, np.zeros(3, np.bool_))
     assert len(looked) == 1
     assert found.tolist() == [0, 1, 2]
     assert threat_table(table.itemsets, threats, "").itemset.map(lambda each: "".join(each)).tolist() == pairs
     assert threats.supports.tolist() == [1, 1, 1]
-    assert refuted(table, 2, 2, False, np.array([False, True, False]))[0].tolist() == [0, 2]
+    assert find_refuted(table, 2, 2, False, np.array([False, True, False]))[0].tolist() == [0, 2]
 
 
 def test_terms_of_a_joint_cluster_are_looked_for_in_all_its_chunks():
@@ -148,5 +148,5 @@ def test_clusters_with_too_much_to_know_are_left_to_what_is_counted(m):
 
 def test_a_cluster_that_no_table_can_have_come_from_is_refuted():
     table = ChunkTable.of(chunks(*cluster(3, "", ["a", "a"])))
-    found, threats = refuted(table, 2, 2, False, np.array([False]))
+    found, threats = find_refuted(table, 2, 2, False, np.array([False]))
     assert (found.tolist(), threats.sets(), threats.supports.tolist()) == ([0], [()], [0])

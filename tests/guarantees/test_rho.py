@@ -72,7 +72,7 @@ def searched(rows, sensitive, rho):
     itemsets = Itemsets.from_series(frame_of(rows)["items"])
     is_sensitive = np.isin(itemsets.texts(), sorted(sensitive))
     owners = Owners.of(SupportIndex.of(itemsets), is_sensitive, Fraction(rho), itemsets.n_present)
-    found, is_all, *_ = owners._in_time(0, 10**9)
+    found, is_all, *_ = owners._search_within_limit(0, 10**9)
     assert is_all
     found = found.recode(owners.order)
     texts = np.array(itemsets.texts())
@@ -132,7 +132,7 @@ def test_a_time_limit_stops_the_search_of_an_algorithm_and_no_audit(monkeypatch)
     is_sensitive = np.arange(index.n_items) == index.n_items - 1
     with limit_time(0.01):
         with pytest.raises(TimeLimitError):
-            inferences.proven(index, is_sensitive, Fraction(1, 2), index.n_rows)
+            inferences.find_inferences(index, is_sensitive, Fraction(1, 2), index.n_rows)
         assert RhoUncertainty(0.5, [99]).audit(frame).guarantee.m is not None
 
 

@@ -94,9 +94,9 @@ def test_without_a_table_all_rows_with_a_sensitive_item_are_at_risk():
         (altered(group=[3, 7, 7]), "other groups"),
         (altered(item=["flu", "flu", "flu"]), "several lines"),
         (altered(count=[1, -1, 1]), "negative"),
-        (altered(item=["flu", None, "gout"]), "of no item"),
-        (altered(count=[1.0, 1.0, 1.0]), "whole numbers"),
-        (altered(group=pd.array([2, None, 7], "Int64")), "whole numbers"),
+        (altered(item=["flu", None, "gout"]), "without an item has a count"),
+        (altered(count=[1.0, 1.0, 1.0]), "must be integers"),
+        (altered(group=pd.array([2, None, 7], "Int64")), "must be integers"),
         (TABLE.drop(columns="size"), "lacks a column"),
         (TABLE.iloc[[0, 1]], "in no group"),
         (altered(count=[1, 1, 0]), "in no group"),
@@ -125,7 +125,7 @@ def test_a_group_that_the_table_has_and_the_frame_lacks_is_refused():
 def test_groups_are_whole_numbers_in_a_column_of_the_frame():
     with pytest.raises(ColumnError, match="does not exist"):
         audited(FRAME.drop(columns="group"))
-    with pytest.raises(ColumnError, match="whole numbers"):
+    with pytest.raises(ColumnError, match="must be integers"):
         audited(FRAME.assign(group=list("aabbb")))
 
 

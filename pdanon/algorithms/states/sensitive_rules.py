@@ -17,7 +17,7 @@ from pdanon._kernels import breaches
 from pdanon._kernels import rules as rules_kernels
 from pdanon.errors import ParameterError
 from pdanon.guarantees import RhoUncertainty
-from pdanon.guarantees.rho import proven
+from pdanon.guarantees.rho import find_inferences
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.parallel import transpose
@@ -135,7 +135,7 @@ class Suppression:
         """Suppress by rules of any size, wherever one is found."""
         demand = self._demand
         while True:
-            found, m = proven(self._current(), demand.hidden, demand.share, demand.n_present)
+            found, m = find_inferences(self._current(), demand.hidden, demand.share, demand.n_present)
             if not len(found):
                 return None if m is None else max(m, done)
             self._meet(found.rules(), among)

@@ -445,7 +445,7 @@ def test_what_makes_no_sense_is_refused(asked, message):
 def test_a_call_that_lacks_p_is_told_what_p_means_here():
     with pytest.raises(pdanon.ParameterError, match="cahd needs p") as caught:
         frame_of(PAPER).txanon.cahd(sensitive=PAPER_SENSITIVE)
-    assert "in at most one in p" in str(caught.value)
+    assert "at most one row in p" in str(caught.value)
 
 
 def test_without_public_items_nothing_is_to_be_published():

@@ -493,9 +493,7 @@ def test_release_across_blocks_is_withheld(monkeypatch, algorithm):
     monkeypatch.setattr(
         _clustering, "Clusters", lambda index, weights, blocks, **asked: Clusters(index, **asked)
     )
-    with pytest.raises(
-        pdanon.GuaranteeError, match="1 published items across blocks, 0 items supp"
-    ) as caught:
+    with pytest.raises(pdanon.GuaranteeError, match="1 labels across blocks, 0 suppressed items") as caught:
         release_of(algorithm, [{"a"}, {SECRET}], k=2, utility=[["a"], [SECRET]], max_suppressed=1.0)
     assert SECRET not in str(caught.value)
 
@@ -506,7 +504,7 @@ def test_release_with_more_suppressed_is_withheld(monkeypatch, algorithm):
         return Clusters(*args, spare=spare + 1, **asked)
 
     monkeypatch.setattr(_clustering, "Clusters", generous)
-    with pytest.raises(pdanon.GuaranteeError, match="2 items suppressed of 1"):
+    with pytest.raises(pdanon.GuaranteeError, match="2 suppressed items of at most 1"):
         release_of(algorithm, [{"a"}, {"b"}], k=2, utility=[["a"], ["b"]], max_suppressed=0.5)
 
 
@@ -540,7 +538,7 @@ def test_bad_share(algorithm, share):
         ([["tea"]], "1 of 2 items are in none"),
         ([["tea", SECRET], [SECRET]], "1 of 2 items are in several blocks"),
         ([["tea", SECRET], ["new"], ["new"]], "1 of 3 items are in several blocks"),
-        (pd.DataFrame({"item": ["tea", SECRET]}), "needs both columns"),
+        (pd.DataFrame({"item": ["tea", SECRET]}), "lacks a column, or has it twice"),
         (pd.DataFrame({"item": ["tea", SECRET], "block": ["x", None]}), "1 rows without one"),
         (pd.DataFrame({"item": ["tea", SECRET, "tea"], "block": [0, 0, 1]}), "1 of 2 items are in several"),
         ([[1, 2]], "2 of 2 items are in none"),

@@ -453,7 +453,7 @@ def test_reports_and_comparisons_show_what_is_lost():
     result = DIAGNOSES.txanon.disassociate(k=3, m=2)
     page = render(result, original=DIAGNOSES)
     assert "Clusters of records" in page
-    assert "How many clusters have how many records." in page
+    assert "Number of clusters by their number of records." in page
     records, parts = sum(map(bool, DIAGNOSES["items"])), len(result.frame)
     assert repr(result).startswith(f"Anonymized: {records} records in {parts} parts, disassociate\n")
     assert f"{records} records in {parts} parts, by disassociate" in page
@@ -482,7 +482,7 @@ def test_parts_are_not_compared_with_rows():
     for call in calls:
         with pytest.raises(pdanon.ParameterError, match="a release in chunks are no records"):
             call()
-    with pytest.raises(pdanon.ParameterError, match="with those of its rows that hold an item"):
+    with pytest.raises(pdanon.ParameterError, match="the rows of the original that have an item"):
         queries.are(pd.concat([DIAGNOSES, DIAGNOSES.assign(items=[[]] * len(DIAGNOSES))]), table)
 
 

@@ -115,13 +115,13 @@ def test_rules_of_any_size_end_where_they_are_not_listed(monkeypatch, scope):
 def test_rules_that_a_search_finds_late_are_met_although_they_need_nothing_that_came_back(monkeypatch):
     """A search with a limit says nothing at first, and then finds rules that were there before."""
     searches = iter([False, True, True])
-    thorough = sensitive_rules.proven
+    thorough = sensitive_rules.find_inferences
 
-    def proven(rows, *asked):
+    def find_inferences(rows, *asked):
         found, m = thorough(rows, *asked)
         return (found, m) if next(searches, True) else (found.take(np.zeros(0, np.int64)), 1)
 
-    for name, value in {"proven": proven, "_EASY": 0, "_ALWAYS": 1}.items():
+    for name, value in {"find_inferences": find_inferences, "_EASY": 0, "_ALWAYS": 1}.items():
         monkeypatch.setattr(sensitive_rules, name, value)
     # First a goes and then s, so that a comes back; c and d together give t away.
     rows = [{"a", "s"}, *[{"x", "s"}] * 2, {"x"}, *[{"z", "s"}] * 2, {"z"}]
@@ -143,7 +143,7 @@ def test_it_is_said_if_no_sensitive_item_is_left():
     with pytest.warns(pdanon.UselessWarning, match=r"All sensitive items \(1\) are suppressed") as caught:
         result = frame_of(rows).txanon.suppress_control(rho=0.5, sensitive=["flu"])
     assert "sensitive" in result.useless
-    assert "cahd keeps all of them" in caught[0].message.hint
+    assert "use cahd, which publishes all of them" in caught[0].message.hint
 
 
 @pytest.mark.parametrize(

@@ -68,14 +68,14 @@ def test_which_releases_of_fig_4_keep_the_utility_constraints(clusters, keeps):
     if keeps:
         check_release(mapping_of(became), blocks, 0)
         return
-    with pytest.raises(pdanon.GuaranteeError, match="1 published items across blocks"):
+    with pytest.raises(pdanon.GuaranteeError, match="1 labels across blocks"):
         check_release(mapping_of(became), blocks, 7)
 
 
 def test_recount_of_suppressed_items():
     became = {"i1": None, "i2": None, "i3": "i3", "i4": "i4", "i5": "i5", "i6": "i6", "i7": "i7"}
     check_release(mapping_of(became), partition(FIG_4_BLOCKS), 2)
-    with pytest.raises(pdanon.GuaranteeError, match="2 items suppressed of 1"):
+    with pytest.raises(pdanon.GuaranteeError, match="2 suppressed items of at most 1"):
         check_release(mapping_of(became), partition(FIG_4_BLOCKS), 1)
 
 
