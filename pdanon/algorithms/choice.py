@@ -32,7 +32,7 @@ from pdanon.guarantees import (
     TransactionalK,
     check_guarantee,
 )
-from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_seconds, lasting
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_seconds, materialize
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
@@ -279,7 +279,7 @@ def anonymize(
     if utility is not None:
         given["utility"] = partition(utility)
     asked = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
-    asked |= given | {"random_state": random_state, "keep": lasting(keep)}
+    asked |= given | {"random_state": random_state, "keep": materialize(keep)}
     trials = _Trials(frame, column, asked, lowered, measure, end, time_limit)
     with progress_bar(progress, "anonymize", "algorithms") as report:
         for step in ways:
@@ -290,7 +290,7 @@ def anonymize(
 
 def _asked_for(guarantee: Any, k: int | None, m: int | None) -> Guarantee:
     """The guarantee that is given, or that of k and m."""
-    numbers = k is not None or not isinstance(m, Unsaid)
+    numbers = k is not None or not isinstance(m, DefaultNumber)
     if numbers == (guarantee is not None):
         problem = "what must hold is said twice" if numbers else "nothing says what must hold"
         hint = "give k and m, such as k=5, m=2, or a guarantee, such as pdanon.KKm(5, 2, quasi=['age'])"

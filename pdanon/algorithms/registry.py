@@ -19,7 +19,7 @@ import pandas as pd
 
 from pdanon import guarantees
 from pdanon.errors import ParameterError
-from pdanon.guarantees.parameters import Unsaid, lasting
+from pdanon.guarantees.parameters import DefaultNumber, materialize
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.columns import check_free, find_columns
 from pdanon.itemsets.list_columns import ListColumns
@@ -170,7 +170,7 @@ class Algorithm:
         progress: bool = False,
     ) -> Decision[ListRows]:
         """Decide for list columns, wherever their rows are; parameters as those of `release`."""
-        given = {name: lasting(value) for name, value in decide.keywords.items()}
+        given = {name: materialize(value) for name, value in decide.keywords.items()}
         names = check_labels(labels)
         with progress_bar(progress, self.name, self.unit) as report:
             decided = decide.func(*decide.args, columns, report, **given)
@@ -185,7 +185,7 @@ def _recorded(given: Mapping[str, Any], decision: Decision[ListRows]) -> dict[st
     named = [name for name in ("k", "m", "p") if given.get(name) is not None]  # None: any number
     numbers = {name: getattr(decision.guarantee, name, given[name]) for name in named}
     known = {**given, **numbers, **decision.parameters}
-    return {name: value for name, value in known.items() if not isinstance(value, Unsaid)}
+    return {name: value for name, value in known.items() if not isinstance(value, DefaultNumber)}
 
 
 # --- All algorithms by name, whatever their family, and what each of them takes

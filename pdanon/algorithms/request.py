@@ -18,7 +18,7 @@ from pdanon.guarantees import (
     RhoUncertainty,
     SensitiveGroups,
 )
-from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_k, check_unsaid
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, check_m_omitted
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.recoding.result import Anonymized
 
@@ -107,10 +107,10 @@ def least_lossy(
     if rules is not None or c is not None:
         guarantee = _of_rules(rules, k, c, m, alone=not quasi and constraints is None)
     elif constraints is not None:
-        check_unsaid(m)
+        check_m_omitted(m)
         guarantee = PrivacyConstraints(constraints, k)
     elif quasi and not lists:
-        if not isinstance(m, Unsaid):
+        if not isinstance(m, DefaultNumber):
             raise ParameterError("m is of items, and there is no list column", where="m", hint="leave it out")
         guarantee = KAnonymity(k, quasi)
     else:
@@ -126,7 +126,7 @@ def _of_sensitive(
         hint = "give the columns of quasi another role, or name an algorithm for both, such as rum_bound"
         raise ParameterError("rho and p protect no quasi-identifiers", hint=hint)
     if rho is not None:
-        return RhoUncertainty(rho, sensitive, None if isinstance(m, Unsaid) else m)
+        return RhoUncertainty(rho, sensitive, None if isinstance(m, DefaultNumber) else m)
     assert p is not None
     return SensitiveGroups(p, sensitive, k=k, m=m)
 
@@ -141,5 +141,5 @@ def _of_rules(rules: Any, k: int, c: float | None, m: int | None, *, alone: bool
         raise ParameterError(
             "rules go with neither constraints nor quasi-identifiers", where="rules", hint=hint
         )
-    check_unsaid(m, "rules")
+    check_m_omitted(m, "rules")
     return PSRules(rules, k, c)

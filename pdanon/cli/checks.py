@@ -12,7 +12,7 @@ import pandas as pd
 from pdanon.cli.options import flag, is_table
 from pdanon.cli.output import print_aside, stage, warned
 from pdanon.errors import ParameterError, read_safely
-from pdanon.guarantees.parameters import Unsaid, constraint_list
+from pdanon.guarantees.parameters import DefaultNumber, constraint_list
 from pdanon.io.files import check_replaceable
 from pdanon.io.forms import Form
 from pdanon.io.lines import is_lines, is_parquet, is_text
@@ -199,7 +199,7 @@ def _check_counted(arguments: argparse.Namespace, given: set[str]) -> None:
     if len(given - {"mapping"}) > 3:
         hint = "audit one guarantee after the other"
         raise ParameterError("-p goes with --sensitive, --classes, -k, -m and --mapping alone", hint=hint)
-    if arguments.k is None and not isinstance(arguments.m, Unsaid):
+    if arguments.k is None and not isinstance(arguments.m, DefaultNumber):
         hint = "such as -k 5 -m 2; without both, rows may be found by their public items"
         raise ParameterError("-m goes with -k", hint=hint)
 

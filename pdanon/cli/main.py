@@ -66,7 +66,7 @@ from pdanon.guarantees import (
     RhoUncertainty,
     SensitiveGroups,
 )
-from pdanon.guarantees.parameters import Unsaid, check_unsaid, constraint_list
+from pdanon.guarantees.parameters import DefaultNumber, check_m_omitted, constraint_list
 from pdanon.guarantees.sensitive_groups import COUNTS
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.io.files import remove_drafts
@@ -368,13 +368,13 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
         counts = read_columns(arguments.classes, [*COUNTS])
         return SensitiveGroups(arguments.p, arguments.sensitive, counts, mapping, k, m)
     if arguments.rules is not None:
-        check_unsaid(m, "rules")
+        check_m_omitted(m, "rules")
         return PSRules(arguments.rules, k, arguments.c, mapping)
     if arguments.constraints is not None:
-        check_unsaid(m)
+        check_m_omitted(m)
         return PrivacyConstraints(constraint_list(arguments.constraints, arguments.column), k, mapping)
     if arguments.rho is not None:
-        most = None if isinstance(m, Unsaid) else m
+        most = None if isinstance(m, DefaultNumber) else m
         return RhoUncertainty(arguments.rho, arguments.sensitive, most, mapping)
     if arguments.sensitive is None:
         return KmAnonymity(k, m, mapping) if quasi is None else KKm(k, m, quasi, mapping=mapping)

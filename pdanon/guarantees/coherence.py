@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from pdanon.guarantees.breaches import minimal_sets, rows_at_risk, threats
 from pdanon.guarantees.emptied import emptied_row, few_emptied, with_emptied
-from pdanon.guarantees.named import NamedItems, Told, refuse_overlaps, refuse_within_labels
-from pdanon.guarantees.parameters import check_k, check_share, shown_share
+from pdanon.guarantees.named import MappedItems, NamedItems, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.parameters import check_k, check_share, format_share
 from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets
@@ -100,7 +100,7 @@ class Coherence:
         object.__setattr__(self, "p", check_count(self.p, "p", least=1))
         object.__setattr__(self, "private", private_items(self.private))
         named = self.private if isinstance(self.private, NamedItems) else NamedItems.of([], "private")
-        object.__setattr__(self, "mapping", Told.of(self.mapping, named, "private"))
+        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, named, "private"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.
@@ -187,4 +187,4 @@ class Coherence:
 
     def __repr__(self) -> str:
         private = f"{len(self.private)} items" if isinstance(self.private, NamedItems) else "a column"
-        return f"Coherence(h={shown_share(self.h)}, k={self.k}, p={self.p}, private={private})"
+        return f"Coherence(h={format_share(self.h)}, k={self.k}, p={self.p}, private={private})"

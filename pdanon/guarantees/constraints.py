@@ -22,9 +22,9 @@ from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import (
     check_k,
     check_m,
+    check_m_omitted,
     check_share,
     check_size,
-    check_unsaid,
     constraint_list,
 )
 from pdanon.guarantees.rules import AllRules, Rules, ps_rules, read_rules
@@ -39,8 +39,8 @@ __all__ = [
     "AllRules",
     "Rules",
     "all_itemsets",
-    "divided",
-    "drawn",
+    "allocate_sizes",
+    "draw_itemsets",
     "pairs",
     "pgen",
     "privacy_model",
@@ -54,7 +54,7 @@ __all__ = [
 _AT_A_TIME = 10**6  # itemsets
 
 
-def divided(count: int, sizes: int | Mapping[int, float]) -> dict[int, int]:
+def allocate_sizes(count: int, sizes: int | Mapping[int, float]) -> dict[int, int]:
     """Allocate a number of itemsets to sizes in proportion, by largest remainder, then by size."""
     shares = sizes if isinstance(sizes, Mapping) else {check_count(sizes, "sizes", least=1): 1.0}
     exact = {check_count(size, "sizes", least=1): _proportion(share) for size, share in shares.items()}
@@ -76,7 +76,7 @@ def _proportion(share: Any) -> Fraction:
     return Fraction(share).limit_denominator(10**9)
 
 
-def drawn(itemsets: Itemsets, size: int, count: int, rng: np.random.Generator) -> Codes:
+def draw_itemsets(itemsets: Itemsets, size: int, count: int, rng: np.random.Generator) -> Codes:
     """Draw distinct itemsets of one size, and return them in the order drawn, shape (count, size)."""
     rows = np.flatnonzero(itemsets.lengths >= size)
     found = np.empty((0, size if len(rows) else 0), np.int32)
@@ -342,11 +342,11 @@ def random(
     >>> pdanon.constraints.random(df, 4, {1: 0.5, 2: 0.5}, random_state=1).itemset.lengths.tolist()
     [1, 1, 2, 2]
     """
-    counts = divided(check_count(count, "count", least=1, most=MOST_DRAWN), sizes)
+    counts = allocate_sizes(check_count(count, "count", least=1, most=MOST_DRAWN), sizes)
     itemsets = _encoded(frame, column)
     rng = random_generator(random_state)
     return _series(
-        from_matrices([drawn(itemsets, size, n, rng) for size, n in counts.items() if n]), itemsets
+        from_matrices([draw_itemsets(itemsets, size, n, rng) for size, n in counts.items() if n]), itemsets
     )
 
 
@@ -437,7 +437,7 @@ def privacy_model(
     """
     if constraints is None:
         return KmAnonymity(k, m)
-    check_unsaid(m)
+    check_m_omitted(m)
     if not isinstance(constraints, AllItemsets):
         return PrivacyConstraints(constraints, k)
     known = itemsets.lookup(constraints.items) >= 0

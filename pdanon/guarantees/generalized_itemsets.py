@@ -14,12 +14,12 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.mapping import global_mapping
 from pdanon.itemsets.table import ItemsetTable
 
-__all__ = ["SUPPRESSED", "UNKNOWN", "became", "images", "united"]
+__all__ = ["SUPPRESSED", "UNKNOWN", "generalize_itemsets", "label_codes", "unite_itemsets"]
 
 SUPPRESSED, UNKNOWN = -1, -2
 
 
-def became(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | None) -> Codes:
+def label_codes(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | None) -> Codes:
     """Return the code of the label of each original item.
 
     Parameters
@@ -57,18 +57,20 @@ def became(items: pa.Array, published: Itemsets, mapping: pd.DataFrame | None) -
     return by_item[mapped.lookup(items)]
 
 
-def images(wanted: Itemsets, published: Itemsets, mapping: pd.DataFrame | None, what: str) -> ItemsetTable:
+def generalize_itemsets(
+    wanted: Itemsets, published: Itemsets, mapping: pd.DataFrame | None, what: str
+) -> ItemsetTable:
     """Replace the items of itemsets by the codes of their labels, without suppressed items.
 
-    The parameters are those of `became`; ``what`` is the noun for an itemset in messages. The order is kept;
-    supports are 0.
+    The parameters are those of `label_codes`; ``what`` is the noun for an itemset in messages. The order is
+    kept; supports are 0.
 
     Raises
     ------
     ParameterError
         If an item is unknown, because a support of 0 would prove nothing.
     """
-    targets = became(wanted.vocabulary, published, mapping)
+    targets = label_codes(wanted.vocabulary, published, mapping)
     unknown = targets == UNKNOWN
     if unknown.any():
         lines = np.unique(wanted.rows[unknown[wanted.codes]])
@@ -85,7 +87,7 @@ def images(wanted: Itemsets, published: Itemsets, mapping: pd.DataFrame | None, 
     return ItemsetTable(*rows, np.zeros(wanted.n_rows, np.int64))
 
 
-def united(first: ItemsetTable, second: ItemsetTable, n_items: int) -> ItemsetTable:
+def unite_itemsets(first: ItemsetTable, second: ItemsetTable, n_items: int) -> ItemsetTable:
     """Unite the itemsets at the same position of two tables."""
     tables = (first, second)
     numbers = np.concatenate([np.repeat(np.arange(len(each)), np.diff(each.offsets)) for each in tables])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import NamedItems, Told, refuse_within_labels
+from pdanon.guarantees.named import MappedItems, NamedItems, refuse_within_labels
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.columns import find_column, find_columns, find_quasi, quasi_labels
@@ -154,7 +154,7 @@ class PublicK:
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", check_k(self.k))
         object.__setattr__(self, "public", NamedItems.of(self.public, "public"))
-        object.__setattr__(self, "mapping", Told.of(self.mapping, self.public, "public"))
+        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.public, "public"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.

@@ -19,7 +19,13 @@ from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.emptied import Suppression, few_without
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.named import (
+    MappedItems,
+    NamedItems,
+    named_items,
+    refuse_overlaps,
+    refuse_within_labels,
+)
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Codes, Itemsets, join_columns
@@ -216,7 +222,7 @@ class KLm:
         object.__setattr__(self, "m", check_m(self.m))
         object.__setattr__(self, "quasi", quasi_labels(self.quasi))
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
-        object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
+        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
 
     def audit(self, frame: pd.DataFrame, column: Hashable | None = None) -> Audit:
         """Recount a frame from scratch.

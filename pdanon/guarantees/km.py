@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.guarantees.emptied import Suppression, counts_emptied
-from pdanon.guarantees.generalized_itemsets import images
+from pdanon.guarantees.generalized_itemsets import generalize_itemsets
 from pdanon.guarantees.parameters import check_k, check_m, constraint_list
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets
@@ -215,7 +215,9 @@ class PrivacyConstraints:
         published = columns.itemsets
         # The additional last item is in no row: it stands for labels of the mapping that no row contains.
         index = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
-        found = images(Itemsets.from_series(self.constraints), published, self.mapping, "constraint")
+        found = generalize_itemsets(
+            Itemsets.from_series(self.constraints), published, self.mapping, "constraint"
+        )
         if 0 < (few := published.n_present) < self.k:
             return Audit(self, few, lambda: threat_table(published, empty_itemset(few), "constraint"))
         each = SupportIndex(found.codes, found.offsets, index.n_items).distinct()

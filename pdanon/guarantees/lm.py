@@ -15,10 +15,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.guarantees.breaches import divided, rows_at_risk, threats
+from pdanon.guarantees.breaches import rows_at_risk, split_rows, threats
 from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.named import (
+    MappedItems,
+    NamedItems,
+    named_items,
+    refuse_overlaps,
+    refuse_within_labels,
+)
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets
@@ -103,7 +109,7 @@ class LmDiversity:
         object.__setattr__(self, "m", check_m(self.m))
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "k", None if self.k is None else check_k(self.k))
-        object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
+        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
         """Return whether each item of a column is sensitive.
@@ -152,7 +158,7 @@ class LmDiversity:
         refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(itemsets)
-        known, secrets = divided(itemsets, self.is_sensitive(itemsets))
+        known, secrets = split_rows(itemsets, self.is_sensitive(itemsets))
         n_rows = itemsets.n_present
         rare, frequent = 0 < n_rows < (self.k or 1), int(secrets.singles.max(initial=0)) * self.l > n_rows
         if rare or frequent:

@@ -27,7 +27,7 @@ from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.set_labels import label_members
 from pdanon.itemsets.validation import format_positions
 
-__all__ = ["NamedItems", "Told", "named_items", "refuse_overlaps", "refuse_within_labels"]
+__all__ = ["MappedItems", "NamedItems", "named_items", "refuse_overlaps", "refuse_within_labels"]
 
 
 _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping(mapping)"
@@ -141,30 +141,30 @@ class NamedItems:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class MappedItems:
     """The named items in the mapping of a release.
 
     Parameters
     ----------
     left_out : frozenset of int
         Numbers of the named items that are suppressed in all rows.
-    others : frozenset of str
+    plain_labels : frozenset of str
         Labels that look like sets with a named member, but are single items according to the mapping.
     suppression : Suppression
         Suppressed items and empty rows of the release.
     """
 
     left_out: frozenset[int]
-    others: frozenset[str]
+    plain_labels: frozenset[str]
     suppression: Suppression
 
     @classmethod
-    def of(cls, mapping: Any, named: NamedItems, where: str) -> Told | None:
+    def of(cls, mapping: Any, named: NamedItems, where: str) -> MappedItems | None:
         """Read a mapping; return None if there is none.
 
         Parameters
         ----------
-        mapping : DataFrame, Told or None
+        mapping : DataFrame, MappedItems or None
             The mapping of a release.
         named : NamedItems
             The named items.
@@ -199,7 +199,7 @@ class Told:
 
 
 def named_items(
-    itemsets: Itemsets, named: NamedItems, where: str, mapping: Told | None = None
+    itemsets: Itemsets, named: NamedItems, where: str, mapping: MappedItems | None = None
 ) -> NDArray[np.bool_]:
     """Return whether each item of a column is a named item.
 
@@ -211,7 +211,7 @@ def named_items(
         The named items.
     where : str
         Their role, for messages.
-    mapping : Told, optional
+    mapping : MappedItems, optional
         The mapping of the release.
 
     Raises
@@ -228,11 +228,11 @@ def refuse_within_labels(
     itemsets: Itemsets,
     named: NamedItems,
     where: str,
-    mapping: Told | None,
+    mapping: MappedItems | None,
     hint: str = f"publish such items as is, or suppress them; {_HINT}",
 ) -> None:
     """Raise an error if a named item is a member of a set; the parameters are those of `named_items`."""
-    plain = mapping.others if mapping else frozenset()
+    plain = mapping.plain_labels if mapping else frozenset()
     found = _sets_with(itemsets.vocabulary, named)
     hidden = [members for label, members in found.items() if label not in plain]
     if hidden:

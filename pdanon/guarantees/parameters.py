@@ -17,7 +17,7 @@ from pdanon.errors import (
     ParameterError,
     cause_of,
 )
-from pdanon.guarantees.generalized_itemsets import images
+from pdanon.guarantees.generalized_itemsets import generalize_itemsets
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets
 from pdanon.itemsets.columns import list_column
@@ -27,32 +27,32 @@ from pdanon.itemsets.validation import check_path, describe, is_integer, is_numb
 
 __all__ = [
     "DEFAULT_M",
-    "Unsaid",
+    "DefaultNumber",
     "check_k",
     "check_m",
+    "check_m_omitted",
     "check_open_share",
     "check_seconds",
     "check_share",
     "check_size",
-    "check_unsaid",
     "constraint_list",
     "constraint_table",
-    "lasting",
-    "shown_share",
+    "format_share",
+    "materialize",
 ]
 
 _MOST_CONSTRAINTS = 20_000_000
 _BYTES = 100  # peak memory per constraint
 
 
-class Unsaid(int):
+class DefaultNumber(int):
     """A default value that differs in type from a number passed by the caller.
 
     A number that is passed may contradict other parameters; a default must not raise such an error.
     """
 
 
-DEFAULT_M = Unsaid(2)
+DEFAULT_M = DefaultNumber(2)
 _LONGEST_TIME = 10**9  # seconds; a longer limit counts as none
 
 
@@ -80,9 +80,9 @@ def check_m(m: Any, *, unbounded: bool = True) -> int | None:
     return int(m)
 
 
-def check_unsaid(m: int | None, given: str = "constraints") -> None:
+def check_m_omitted(m: int | None, given: str = "constraints") -> None:
     """Check that m is omitted if constraints or rules are given, which define what the attacker knows."""
-    if not isinstance(m, Unsaid):
+    if not isinstance(m, DefaultNumber):
         hint = f"omit m, because the {given} define what is protected; or omit the {given}"
         raise ParameterError(f"m is not used with {given}", where="m", got=describe(m), hint=hint)
 
@@ -109,7 +109,7 @@ def check_open_share(value: Any, name: str, hint: str) -> Fraction:
     return share
 
 
-def shown_share(share: Fraction) -> str:
+def format_share(share: Fraction) -> str:
     """Format a share as a decimal number if that is exact, otherwise as a fraction."""
     return f"{float(share):g}" if Fraction(f"{float(share):g}") == share else str(share)
 
@@ -122,7 +122,7 @@ def check_seconds(value: Any, name: str, *, zero: bool = False) -> float:
     return float(value) if value < _LONGEST_TIME else inf
 
 
-def lasting(given: Any) -> Any:
+def materialize(given: Any) -> Any:
     """Convert an iterator to a list, so that it can be used and recorded; return other values unchanged."""
     return list(given) if isinstance(given, Iterator) else given
 
@@ -212,7 +212,7 @@ def constraint_table(constraints: pd.Series[Any], itemsets: Itemsets) -> Itemset
     ParameterError
         If an item of a constraint does not occur.
     """
-    return images(Itemsets.from_series(constraints), itemsets, None, "constraint")
+    return generalize_itemsets(Itemsets.from_series(constraints), itemsets, None, "constraint")
 
 
 _LINES_HINT = (

@@ -18,10 +18,16 @@ from numpy.typing import NDArray
 from pdanon.errors import ParameterError
 from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.emptied import counts_emptied
-from pdanon.guarantees.generalized_itemsets import UNKNOWN, became, images, united
+from pdanon.guarantees.generalized_itemsets import UNKNOWN, generalize_itemsets, label_codes, unite_itemsets
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
-from pdanon.guarantees.parameters import check_k, check_open_share, shown_share
+from pdanon.guarantees.named import (
+    MappedItems,
+    NamedItems,
+    named_items,
+    refuse_overlaps,
+    refuse_within_labels,
+)
+from pdanon.guarantees.parameters import check_k, check_open_share, format_share
 from pdanon.guarantees.rules import AllRules, Rules, read_rules
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets, canonical_rows
@@ -109,7 +115,7 @@ class PSRules:
         object.__setattr__(self, "k", check_k(self.k))
         hint = "pass the maximum share of the sensitive items in the matching rows, such as c=0.5"
         object.__setattr__(self, "c", check_open_share(self.c, "c", hint))
-        Told.of(self.mapping, self.sensitive, "sensitive")  # raises if a sensitive item is generalized
+        MappedItems.of(self.mapping, self.sensitive, "sensitive")  # raises if a sensitive item is generalized
 
     @property
     def sensitive(self) -> NamedItems:
@@ -152,7 +158,7 @@ class PSRules:
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         published = columns.itemsets
-        mapping = Told.of(self.mapping, self.sensitive, "sensitive")
+        mapping = MappedItems.of(self.mapping, self.sensitive, "sensitive")
         refuse_within_labels(published, self.sensitive, "sensitive", mapping)
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(published)
@@ -164,7 +170,7 @@ class PSRules:
 
     def _recount_listed(self, published: Itemsets, rules: Rules) -> Audit:
         antecedents, numbers = rules.antecedents()
-        known = images(antecedents, published, self.mapping, "rule")
+        known = generalize_itemsets(antecedents, published, self.mapping, "rule")
         # The additional last item is in no row: it stands for labels that no row contains.
         rows = SupportIndex(published.codes, published.offsets, published.n_items + 1, published.weights)
         supports = rows.supports(known.codes, known.offsets)
@@ -211,7 +217,7 @@ class PSRules:
         else:
             items = mapping_values(self.mapping, "item")  # type: ignore[arg-type]
             public = items.filter(pa.array(self.sensitive.find(items) < 0))
-        codes = became(public, published, self.mapping)
+        codes = label_codes(public, published, self.mapping)
         if (unknown := int((codes == UNKNOWN).sum())) > 0:
             raise ParameterError(
                 "a public item does not occur in the data",
@@ -241,7 +247,7 @@ class PSRules:
         """
         rare = known.take((known.supports > 0) & (known.supports < self.k))
         of_rules = known.take(numbers)
-        both = united(of_rules, inferred, rows.n_items)
+        both = unite_itemsets(of_rules, inferred, rows.n_items)
         supports = rows.supports(both.codes, both.offsets)
         sure = supports * self.c.denominator > self.c.numerator * of_rules.supports
         nothing = ItemsetTable(inferred.codes[:0], np.zeros(len(rare) + 1, np.int64), rare.supports)
@@ -271,7 +277,7 @@ class PSRules:
 
     def __repr__(self) -> str:
         rules = len(self.rules) if isinstance(self.rules, Rules) else self.rules
-        return f"PSRules(rules={rules}, k={self.k}, c={shown_share(self.c)})"
+        return f"PSRules(rules={rules}, k={self.k}, c={format_share(self.c)})"
 
 
 @dataclass(frozen=True, eq=False, slots=True)

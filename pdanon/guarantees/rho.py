@@ -19,8 +19,14 @@ from numpy.typing import NDArray
 from pdanon._kernels import inferences, itemset_search
 from pdanon._kernels.counting import sort_rows
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_overlaps, refuse_within_labels
-from pdanon.guarantees.parameters import check_m, check_open_share, shown_share
+from pdanon.guarantees.named import (
+    MappedItems,
+    NamedItems,
+    named_items,
+    refuse_overlaps,
+    refuse_within_labels,
+)
+from pdanon.guarantees.parameters import check_m, check_open_share, format_share
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_columns
@@ -468,7 +474,7 @@ class RhoUncertainty:
         object.__setattr__(self, "rho", check_open_share(self.rho, "rho", hint))
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "m", check_m(self.m))
-        object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
+        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
 
     def is_sensitive(self, itemsets: Itemsets) -> NDArray[np.bool_]:
         """Return whether each item of a column is sensitive.
@@ -552,4 +558,4 @@ class RhoUncertainty:
 
     def __repr__(self) -> str:
         m = "" if self.m is None else f", m={self.m}"
-        return f"RhoUncertainty(rho={shown_share(self.rho)}, sensitive={len(self.sensitive)} items{m})"
+        return f"RhoUncertainty(rho={format_share(self.rho)}, sensitive={len(self.sensitive)} items{m})"

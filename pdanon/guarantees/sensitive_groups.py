@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees.emptied import emptied_row, few_emptied
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import NamedItems, Told, named_items, refuse_within_labels
-from pdanon.guarantees.parameters import DEFAULT_M, Unsaid, check_k, check_m
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_within_labels
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.codes import Itemsets, as_itemsets, item_texts
 from pdanon.itemsets.columns import added_label, find_column, label_position
@@ -189,11 +189,11 @@ class SensitiveGroups:
         object.__setattr__(self, "p", check_count(self.p, "p", least=2, hint=hint))
         object.__setattr__(self, "sensitive", NamedItems.some(self.sensitive, "sensitive"))
         object.__setattr__(self, "classes", GroupCounts.of(self.classes))
-        object.__setattr__(self, "mapping", Told.of(self.mapping, self.sensitive, "sensitive"))
+        object.__setattr__(self, "mapping", MappedItems.of(self.mapping, self.sensitive, "sensitive"))
         if self.k is not None:
             object.__setattr__(self, "k", check_k(self.k))
             object.__setattr__(self, "m", check_m(self.m))
-        elif not isinstance(self.m, Unsaid):
+        elif not isinstance(self.m, DefaultNumber):
             hint = "pass k, the minimum number of matching rows, such as k=5, m=2; or omit both"
             raise ParameterError("m is given without k", where="m", got=f"m={describe(self.m)}", hint=hint)
 

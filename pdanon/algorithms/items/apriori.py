@@ -19,7 +19,7 @@ from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import KmAnonymity, LmDiversity
-from pdanon.guarantees.breaches import divided
+from pdanon.guarantees.breaches import split_rows
 from pdanon.guarantees.parameters import check_k
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
@@ -148,7 +148,7 @@ def decide(
     hidden = np.zeros(itemsets.n_items, np.bool_)
     if isinstance(guarantee, LmDiversity):
         hidden = guarantee.is_sensitive(itemsets)
-    known, secrets = divided(itemsets, hidden)
+    known, secrets = split_rows(itemsets, hidden)
     check_feasible(known, k, itemsets.n_present)
     _check_diverse(known, secrets, l, itemsets.n_present)
     tree, leaves, n_leaves = covering(hierarchy, itemsets.vocabulary, hidden)

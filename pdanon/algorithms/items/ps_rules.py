@@ -25,7 +25,7 @@ from pdanon.algorithms.states.rules import ItemSet, RuleCheck, rows_of, rules_of
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError, ParameterError
 from pdanon.guarantees import PSRules
-from pdanon.guarantees.parameters import check_share, shown_share
+from pdanon.guarantees.parameters import check_share, format_share
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Codes
 from pdanon.itemsets.list_columns import ListColumns
@@ -426,7 +426,7 @@ def _infeasible(broken: NDArray[np.bool_], most: int, n_rows: int, share: Fracti
         "sensitive items are so frequent that one set of all public items gives them away",
         where="c",
         got=f"{len(numbers)} of {len(broken)} sensitive itemsets, in item order those at {places}, are in "
-        f"more than c={shown_share(share)} of the {n_rows} rows with a public item",
+        f"more than c={format_share(share)} of the {n_rows} rows with a public item",
         hint=f"{least}suppress=True leaves such items out of the release",
     )
 

@@ -32,7 +32,7 @@ from pdanon.guarantees.emptied import EMPTY_ROWS, few_without
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.kkm import Crowds
 from pdanon.guarantees.named import named_items
-from pdanon.guarantees.parameters import lasting
+from pdanon.guarantees.parameters import materialize
 from pdanon.hierarchy import Hierarchy, HierarchyLike
 from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.columns import find_column, with_column
@@ -100,7 +100,7 @@ class Dataset:
         refine: bool,
     ) -> Dataset:
         """Encode a frame; the parameters are those of the algorithms."""
-        quasi = lasting(quasi)
+        quasi = materialize(quasi)
         guarantee = _guarantee(k, m, quasi, transaction)
         positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]

@@ -11,7 +11,7 @@ from pdanon.algorithms.registry import ALGORITHMS, Algorithm
 from pdanon.algorithms.states.cuts import check_parts
 from pdanon.errors import ParameterError
 from pdanon.guarantees.named import NamedItems
-from pdanon.guarantees.parameters import check_seconds, check_share, lasting
+from pdanon.guarantees.parameters import check_seconds, check_share, materialize
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import quasi_labels
 from pdanon.itemsets.validation import check_count, check_known, describe, quote_word
@@ -174,7 +174,7 @@ def _check_options(record: Algorithm, options: Any) -> dict[str, Any]:
         check_known(key, record.options, f"option of {record.name}", where="options")
         if key in _CHECKS:
             _CHECKS[key](value)
-    return {key: lasting(value) for key, value in options.items()}
+    return {key: materialize(value) for key, value in options.items()}
 
 
 def _check_hierarchies(hierarchy: Any, labels: Sequence[Hashable]) -> None:

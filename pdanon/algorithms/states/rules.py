@@ -18,7 +18,7 @@ from pdanon.algorithms.states.clusters import Clusters
 from pdanon.errors import ParameterError
 from pdanon.guarantees import PSRules
 from pdanon.guarantees.breaches import breaches, rows_at_risk
-from pdanon.guarantees.generalized_itemsets import images, united
+from pdanon.guarantees.generalized_itemsets import generalize_itemsets, unite_itemsets
 from pdanon.guarantees.named import named_items
 from pdanon.guarantees.rules import AllRules
 from pdanon.itemsets import parallel
@@ -310,9 +310,9 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
         return EveryRule(index, known, sensitive, rules.m, guarantee.k, guarantee.c)
     distinct, of_rule = rules.antecedents()
     order = np.argsort(of_rule, kind="stable")
-    antecedents = images(distinct, itemsets, None, "rule")
-    inferred = images(rules.sensitive, itemsets, None, "rule").take(order)
-    whole = united(antecedents.take(of_rule[order]), inferred, itemsets.n_items)
+    antecedents = generalize_itemsets(distinct, itemsets, None, "rule")
+    inferred = generalize_itemsets(rules.sensitive, itemsets, None, "rule").take(order)
+    whole = unite_itemsets(antecedents.take(of_rule[order]), inferred, itemsets.n_items)
     return ListedRules(
         index,
         named_items(itemsets, guarantee.sensitive, "sensitive"),

@@ -33,7 +33,7 @@ from pdanon.evaluation.report.html import (
 )
 from pdanon.guarantees import SensitiveGroups
 from pdanon.guarantees.constraints import AllItemsets
-from pdanon.guarantees.parameters import shown_share
+from pdanon.guarantees.parameters import format_share
 from pdanon.guarantees.rules import AllRules
 from pdanon.guarantees.verdict import facts
 from pdanon.hierarchy import Hierarchy
@@ -414,7 +414,7 @@ def _describe_value(name: str, value: Any, frame: pd.DataFrame) -> str:
     if isinstance(value, (bool, int, float, np.number)) or (name in _NAMES and isinstance(value, str)):
         return str(value)
     if isinstance(value, Fraction):
-        return shown_share(value)
+        return format_share(value)
     if isinstance(value, Hierarchy):
         return f"{value.n_leaves:,} leaves, height {value.height}"
     if isinstance(value, (AllItemsets, AllRules)):  # their reprs count items, and name none
