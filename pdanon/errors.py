@@ -3,20 +3,20 @@
 The tree::
 
     PdanonError
-    ├── ColumnError        (AttributeError)  a column is missing or ambiguous
-    ├── ItemsetDtypeError  (TypeError)       the column does not hold sets of items
-    ├── ParameterError     (ValueError)      a parameter is outside its range
-    ├── HierarchyError     (ValueError)      the hierarchy is not a tree over the items
-    ├── FormatError        (ValueError)      a file cannot be read or written
-    ├── InfeasibleError                      no release can have the guarantee, or none was found
-    └── GuaranteeError                       a release failed its own audit and is withheld
+    ├── ColumnError        (AttributeError)  a column is missing or ambiguous.
+    ├── ItemsetDtypeError  (TypeError)       the column does not hold sets of items.
+    ├── ParameterError     (ValueError)      a parameter is outside its range.
+    ├── HierarchyError     (ValueError)      the hierarchy is not a tree over the items.
+    ├── FormatError        (ValueError)      a file cannot be read or written.
+    ├── InfeasibleError                      no release can have the guarantee, or none was found.
+    └── GuaranteeError                       a release failed its own audit and is withheld.
 
-    ReleaseWarning         (UserWarning)     the guarantee is proven for fewer known items than requested
-    ├── IdentifierWarning                    an unmodified column may identify people
-    ├── PersonsWarning                       a person has several rows
-    ├── UselessWarning                       almost no information is left
-    ├── EmptiedWarning                       an emptied row may reveal its sensitive items
-    └── NumbersWarning                       years or ages may have been read as items
+    ReleaseWarning         (UserWarning)     the guarantee is proven for fewer known items than requested.
+    ├── IdentifierWarning                    an unmodified column may identify people.
+    ├── PersonsWarning                       a person has several rows.
+    ├── UselessWarning                       almost no information is left.
+    ├── EmptiedWarning                       an emptied row may reveal its sensitive items.
+    └── NumbersWarning                       years or ages may have been read as items.
 
 Messages hold counts, positions, column names and parameter values. They never hold the text of an item: a
 log file must not hold data that is about to be anonymized. `mask_credentials` and `escape_controls` remove
@@ -211,7 +211,7 @@ class ReleaseWarning(UserWarning):
 
 
 class IdentifierWarning(ReleaseWarning):
-    """Unmodified columns distinguish rows: an attacker who knows them can single out persons."""
+    """Unmodified columns distinguish rows, and can be background knowledge that singles out persons."""
 
 
 class PersonsWarning(ReleaseWarning):

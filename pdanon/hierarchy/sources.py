@@ -1,7 +1,7 @@
 """Trees of hierarchies: arrays by node, comparison of leaves, and sources (files, frames, dicts and rules).
 
-Each source first yields child-to-parent links, of which one function builds the tree. So that function alone
-refuses two parents, a cycle, or an empty name.
+Each source first yields child-to-parent links. One function builds the tree from them, and so refuses two
+parents, a cycle, or an empty name for all sources.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def path_up(parent: Nodes, node: int) -> Nodes:
 
 
 def levels(parent: Nodes, nodes: Nodes, height: int) -> list[Nodes]:
-    """Return nodes, their parents, the parents of these, and so on; -1 above the root."""
+    """Return nodes, their parents, their grandparents, and so on; -1 above the root."""
     above = np.append(parent, np.int32(-1))  # -1 selects this last entry, and stays -1
     found = [nodes]
     for _ in range(height):

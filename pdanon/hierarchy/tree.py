@@ -38,7 +38,7 @@ def outline(names: Sequence[str], leaves: Nodes, children: Callable[[int], Nodes
         is_leaf = not len(children(node))
         return depth, _caption(names[node], None if is_leaf else int(leaves[node])), is_open
 
-    lines = {0: line(0, 0, True)}  # by node; a line "… 5 more" by the first of these nodes
+    lines = {0: line(0, 0, True)}  # by node; a line "… 5 more" by its first node
     queue = deque([0])
     while queue:
         node = queue.popleft()
@@ -430,7 +430,7 @@ class Hierarchy:
         texts : sequence of str
             Texts of the items. Names of inner nodes are no items.
         form : Form
-            Compare items and leaves by their texts, or by the values of these texts.
+            Compare items and leaves by their texts, or by the values that the texts denote.
 
         Returns
         -------

@@ -77,7 +77,7 @@ def read_csv(
     Raises
     ------
     FormatError
-        If the file is missing, cannot be read, has another encoding, has lines with more fields than the
+        If the file is missing or cannot be read, or has another encoding. If a line has more fields than the
         header, or an item is empty (two separators in a row).
     ColumnError
         If there is no such column, or two columns have the same name.

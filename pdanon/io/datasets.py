@@ -33,7 +33,7 @@ def make_baskets(
     patterns: int = 1000,
     random_state: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
-    """Make a frame of baskets with correlated items, few of which are popular.
+    """Make a frame of baskets with correlated items and few popular ones.
 
     Parameters
     ----------

@@ -82,8 +82,8 @@ class Draft:
     Notes
     -----
     The name of a draft depends on its target and the host. Its process holds a lock on it. A draft of this
-    host without a lock is left over from a killed process, and is removed when a draft of the same target is
-    made. Drafts of other hosts stay, since not every file system shows their locks.
+    host without a lock is left over from a killed process. The next draft of the same target removes it.
+    Drafts of other hosts stay, since not every file system shows their locks.
     """
 
     def __init__(self, target: Path, *, directory: bool = False, confidential: bool = False) -> None:

@@ -81,7 +81,7 @@ def from_long(
     Warns
     -----
     PersonsWarning
-        If a column named for persons shows that some of them have several of these rows, as customers have
+        If a column named for persons shows that some have several rows of the result, as customers have
         several invoices. Not for fewer than 20 rows, nor if a column of ``by`` is named for persons.
 
     See Also

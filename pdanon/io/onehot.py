@@ -36,9 +36,9 @@ def from_onehot(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row per person. A person has the item of a column if the value is true, 1 or a larger count, and
-        lacks it if the value is false, 0 or missing. Values are numbers, booleans or text, dense or sparse.
-        It is not modified.
+        One row per person. A person has the item of a column if the value is true, 1 or a larger count.
+        Otherwise the value is false, 0 or missing. Values are numbers, booleans or text, dense or sparse.
+        The frame is not modified.
     columns : sequence of hashable, optional
         The columns of items. By default those with the prefix, or all. Blanks around a label are removed.
     prefix : str, optional
@@ -57,8 +57,8 @@ def from_onehot(
     Raises
     ------
     ColumnError
-        If a column does not exist or exists twice, no label has the prefix, another column has the label of
-        the list column, or a column of items has other values.
+        If a column does not exist or exists twice, or no label has the prefix. If another column has the
+        label of the list column, or a column of items has other values.
     ItemsetDtypeError
         If the labels of the columns have several types.
     ParameterError
@@ -146,8 +146,8 @@ def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: st
     Returns
     -------
     DataFrame
-        The other columns, and in place of the list column a sparse boolean column per item, in the order of
-        the items, with the index of the frame.
+        The other columns, and a sparse boolean column per item, in the order of the items. The index is that
+        of the frame.
 
     Raises
     ------

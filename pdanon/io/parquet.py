@@ -1,7 +1,7 @@
 """Parquet files with list columns: checked when they are read, written whole or not at all.
 
-pandas' defaults cannot read a Parquet file that pandas wrote with Arrow lists of its own dtype, and pandas'
-Arrow backend loses the dtypes of the other columns. `to_parquet` writes files that every reader of pandas
+pandas can write Arrow lists of its own dtype to Parquet. Its defaults cannot read that file, and its Arrow
+backend loses the dtypes of the other columns. `to_parquet` writes files that every reader of pandas
 accepts. `read_parquet` reads lists as Arrow lists, and other columns with their dtypes.
 """
 
@@ -110,7 +110,7 @@ def read_row_group(
     Raises
     ------
     FormatError
-        If it cannot be read, its rows or values differ in number from the footer, a code is not in its
+        If it cannot be read, or its rows or values differ in number from the footer. If a code is not in its
         dictionary, or a text is not UTF-8.
     """
     part = f", row group {number}"
@@ -504,8 +504,8 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     Raises
     ------
     FormatError
-        If the file is missing, cannot be read, is not a Parquet file, or belongs to a table of Delta, Hudi or
-        Iceberg, which may have replaced it. If a row group is damaged: its rows or values differ in number
+        If the file is missing, cannot be read, or is not a Parquet file. If it belongs to a table of Delta,
+        Hudi or Iceberg, which may have replaced it. If a row group is damaged: its rows or values differ in number
         from the footer, a text is not UTF-8, or a page does not match its checksum. In files without
         checksums, changed values are not detected.
     ColumnError

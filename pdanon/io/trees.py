@@ -81,8 +81,8 @@ class ParquetTree:
         Raises
         ------
         FormatError
-            If there are no files, the URI cannot be opened, two paths lead to a file, or a file that is no
-            Parquet would be ignored.
+            If there are no files, or the URI cannot be opened. If two paths lead to a file, or a file of
+            another format would be ignored.
         ParameterError
             If the path is empty.
         """

@@ -168,7 +168,7 @@ class ChunkTable:
         Raises
         ------
         ColumnError
-            If the label is one of these four names.
+            If the label is that of another column.
         """
         if label in NAMES:
             hint = "rename the list column: frame.rename(columns={...})"

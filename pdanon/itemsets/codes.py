@@ -1,6 +1,6 @@
 """Itemsets: list columns as integer codes, converted from and to Arrow.
 
-All algorithms work on NumPy arrays of these codes. Only this module and `lists` touch Arrow buffers of lists.
+All algorithms work on NumPy arrays of codes. Only this module and `lists` touch Arrow buffers of lists.
 So their guarantees hold everywhere: rows are sorted sets without nulls, and nothing of the input's buffers
 reaches a release.
 """

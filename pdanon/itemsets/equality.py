@@ -94,7 +94,7 @@ def _with_room(array: NDArray[Any], size: int) -> NDArray[Any]:
 
 Numbers: TypeAlias = NDArray[np.int64]
 
-_TEXT, _WHOLE = {str, type(None)}, {int, type(None)}  # equal values of these types have equal texts
+_TEXT, _WHOLE = {str, type(None)}, {int, type(None)}  # types whose equal values have equal texts
 
 
 def value_numbers(column: pd.Series[Any]) -> Numbers | None:

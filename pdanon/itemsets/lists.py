@@ -115,7 +115,7 @@ def object_items(items: list[Any], where: str | None = None) -> pa.Array:
             names = ", ".join(sorted(each.__name__ for each in types))
             what = "the items are not of one known type"
             raise ItemsetDtypeError(what, where=where, got=names, hint=_ITEM_HINT)
-    # Arrow does not try unsigned integers unless it is told to.
+    # Without a type, Arrow does not try unsigned integers.
     for arrow_type in (None, pa.uint64()) if kind == "integer" else (None,):
         try:
             # Arrow alone would drop nanoseconds, and confuse times with and without a zone.

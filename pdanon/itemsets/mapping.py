@@ -160,7 +160,7 @@ def apply_mapping(
     -----
     The result alone has no guarantee. Audit the table that will be published, such as the union of this
     frame and the earlier release. With ``unseen="suppress"``, also audit the rows with an unseen item alone:
-    an attacker who knows that item can exclude all earlier rows.
+    knowledge of that item excludes all earlier rows.
 
     Missing rows become empty if the mapping suppresses an item, or unseen items are suppressed.
 

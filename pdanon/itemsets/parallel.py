@@ -125,7 +125,7 @@ def transpose(codes: Codes, offsets: Offsets, n_items: int) -> tuple[Offsets, Co
     tids : ndarray of int32
         Rows, item after item.
     positions : ndarray of int64
-        Position in ``codes`` of each of these occurrences.
+        Position in ``codes`` of each occurrence.
     """
     tids, positions = np.empty(len(codes), np.int32), np.empty(len(codes), np.int64)
     parts = _parts_with_items(offsets, n_items)
