@@ -108,7 +108,7 @@ def escape_controls(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _clean(text: str) -> str:
+def _sanitize(text: str) -> str:
     return escape_controls(mask_credentials(text))
 
 
@@ -137,7 +137,7 @@ class PdanonError(Exception):
             parts.append(f"  got:   {got}")
         if hint is not None:
             parts.append(f"  hint:  {hint}")
-        super().__init__(_clean("\n".join(parts)))
+        super().__init__(_sanitize("\n".join(parts)))
 
 
 class ColumnError(PdanonError, AttributeError):
@@ -205,8 +205,8 @@ class ReleaseWarning(UserWarning):
     """
 
     def __init__(self, what: str, *, hint: str | None = None) -> None:
-        self.what = _clean(what)
-        self.hint = hint if hint is None else _clean(hint)
+        self.what = _sanitize(what)
+        self.hint = hint if hint is None else _sanitize(hint)
         super().__init__(self.what if hint is None else f"{self.what}\n  hint:  {self.hint}")
 
 

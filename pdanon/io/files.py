@@ -286,7 +286,7 @@ def replace_files(
         replace the files one after the other, in the order given.
     """
     paths = list(paths)
-    targets = [Path(os.path.realpath(_local(check_path(path)))) for path in paths]
+    targets = [Path(os.path.realpath(_check_local(check_path(path)))) for path in paths]
     drafts: list[Draft] = []
     try:
         for path, target in zip(paths, targets, strict=True):
@@ -321,7 +321,7 @@ def new_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     pathlib.Path
         A new empty directory, which gets this name when the block ends, and is removed if the block fails.
     """
-    target = Path(os.path.abspath(_local(check_path(path))))
+    target = Path(os.path.abspath(_check_local(check_path(path))))
     if os.path.lexists(target):
         hint = "choose another name; nothing was written"
         raise ParameterError("the directory exists", where=str(target), hint=hint)
@@ -356,7 +356,7 @@ def check_replaceable(target: str | os.PathLike[str], *, overwrite: bool) -> Non
         raise ParameterError("the file exists", where=os.fspath(target), hint=hint)
 
 
-def _local(path: str) -> str:
+def _check_local(path: str) -> str:
     """Check that a path is no URI: remote files cannot be replaced atomically."""
     if is_uri(path):
         hint = "write it to this machine and copy it, or call the frame's own to_parquet"

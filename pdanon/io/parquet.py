@@ -37,6 +37,7 @@ __all__ = [
     "Entry",
     "Listing",
     "check_current",
+    "display_path",
     "entry_of",
     "is_local",
     "leaves_by_column",
@@ -47,7 +48,6 @@ __all__ = [
     "read_row_group",
     "read_safely",
     "resolve",
-    "shown_path",
     "split_pattern",
     "to_parquet",
 ]
@@ -74,7 +74,7 @@ def open_parquet(
     ColumnError
         If two columns have the same name.
     """
-    where = shown_path(path, filesystem)
+    where = display_path(path, filesystem)
 
     def open_checked() -> pq.ParquetFile:
         file = pq.ParquetFile(
@@ -133,7 +133,7 @@ def read_row_group(
     return read_safely(read, path, "Parquet", part)
 
 
-def shown_path(path: str | os.PathLike[str], filesystem: fs.FileSystem | None) -> str:
+def display_path(path: str | os.PathLike[str], filesystem: fs.FileSystem | None) -> str:
     """Return a path for messages: on another machine a URI, without credentials and options."""
     if filesystem is None or isinstance(filesystem, fs.LocalFileSystem):
         return os.fspath(path)
@@ -308,7 +308,7 @@ class Listing:
                 self._refused[_VERSIONS].append(f"{directory}/{name}")
             return matches and not name.startswith((".", "_"))
 
-        where = shown_path(directory, self.filesystem)
+        where = display_path(directory, self.filesystem)
         for found in read_safely(lambda: self._list_entries(directory, is_included), where, "Parquet"):
             name = f"{below}/{found.name}".lstrip("/")
             deeper = found.kind == fs.FileType.Directory and not (self.patterns and last)
@@ -356,7 +356,7 @@ class Listing:
             problem = "not everything in the source can be read"
             hint = f"pass a pattern that matches only Parquet files, such as 'baskets/*{_SUFFIX}'"
         if counts or not self.names:
-            where = shown_path("/".join((self.root, *self.patterns)), self.filesystem)
+            where = display_path("/".join((self.root, *self.patterns)), self.filesystem)
             raise FormatError(problem, where=where, got="; ".join(counts) or "no files", hint=hint)
 
 
@@ -383,7 +383,7 @@ def check_current(filesystem: fs.FileSystem, path: str) -> None:
     logs = _logs_above(filesystem, links if is_local(filesystem) else [path])
     if logs:
         got = f"{len(logs)} {_VERSIONS}, such as {min(logs)}"
-        raise FormatError(_REPLACED, where=shown_path(path, filesystem), got=got, hint=_REPLACED_HINT)
+        raise FormatError(_REPLACED, where=display_path(path, filesystem), got=got, hint=_REPLACED_HINT)
 
 
 def _logs_above(filesystem: fs.FileSystem, paths: Iterable[str]) -> list[str]:
@@ -505,8 +505,8 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     ------
     FormatError
         If the file is missing, cannot be read, or is not a Parquet file. If it belongs to a table of Delta,
-        Hudi or Iceberg, which may have replaced it. If a row group is damaged: its rows or values differ in number
-        from the footer, a text is not UTF-8, or a page does not match its checksum. In files without
+        Hudi or Iceberg, which may have replaced it. If a row group is damaged: its rows or values differ in
+        number from the footer, a text is not UTF-8, or a page does not match its checksum. In files without
         checksums, changed values are not detected.
     ColumnError
         If the file lacks one of the columns, or two columns have the same name.
@@ -527,7 +527,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     """
     path = check_path(path)
     filesystem, place = resolve(path) if is_uri(path) else (fs.LocalFileSystem(), path)
-    where = shown_path(place, filesystem)
+    where = display_path(place, filesystem)
     wanted = (
         None if columns is None else [check_text(name, "columns") for name in read_list(columns, "columns")]
     )

@@ -23,6 +23,7 @@ from pdanon.errors import ColumnError, FormatError, ItemsetDtypeError, read_safe
 from pdanon.io.parquet import (
     Listing,
     check_current,
+    display_path,
     entry_of,
     is_local,
     leaves_by_column,
@@ -30,7 +31,6 @@ from pdanon.io.parquet import (
     open_parquet,
     read_row_group,
     resolve,
-    shown_path,
     split_pattern,
 )
 from pdanon.itemsets.codes import Itemsets
@@ -108,9 +108,9 @@ class ParquetTree:
         """Return the path of a file."""
         return f"{self.root}/{name}"
 
-    def shown(self, name: str) -> str:
+    def display_path(self, name: str) -> str:
         """Return the path of a file for messages."""
-        return shown_path(self.path(name), self.filesystem)
+        return display_path(self.path(name), self.filesystem)
 
     def holds(self, target: Path) -> bool:
         """Return whether a release written to a path would belong to the tree."""
@@ -131,7 +131,7 @@ class ParquetTree:
     def stamps(self) -> list[object]:
         """Return type, size and time of change of each file, to detect changed files."""
         paths = [self.path(name) for name in self.names]
-        root = shown_path(self.root, self.filesystem)
+        root = display_path(self.root, self.filesystem)
         infos = read_safely(lambda: self.filesystem.get_file_info(paths), root, "Parquet")
         return [(info.type, info.size, info.mtime_ns) for info in infos]
 
@@ -159,9 +159,9 @@ class ParquetTree:
             if difference := _difference(first, schema):
                 raise FormatError(
                     "the files have different columns",
-                    where=self.shown(name),
+                    where=self.display_path(name),
                     got=difference,
-                    hint=f"compared with {self.shown(self.names[0])}",
+                    hint=f"compared with {self.display_path(self.names[0])}",
                 )
         assert first is not None
         return first
@@ -169,7 +169,7 @@ class ParquetTree:
     def find_columns(self, column: str | None, private: str | None = None) -> tuple[int, ...]:
         """Find the positions of the list column and, if ``private`` is set, of the private column."""
         schema, options = self.schema(), {"types_mapper": list_dtype, "ignore_metadata": True}
-        path = self.shown(self.names[0])
+        path = self.display_path(self.names[0])
         if not any(is_list_type(kind) for kind in schema.types):
             raise ColumnError(
                 "the files have no column of lists", where=path, got=schema.names, hint=_LISTS_HINT
@@ -184,13 +184,13 @@ class ParquetTree:
     @contextmanager
     def open(self, name: str, labels: Collection[str] = ()) -> Iterator[TreeFile]:
         """Open a file, and read the text of some list columns as codes into a dictionary."""
-        path, shown = self.path(name), self.shown(name)
+        path, where = self.path(name), self.display_path(name)
         with open_parquet(path, self.filesystem) as plain:
             # Refuse metadata now that the release could not write again.
-            read_safely(lambda: _pandas_metadata(plain.schema_arrow, {}), shown, "Parquet")
+            read_safely(lambda: _pandas_metadata(plain.schema_arrow, {}), where, "Parquet")
             texts = _text_leaves(plain, labels)
             with open_parquet(path, self.filesystem, texts) if texts else nullcontext() as coded:
-                yield TreeFile(shown, plain, coded)
+                yield TreeFile(where, plain, coded)
 
     def columns(self, labels: list[str], read: ArrowReader = Itemsets.from_arrow) -> Iterator[list[Itemsets]]:
         """Yield some list columns, by row group."""

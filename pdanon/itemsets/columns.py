@@ -11,7 +11,7 @@ import pyarrow as pa
 from pandas.api.types import is_hashable
 
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
-from pdanon.itemsets.compatibility import arrow_values, own_copy
+from pdanon.itemsets.compatibility import arrow_values, copy_frame
 from pdanon.itemsets.dtype import ListArray, is_list_type
 from pdanon.itemsets.hints import describe_columns, lists_hint
 from pdanon.itemsets.validation import check_frame, is_number, read_list
@@ -173,7 +173,7 @@ def with_column(frame: pd.DataFrame, position: int, column: pd.api.extensions.Ex
 
 def release_copy(frame: pd.DataFrame) -> pd.DataFrame:
     """Copy a frame, independent of its later changes, with lists that ``DataFrame.to_parquet`` can write."""
-    copy = own_copy(frame)
+    copy = copy_frame(frame)
     for position, dtype in enumerate(frame.dtypes):
         if type(dtype) is pd.ArrowDtype and is_list_type(dtype.pyarrow_dtype):
             copy.isetitem(position, ListArray(arrow_values(copy.iloc[:, position])))

@@ -15,12 +15,12 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["arrow_values", "as_pandas_writes", "number_texts", "own_copy", "text_column"]
+__all__ = ["arrow_values", "as_pandas_writes", "copy_frame", "number_texts", "text_column"]
 
 _COPIES_ON_WRITE = int(pd.__version__.partition(".")[0]) >= 3
 
 
-def own_copy(frame: pd.DataFrame) -> pd.DataFrame:
+def copy_frame(frame: pd.DataFrame) -> pd.DataFrame:
     """Copy a frame, independent of its later changes: a release must stay as it was audited."""
     return frame.copy(deep=not _COPIES_ON_WRITE)
 

@@ -195,7 +195,7 @@ class SupportIndex:
             tables.append(rest._rare_pairs(k, minimal))
         if m >= 3:
             exposed = np.zeros(len(self.weights), np.int32)
-            tables += rest._mine(k, m, minimal, True, exposed)
+            tables += rest._mine_rare(k, m, minimal, True, exposed)
         check_time()
         found = concatenate(tables)
         refuse_long_list(found)
@@ -250,7 +250,7 @@ class SupportIndex:
             if not is_open.any():
                 continue
             found = np.where(is_open, 0, 1).astype(np.int32)
-            self._mine(k, size, True, False, found)
+            self._mine_rare(k, size, True, False, found)
             exposed[is_open] = found[is_open]
 
     def search_bound(self, m: int) -> float:
@@ -311,7 +311,7 @@ class SupportIndex:
         codes = np.sort(np.column_stack((order[first[rare]], order[partners[rare]])), axis=1).ravel()
         return ItemsetTable(codes, np.arange(0, len(codes) + 1, 2), supports[rare])
 
-    def _mine(
+    def _mine_rare(
         self, k: int, m: int, minimal: bool, listing: bool, exposed: NDArray[np.int32]
     ) -> list[ItemsetTable]:
         """Search rare itemsets of size 3 and more, in parts, between which it can be stopped."""

@@ -63,7 +63,7 @@ class ItemsetTable:
             firsts, size = self.offsets[members], int(sizes[members[0]])
             if size > 0 and len(members) > 1:
                 places = (self.codes[firsts + place].astype(np.int64) for place in range(size))
-                order[begin:end] = members[np.lexsort(_packed(places)[::-1])]
+                order[begin:end] = members[np.lexsort(_pack_columns(places)[::-1])]
         return self.take(order)
 
     def distinct(self) -> ItemsetTable:
@@ -115,7 +115,7 @@ def concatenate(tables: list[ItemsetTable]) -> ItemsetTable:
     )
 
 
-def _packed(columns: Iterable[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+def _pack_columns(columns: Iterable[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     """Pack non-negative columns into fewer sort keys, the first column first: as many per key as fit."""
     keys: list[NDArray[np.int64]] = []
     room = 0  # factor by which the last key can still grow without overflow
