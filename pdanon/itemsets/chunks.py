@@ -37,7 +37,7 @@ class ChunkTable:
     Parameters
     ----------
     itemsets : Itemsets
-        The sub-records and term chunks, one a row.
+        The sub-records and term chunks, one per row.
     owners : ndarray of int64, shape (rows,)
         The cluster, or joint cluster, of each row, from 0 on.
     chunks : ndarray of int64, shape (rows,)
