@@ -19,6 +19,7 @@ from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import Algorithm, watch
 from pdanon.errors import ColumnError, ParameterError, PdanonError, did_you_mean, one_line
+from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import attack
 from pdanon.evaluation.metrics.risk import risk, risk_of
@@ -46,7 +47,7 @@ _MOST_PAIRS = 10**7  # of items in rows, which are counted in about a second
 _NEXT = {
     "look": "profile(), risk(k=5), tradeoff()",
     "release": "anonymize(k=5, m=2) tries what can do it; or one algorithm, such as pcta(k=5, m=2)",
-    "check": "audit(pdanon.KmAnonymity(k=5, m=2)), attack(release)",
+    "check": "audit(pdanon.KmAnonymity(k=5, m=2)), attack(result)",
 }
 
 
@@ -110,7 +111,7 @@ class TxanonAccessor:
       risk       who knows 2 items finds 0 % of the rows alone, 25 % among fewer than 5
       look       profile(), risk(k=5), tradeoff()
       release    anonymize(k=5, m=2) tries what can do it; or one algorithm, such as pcta(k=5, m=2)
-      check      audit(pdanon.KmAnonymity(k=5, m=2)), attack(release)
+      check      audit(pdanon.KmAnonymity(k=5, m=2)), attack(result)
     """
 
     def __init__(self, frame: pd.DataFrame) -> None:
@@ -151,6 +152,7 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     anonymize,
     profile,
     tradeoff,
+    compare,
     to_long,
     to_onehot,
     fingerprint,
@@ -192,7 +194,7 @@ class ItemsetAccessor:
     def __repr__(self) -> str:
         ask = "items, lengths, describe(), supports(), support(itemset), contains(itemset)"
         judge = "rare(k=5, m=2), is_km_anonymous(k=5, m=2)"
-        edit = "generalize({item: label}), suppress(items), to_text(sep=';')"
+        edit = "generalize({item: label}), suppress(items), to_text(separator=';')"
         return "\n".join(["series.itemset", f"  ask    {ask}", f"  judge  {judge}", f"  edit   {edit}"])
 
     @property

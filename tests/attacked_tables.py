@@ -192,7 +192,7 @@ def any_case(random):
 
 
 def refinement(random):
-    return random.choice(["ncp", "lm"]) if random.random() < 0.2 else None
+    return random.choice(["NCP", "LM"]) if random.random() < 0.2 else None
 
 
 def knowledge(random):

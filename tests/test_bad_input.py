@@ -140,10 +140,10 @@ def test_a_small_integer_type_does_not_wrap_around():
 @pytest.mark.parametrize("sep", [";;", "", None, "\n", '"', 5], ids=repr)
 def test_fields_of_a_hierarchy_are_separated_by_one_character(tmp_path, sep):
     (tmp_path / "tree.csv").write_text("a;*\n")
-    with pytest.raises(ParameterError, match="sep"):
-        Hierarchy.from_csv(tmp_path / "tree.csv", sep=sep)
-    with pytest.raises(ParameterError, match="sep"):
-        Hierarchy.of({"*": ["a"]}).to_csv(tmp_path / "new.csv", sep=sep)
+    with pytest.raises(ParameterError, match="delimiter"):
+        Hierarchy.from_csv(tmp_path / "tree.csv", delimiter=sep)
+    with pytest.raises(ParameterError, match="delimiter"):
+        Hierarchy.of({"*": ["a"]}).to_csv(tmp_path / "new.csv", delimiter=sep)
 
 
 def test_a_hierarchy_that_cannot_be_read_names_its_file(tmp_path):
@@ -193,7 +193,7 @@ def test_a_missing_label_names_no_column():
 def test_values_that_cannot_be_compared_are_no_quasi_identifiers(kind):
     values = [{"a": 1} if pa.types.is_struct(kind) else [("a", 1)]] * 2
     frame = frame_of([["a"], ["a"]]).assign(age=pd.Series(pa.array(values, kind), dtype=pd.ArrowDtype(kind)))
-    for guarantee in (pdanon.KAnonymity(2, ["age"]), pdanon.KKm(2, 1, ["age"])):
+    for guarantee in (pdanon.KAnonymity(2, quasi=["age"]), pdanon.KKm(k=2, m=1, quasi=["age"])):
         with pytest.raises(pdanon.ColumnError, match="cannot be compared"):
             pdanon.audit(frame, guarantee)
 
@@ -204,9 +204,9 @@ def test_values_that_cannot_be_compared_are_no_quasi_identifiers(kind):
 def test_a_column_without_a_label_is_a_quasi_identifier():
     frame = pd.DataFrame({None: [1, 1, 2, 3], "items": [["a"]] * 4})
     assert pdanon.mondrian(frame, k=2, quasi=[None]).classes["size"].tolist() == [2, 2]
-    assert pdanon.audit(frame, pdanon.KKm(2, 1, [None])).rows_at_risk == 2
+    assert pdanon.audit(frame, pdanon.KKm(k=2, m=1, quasi=[None])).rows_at_risk == 2
     objects = frame.set_axis(pd.Index([None, "items"], dtype=object), axis=1)
-    assert pdanon.audit(objects, pdanon.KAnonymity(2, [None])).rows_at_risk == 2
+    assert pdanon.audit(objects, pdanon.KAnonymity(2, quasi=[None])).rows_at_risk == 2
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_any_rows(name, rows, missing, k, m):
     guarantee = result.guarantee
     assert type(guarantee) is GUARANTEES.get(name, KmAnonymity)
     if name not in KEEPING | WITH_SECRETS:
-        assert guarantee == (TransactionalK(k) if name in TRANSACTIONAL else KmAnonymity(k, m))
+        assert guarantee == (TransactionalK(k=k) if name in TRANSACTIONAL else KmAnonymity(k, m))
         at_risk = RECOUNTS[type(guarantee)](guarantee, bags_of(frame))
         assert frame.txanon.audit(guarantee).rows_at_risk == at_risk
     assert result.frame.txanon.audit(result.guarantee).holds

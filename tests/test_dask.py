@@ -186,13 +186,13 @@ def test_questions_are_answered_as_by_pandas(cuts, seed, k, m):
     some, others = every[:2], every[2:]
     for guarantee in (
         pdanon.KmAnonymity(k, m),
-        pdanon.PrivacyConstraints([["a0", "a1"], ["a2"]], k),
+        pdanon.PrivacyConstraints(constraints=[["a0", "a1"], ["a2"]], k=k),
         pdanon.LmDiversity(m=m, sensitive=some, l=2),
-        pdanon.RhoUncertainty(0.5, some, m),
+        pdanon.RhoUncertainty(rho=0.5, sensitive=some, m=m),
         pdanon.Coherence(h=0.5, k=k, p=m, private=some),
-        pdanon.PublicK(k, some),
-        pdanon.PSRules([(others[:2], some[:1]), (others[1:2], some)], k, 0.5),
-        pdanon.PSRules(pdanon.constraints.AllRules(m, some), k, 0.5),
+        pdanon.PublicK(k=k, public=some),
+        pdanon.PSRules(rules=[(others[:2], some[:1]), (others[1:2], some)], k=k, c=0.5),
+        pdanon.PSRules(rules=pdanon.constraints.AllRules(m, some), k=k, c=0.5),
     ):
         one, other = ddf.txanon.audit(guarantee), frame.txanon.audit(guarantee)
         assert one.rows_at_risk == other.rows_at_risk
@@ -213,7 +213,7 @@ def test_repeated_items_are_counted_as_by_pandas(rows, cuts):
     lists = pa.array([[], *rows], pa.list_(pa.string()))
     frame = pd.DataFrame({"items": pd.Series(lists, dtype=pd.ArrowDtype(lists.type))})
     ddf = divided(frame, [min(cut, len(frame)) for cut in cuts])
-    for guarantee in (pdanon.KmAnonymity(2, 2), pdanon.PublicK(2, ["a", "b"])):
+    for guarantee in (pdanon.KmAnonymity(2, 2), pdanon.PublicK(k=2, public=["a", "b"])):
         one, other = ddf.txanon.audit(guarantee), frame.txanon.audit(guarantee)
         assert one.rows_at_risk == other.rows_at_risk
         pd.testing.assert_frame_equal(one.threats, other.threats)
@@ -393,7 +393,7 @@ def test_what_needs_all_rows_at_once_is_refused():
             getattr(ddf.txanon, name)(k=2)
     with pytest.raises(ParameterError, match="sensitive"):
         ddf.txanon.apriori(k=2, hierarchy=2, sensitive=["a"], l=2)
-    for guarantee in (pdanon.KAnonymity(2, ["items"]), pdanon.KmAnonymity, 5):
+    for guarantee in (pdanon.KAnonymity(2, quasi=["items"]), pdanon.KmAnonymity, 5):
         with pytest.raises(ParameterError, match="a guarantee of items"):
             ddf.txanon.audit(guarantee)
     with pytest.raises(TypeError, match="needs k"):

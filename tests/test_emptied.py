@@ -152,12 +152,12 @@ def mapping_of(became, empty=0):
 
 GUARANTEES = [
     pdanon.KmAnonymity(3, 1),
-    pdanon.PrivacyConstraints([["a"]], 3),
-    pdanon.LmDiversity(2, 1, ["s"], k=3),
-    pdanon.PSRules([(["a"], ["s"])], 3, 0.5),
-    pdanon.SensitiveGroups(2, ["s"], k=3, m=1, classes=None),
-    pdanon.KKm(3, 1, ["age"]),
-    pdanon.KLm(3, 2, 1, ["age"], ["s"]),
+    pdanon.PrivacyConstraints(constraints=[["a"]], k=3),
+    pdanon.LmDiversity(l=2, m=1, sensitive=["s"], k=3),
+    pdanon.PSRules(rules=[(["a"], ["s"])], k=3, c=0.5),
+    pdanon.SensitiveGroups(p=2, sensitive=["s"], k=3, m=1, classes=None),
+    pdanon.KKm(k=3, m=1, quasi=["age"]),
+    pdanon.KLm(k=3, l=2, m=1, quasi=["age"], sensitive=["s"]),
 ]
 
 
@@ -190,7 +190,7 @@ def test_an_audit_counts_emptied_rows_where_the_mapping_is_given(guarantee):
 
 @pytest.mark.parametrize("column", ["items", "drugs"])
 def test_each_of_several_list_columns_counts(column):
-    guarantee = pdanon.KKm(2, 1, ["age"], ["items", "drugs"])
+    guarantee = pdanon.KKm(k=2, m=1, quasi=["age"], columns=["items", "drugs"])
     rows = {"items": [["a"], ["a"], ["a"]], "drugs": [["x"], ["x"], ["x"]]}
     rows[column][2] = []
     frame = pd.DataFrame({name: pdanon.as_itemsets(lists) for name, lists in rows.items()}).assign(age=1)
@@ -252,7 +252,7 @@ def test_rows_without_public_items_hide_those_that_lost_all_of_them(rows, expect
 
 def test_an_audit_of_coherence_counts_rows_without_public_items():
     mapping = mapping_of({"a": "a", "b": None, "flu": "flu"})
-    told = pdanon.Coherence(1, 3, 1, ["flu"], mapping)
+    told = pdanon.Coherence(h=1, k=3, p=1, private=["flu"], mapping=mapping)
     shown = [["a", "flu"], ["a"], ["a"]]
     assert told.audit(frame_of(shown)).holds
     assert told.audit(frame_of([*shown, ["flu"], [], []])).holds

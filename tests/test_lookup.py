@@ -110,16 +110,16 @@ def frame_of(kind, values):
 def guarantees(item, other):
     """One of each guarantee that names items."""
     return [
-        pdanon.LmDiversity(2, 1, [item]),
-        pdanon.KLm(2, 2, 1, ["sex"], [item]),
-        pdanon.RhoUncertainty(0.5, [item], 1),
-        pdanon.Coherence(0.5, 2, 1, [item]),
-        pdanon.PublicK(2, [item]),
-        pdanon.SensitiveGroups(2, [item]),
-        pdanon.PSRules([([other], [item])], 2, 0.5),
-        pdanon.PSRules([([item], [other])], 2, 0.5),
-        pdanon.PSRules({"m": 1, "sensitive": [item]}, 2, 0.5),
-        pdanon.PrivacyConstraints([[item]], 2),
+        pdanon.LmDiversity(l=2, m=1, sensitive=[item]),
+        pdanon.KLm(k=2, l=2, m=1, quasi=["sex"], sensitive=[item]),
+        pdanon.RhoUncertainty(rho=0.5, sensitive=[item], m=1),
+        pdanon.Coherence(h=0.5, k=2, p=1, private=[item]),
+        pdanon.PublicK(k=2, public=[item]),
+        pdanon.SensitiveGroups(p=2, sensitive=[item]),
+        pdanon.PSRules(rules=[([other], [item])], k=2, c=0.5),
+        pdanon.PSRules(rules=[([item], [other])], k=2, c=0.5),
+        pdanon.PSRules(rules={"m": 1, "sensitive": [item]}, k=2, c=0.5),
+        pdanon.PrivacyConstraints(constraints=[[item]], k=2),
     ]
 
 

@@ -149,7 +149,7 @@ def test_audits_leave_missing_rows_out():
     assert audit.rows_at_risk == 2
     assert pa.array(audit.threats["itemset"]).to_pylist() == [[], None]
     assert audit.threats["support"].tolist() == [1, 1]
-    kkm = pdanon.KKm(2, 1, ["s"])
+    kkm = pdanon.KKm(k=2, m=1, quasi=["s"])
     assert kkm.audit(frame_of([set(), None]).assign(s="x")).rows_at_risk == 1
     assert kkm.audit(frame_of([None, None]).assign(s="x")).holds
 
@@ -200,10 +200,10 @@ def test_parts_are_published_as_the_frame_is(tmp_path, name, asked, rows):
 
 FLU = [["flu"], ["flu"], None, None]
 SHARES = {
-    "LmDiversity": pdanon.LmDiversity(2, 1, ["flu"]),
-    "KLm": pdanon.KLm(2, 2, 1, ["s"], ["flu"]),
-    "Coherence": pdanon.Coherence(0.5, 2, 1, ["flu"]),
-    "RhoUncertainty": pdanon.RhoUncertainty(0.5, ["flu"]),
+    "LmDiversity": pdanon.LmDiversity(l=2, m=1, sensitive=["flu"]),
+    "KLm": pdanon.KLm(k=2, l=2, m=1, quasi=["s"], sensitive=["flu"]),
+    "Coherence": pdanon.Coherence(h=0.5, k=2, p=1, private=["flu"]),
+    "RhoUncertainty": pdanon.RhoUncertainty(rho=0.5, sensitive=["flu"]),
 }
 
 
@@ -217,7 +217,7 @@ def test_a_share_is_one_of_the_rows_that_are_not_missing(name):
 
 def test_a_share_of_a_group_is_one_of_its_rows_that_are_not_missing():
     classes = pd.DataFrame({"group": [0, 1], "size": [4, 2], "item": ["flu", None], "count": [1, 0]})
-    promise = pdanon.SensitiveGroups(4, ["flu"], classes=classes)
+    promise = pdanon.SensitiveGroups(p=4, sensitive=["flu"], classes=classes)
     frame = frame_of([["a"], ["a"], ["a"], ["a"], ["a"], ["a"]]).assign(group=[0, 0, 0, 0, 1, 1])
     assert frame.txanon.audit(promise).holds
     frame = frame_of([["a"], ["a"], ["a"], None, ["a"], None]).assign(group=[0, 0, 0, 0, 1, 1])
@@ -226,14 +226,14 @@ def test_a_share_of_a_group_is_one_of_its_rows_that_are_not_missing():
 
 def test_a_share_is_one_of_the_rows_that_hold_private_data():
     """Rows missing in the private column are none of a person who is known to have private data."""
-    promise = pdanon.Coherence(0.5, 2, 1, "d")
+    promise = pdanon.Coherence(h=0.5, k=2, p=1, private="d")
     frame = pd.DataFrame({"items": [["a"]] * 4, "d": [["flu"], [], None, None]})
     assert pdanon.audit(frame, promise).holds
     assert pdanon.audit(frame.assign(d=FLU), promise).rows_at_risk == 2
     assert pdanon.audit(frame.assign(d=[["flu"], ["flu"], [], []]), promise).holds
     # Of those that hold private data only one has b: who knows of none, but b, finds two.
     frame = pd.DataFrame({"items": [["a", "b"], ["a"], ["a"], ["b"]], "d": [["flu"], [], [], None]})
-    audit = pdanon.audit(frame, pdanon.Coherence(0.5, 2, 1, "d"))
+    audit = pdanon.audit(frame, pdanon.Coherence(h=0.5, k=2, p=1, private="d"))
     assert audit.rows_at_risk == 1
     assert pa.array(audit.threats["itemset"]).to_pylist() == [["b"]]
     assert audit.threats["support"].tolist() == [1]
@@ -304,7 +304,7 @@ def test_groups_hide_no_sensitive_item_among_missing_rows(order):
 def test_who_knows_where_rows_hold_data_finds_k_rows():
     """Of two list columns: two rows hold data in each, but one in both; a person in both is not alone."""
     frame = pd.DataFrame({"s": "x", "one": [["a"], ["a"], None, None], "two": [None, ["b"], ["b"], None]})
-    promise = pdanon.KKm(2, 1, ["s"], ["one", "two"])
+    promise = pdanon.KKm(k=2, m=1, quasi=["s"], columns=["one", "two"])
     audit = pdanon.audit(frame, promise)
     assert audit.rows_at_risk == 1
     assert audit.threats["support"].tolist() == [1]

@@ -18,17 +18,17 @@ TREE = {"*": {"x": ["a", "b"], "y": ["c", "d", SECRET]}}
 GUARANTEES = [
     pdanon.KmAnonymity(4, 2),
     pdanon.KmAnonymity(4, None),
-    pdanon.PrivacyConstraints([["d"], ["a", "c"]], 4),
-    pdanon.TransactionalK(4),
-    pdanon.PublicK(2, ["a", "b", "c", "d", SECRET]),
-    pdanon.Coherence(0.5, 2, 1, ["c"]),
-    pdanon.LmDiversity(2, 1, ["c"], 2),
-    pdanon.PSRules([(["d"], ["c"]), (["a", "b"], ["c"])], 4, 0.3),
-    pdanon.PSRules(pdanon.constraints.AllRules(2, ["c"]), 4, 0.3),
-    pdanon.RhoUncertainty(0.1, ["c"]),
-    pdanon.KAnonymity(4, ["age"]),
-    pdanon.KKm(2, 1, ["age"]),
-    pdanon.KLm(2, 2, 1, ["age"], ["c"]),
+    pdanon.PrivacyConstraints(constraints=[["d"], ["a", "c"]], k=4),
+    pdanon.TransactionalK(k=4),
+    pdanon.PublicK(k=2, public=["a", "b", "c", "d", SECRET]),
+    pdanon.Coherence(h=0.5, k=2, p=1, private=["c"]),
+    pdanon.LmDiversity(l=2, m=1, sensitive=["c"], k=2),
+    pdanon.PSRules(rules=[(["d"], ["c"]), (["a", "b"], ["c"])], k=4, c=0.3),
+    pdanon.PSRules(rules=pdanon.constraints.AllRules(2, ["c"]), k=4, c=0.3),
+    pdanon.RhoUncertainty(rho=0.1, sensitive=["c"]),
+    pdanon.KAnonymity(4, quasi=["age"]),
+    pdanon.KKm(k=2, m=1, quasi=["age"]),
+    pdanon.KLm(k=2, l=2, m=1, quasi=["age"], sensitive=["c"]),
 ]
 
 

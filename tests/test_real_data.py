@@ -200,7 +200,7 @@ def test_groceries_are_coherent_by_a_dense_recount(read):
                 items.setdefault(item, len(items))
         return moles_of_groceries(incidence(frame), items, private, 20)
 
-    guarantee = Coherence(0.4, 20, 2, private)
+    guarantee = Coherence(h=0.4, k=20, p=2, private=private)
     threats = df.txanon.audit(guarantee).threats
     found = dict(zip(map(frozenset, threats["itemset"]), threats["support"], strict=True))
     assert found == recount(df)

@@ -467,7 +467,7 @@ def test_weighted_constraints_are_audited_alike():
     batches = [[["a", "b"], ["a"], ["a", "b"]], [["a", "b"], ["c", "a"], []]]
     found = collapse(Itemsets.from_arrow(pa.array(batch)) for batch in batches)
     for k in (2, 3, 4):
-        guarantee = pdanon.PrivacyConstraints([["a", "b"], ["c"]], k)
+        guarantee = pdanon.PrivacyConstraints(constraints=[["a", "b"], ["c"]], k=k)
         expected = guarantee.audit(frame_of([row for batch in batches for row in batch]))
         assert guarantee.recount(found).rows_at_risk == expected.rows_at_risk
 
@@ -688,12 +688,12 @@ MODELS = [
     pdanon.KmAnonymity(2, 1),
     pdanon.KmAnonymity(3, 2),
     pdanon.KmAnonymity(2, None),
-    pdanon.LmDiversity(2, 1, ["a"]),
-    pdanon.RhoUncertainty(0.5, ["a"]),
-    pdanon.PublicK(2, ["a", "b"]),
-    pdanon.PrivacyConstraints([["a", "b"], ["c"]], 2),
-    pdanon.PSRules([(["a", "b"], ["c"]), (["a"], ["c", "d"])], 2, 0.5),
-    pdanon.PSRules(pdanon.constraints.AllRules(2, ["d"]), 2, 0.5),
+    pdanon.LmDiversity(l=2, m=1, sensitive=["a"]),
+    pdanon.RhoUncertainty(rho=0.5, sensitive=["a"]),
+    pdanon.PublicK(k=2, public=["a", "b"]),
+    pdanon.PrivacyConstraints(constraints=[["a", "b"], ["c"]], k=2),
+    pdanon.PSRules(rules=[(["a", "b"], ["c"]), (["a"], ["c", "d"])], k=2, c=0.5),
+    pdanon.PSRules(rules=pdanon.constraints.AllRules(2, ["d"]), k=2, c=0.5),
 ]
 
 
@@ -727,7 +727,7 @@ def test_an_audit_of_files_sees_how_often_a_row_has_a_label(tmp_path):
 
 def test_files_are_not_audited_for_what_other_columns_say(tmp_path):
     pdanon.to_parquet(pd.DataFrame({"age": [1, 1], "items": [["a"], ["a"]]}), tmp_path / "a.parquet")
-    for model in (pdanon.KKm(2, 1, quasi=["age"]), pdanon.KmAnonymity):
+    for model in (pdanon.KKm(k=2, m=1, quasi=["age"]), pdanon.KmAnonymity):
         with pytest.raises(ParameterError, match="a guarantee of items"):
             stream.audit(tmp_path, model)
 

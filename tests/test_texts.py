@@ -115,14 +115,14 @@ def test_space_with_quasi_identifiers(name):
     "guarantee",
     [
         lambda item: KmAnonymity(3, 2),
-        lambda item: LmDiversity(2, 2, [item, "i1"], 3),
-        lambda item: KLm(3, 2, 2, ["age"], [item, "i1"]),
-        lambda item: Coherence(0.5, 3, 2, [item, "i1"]),
-        lambda item: PublicK(3, [item, "i1"]),
-        lambda item: pdanon.TransactionalK(3),
-        lambda item: pdanon.PrivacyConstraints([[item], ["i1"]], 3),
-        lambda item: pdanon.PSRules([(["i2"], [item]), (["i3"], ["i1"])], 3, 0.5),
-        lambda item: pdanon.PSRules(pdanon.constraints.AllRules(2, [item, "i1"]), 3, 0.5),
+        lambda item: LmDiversity(l=2, m=2, sensitive=[item, "i1"], k=3),
+        lambda item: KLm(k=3, l=2, m=2, quasi=["age"], sensitive=[item, "i1"]),
+        lambda item: Coherence(h=0.5, k=3, p=2, private=[item, "i1"]),
+        lambda item: PublicK(k=3, public=[item, "i1"]),
+        lambda item: pdanon.TransactionalK(k=3),
+        lambda item: pdanon.PrivacyConstraints(constraints=[[item], ["i1"]], k=3),
+        lambda item: pdanon.PSRules(rules=[(["i2"], [item]), (["i3"], ["i1"])], k=3, c=0.5),
+        lambda item: pdanon.PSRules(rules=pdanon.constraints.AllRules(2, [item, "i1"]), k=3, c=0.5),
     ],
 )
 def test_space_of_audits(guarantee):
@@ -134,9 +134,11 @@ def test_space_of_audits(guarantee):
 
 def test_sensitive_items_that_differ_in_a_nul():
     frame = frame_of([["a"], ["b"], ["b"], ["b", "a\0"]]).assign(sex="x")
-    assert not frame.txanon.audit(KLm(2, 2, 1, ["sex"], ["a\0"])).holds
-    assert frame.txanon.audit(KLm(2, 2, 1, ["sex"], ["a\0"])).rows_at_risk == 1  # of the one with `a`
-    assert frame.txanon.audit(KLm(2, 2, 1, ["sex"], ["a\0", "a"])).holds
+    assert not frame.txanon.audit(KLm(k=2, l=2, m=1, quasi=["sex"], sensitive=["a\0"])).holds
+    assert (
+        frame.txanon.audit(KLm(k=2, l=2, m=1, quasi=["sex"], sensitive=["a\0"])).rows_at_risk == 1
+    )  # of the one with `a`
+    assert frame.txanon.audit(KLm(k=2, l=2, m=1, quasi=["sex"], sensitive=["a\0", "a"])).holds
 
 
 @pytest.mark.parametrize("name", RT)
@@ -153,4 +155,4 @@ def test_quasi_identifiers_that_differ_in_a_nul():
     kinds = ("str", object, "string[python]", "string[pyarrow]", pd.ArrowDtype(pa.string()))
     for column in (*(pd.Series(names, dtype=kind) for kind in kinds), coded):
         frame = pd.DataFrame({"name": column})
-        assert pdanon.audit(frame, pdanon.KAnonymity(2, ["name"])).rows_at_risk == 2
+        assert pdanon.audit(frame, pdanon.KAnonymity(2, quasi=["name"])).rows_at_risk == 2

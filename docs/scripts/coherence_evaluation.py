@@ -95,7 +95,7 @@ def distortions(itemsets: Itemsets, setting: Setting, seed: int) -> dict[str, fl
     """Suppressed occurrences by all occurrences, of items that are neither public nor private included."""
     public, private = divided(itemsets, setting.delta, seed=seed, frequent=setting.frequent)
     parts, hidden = division(itemsets, public, private)
-    moles = Moles(parts, pdanon.Coherence(setting.h, setting.k, setting.p, hidden))
+    moles = Moles(parts, pdanon.Coherence(h=setting.h, k=setting.k, p=setting.p, private=hidden))
     lost = {method: moles.eliminate(parts.supports, method) for method in CRITERIA}
     lost["RmAll"] = ~parts.is_private
     shares = {name: parts.supports[gone].sum() / len(itemsets.codes) for name, gone in lost.items()}

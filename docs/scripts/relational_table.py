@@ -52,7 +52,7 @@ def line(title: str, name: str) -> str:
     cells = [title, name]
     for share in SHARES:
         start = time.process_time()
-        result = getattr(pdanon, name)(frame, suppress=share, **asked)
+        result = getattr(pdanon, name)(frame, max_suppressed=share, **asked)
         seconds = time.process_time() - start
         gone = f", {result.loss['suppressed_rows']:.2%}" if share else ""
         cells.append(f"{result.loss['NCP_relational']:.4f}{gone}, {seconds:.1f} s")
@@ -64,7 +64,7 @@ def lines() -> Iterator[str]:
     pdanon.cluster(pd.DataFrame({"q": [1, 2]}), k=2, quasi=["q"])  # the first call loads compiled code
     yield f"{machine()}, {date.today():%B %Y}. Seconds are processor time."
     yield ""
-    yield "| table | algorithm | NCP, time | `suppress=0.01`: NCP, rows, time | `suppress=0.05` |"
+    yield "| table | algorithm | NCP, time | `max_suppressed=0.01`: NCP, rows, time | `max_suppressed=0.05` |"
     yield "|---|---|---|---|---|"
     for title in TABLES:
         for name in ALGORITHMS:

@@ -30,16 +30,16 @@ from pdanon.guarantees import (
     RhoUncertainty,
     SensitiveGroups,
     TransactionalK,
-    check_guarantee,
+    read_guarantee,
 )
-from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_seconds, materialize
+from pdanon.guarantees.parameters import DEFAULT_M, check_seconds, materialize
 from pdanon.guarantees.utility import partition
 from pdanon.guarantees.verdict import Guarantee
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.timing import TimeLimitError, limit_time, progress_bar
-from pdanon.itemsets.validation import check_known
+from pdanon.itemsets.validation import find_name
 from pdanon.recoding.counts import is_kept
 from pdanon.recoding.labels import Labels, check_labels
 from pdanon.recoding.result import Anonymized
@@ -65,15 +65,15 @@ def _mean(*names: str) -> Callable[[Anonymized], float]:
 
 
 def _named(*names: str) -> dict[str, Callable[[Anonymized], float]]:
-    """Losses that a result has, by their names in lower case."""
-    return {name.lower(): _mean(name) for name in names}
+    """Losses that a result has, by their names."""
+    return {name: _mean(name) for name in names}
 
 
 READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # of items, and shown of each try
-_OF_ITEMS = {"ncp": partial(_of_items, base=0), "lm": partial(_of_items, base=1)} | _named(*READABLE, "UL")
-_SUPPRESSED = {"ncp": _mean("S/N"), "lm": _mean("S/N")}  # every suppressed occurrence costs 1 by both
+_OF_ITEMS = {"NCP": partial(_of_items, base=0), "LM": partial(_of_items, base=1)} | _named(*READABLE, "UL")
+_SUPPRESSED = {"NCP": _mean("S/N"), "LM": _mean("S/N")}  # every suppressed occurrence costs 1 by both
 _SUPPRESSED |= _named(*READABLE, "UL", "S/N")
-_OF_BOTH = {"ncp": _mean("NCP", "NCP_relational")} | _named(*READABLE, "NCP_relational")
+_OF_BOTH = {"NCP": _mean("NCP", "NCP_relational")} | _named(*READABLE, "NCP_relational")
 
 LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     KmAnonymity: _OF_ITEMS,
@@ -83,10 +83,10 @@ LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     Coherence: _SUPPRESSED,
     PublicK: _SUPPRESSED,
     RhoUncertainty: _OF_ITEMS,
-    SensitiveGroups: {"ncp": _mean("KL")} | _named("KL", "pairs"),
+    SensitiveGroups: {"NCP": _mean("KL")} | _named("KL", "pairs"),
     TransactionalK: _named(*READABLE, "NCP", "LM", "GGD", "UL"),
-    DisassociatedKm: {"ncp": _mean("term_chunks")} | _named("term_chunks", "tlost", "re"),
-    KAnonymity: {"ncp": _mean("NCP_relational")} | _named("NCP_relational"),
+    DisassociatedKm: {"NCP": _mean("term_chunks")} | _named("term_chunks", "tlost", "re"),
+    KAnonymity: {"NCP": _mean("NCP_relational")} | _named("NCP_relational"),
     KKm: _OF_BOTH,
     KLm: _OF_BOTH,
 }
@@ -140,7 +140,7 @@ def anonymize(
     hierarchy: HierarchyLike | None = None,
     utility: Any = None,
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    loss: str = "ncp",
+    loss: str = "NCP",
     time_limit: float = 60,
     random_state: int | np.random.Generator | None = None,
     labels: Labels = "set",
@@ -168,8 +168,8 @@ def anonymize(
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     loss : str
-        What is to be least: ``"ncp"``, ``"lm"``, or what a result of this guarantee has in ``loss``, by its
-        name in lower case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. See the notes.
+        What is to be least: ``"NCP"``, ``"LM"``, or what a result of this guarantee has in ``loss``, by its
+        name in any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. See the notes.
     time_limit : float
         Seconds, above 0, for the search for a release that loses less. After that no further algorithm is
         started, and one that runs is stopped. A first release, whatever it loses, has ten times as long.
@@ -233,7 +233,7 @@ def anonymize(
     costs 0; else NCP is that number over the number of all items, LM the same with 1 less in both; a
     suppressed item costs 1. For coherence and public items it is ``S/N``, for quasi-identifiers
     ``NCP_relational``, for ``SensitiveGroups`` ``KL``, for ``KKm`` and ``KLm`` the mean of ``NCP_relational``
-    and ``NCP``; these have no "lm" of their own.
+    and ``NCP``; these have no "LM" of their own.
     `refine` lowers NCP where it cannot lower what is asked for, and counts only if that has become less, too.
 
     A release of which next to nothing is left, as `UselessWarning` has it, comes back only if there is no
@@ -266,7 +266,7 @@ def anonymize(
     3  pcta, refined  0.381            NaN
     """
     began = perf_counter()
-    guarantee = _asked_for(guarantee, k, m)
+    guarantee, column = read_guarantee(guarantee, column, k, m)
     end = began + check_seconds(time_limit, "time_limit")
     given = {"hierarchy": hierarchy, "utility": utility, "hierarchies": hierarchies}
     given = {name: value for name, value in given.items() if value is not None}
@@ -274,8 +274,8 @@ def anonymize(
         given["labels"] = labels
     ways = _steps(guarantee, given)
     losses = LOSSES[type(guarantee)]
-    measure = losses[check_known(loss, losses, "loss of this guarantee", where="loss")]
-    lowered = loss if loss == "lm" else "ncp"
+    loss = find_name(loss, losses, "loss of this guarantee", where="loss")
+    measure, lowered = losses[loss], loss if loss == "LM" else "NCP"
     if utility is not None:
         given["utility"] = partition(utility)
     asked = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
@@ -286,18 +286,6 @@ def anonymize(
             trials.add(step)
             report(1)
     return trials.outcome()
-
-
-def _asked_for(guarantee: Any, k: int | None, m: int | None) -> Guarantee:
-    """The guarantee that is given, or that of k and m."""
-    numbers = k is not None or not isinstance(m, DefaultNumber)
-    if numbers == (guarantee is not None):
-        problem = "what must hold is said twice" if numbers else "nothing says what must hold"
-        hint = "give k and m, such as k=5, m=2, or a guarantee, such as pdanon.KKm(5, 2, quasi=['age'])"
-        raise ParameterError(problem, where="guarantee, k and m", hint=hint)
-    guarantee = KmAnonymity(k, m) if numbers else guarantee  # type: ignore[arg-type]
-    check_guarantee(guarantee)
-    return guarantee
 
 
 def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:

@@ -108,13 +108,13 @@ def least_lossy(
         guarantee = _of_rules(rules, k, c, m, alone=not quasi and constraints is None)
     elif constraints is not None:
         check_m_omitted(m)
-        guarantee = PrivacyConstraints(constraints, k)
+        guarantee = PrivacyConstraints(constraints=constraints, k=k)
     elif quasi and not lists:
         if not isinstance(m, DefaultNumber):
             raise ParameterError("m is of items, and there is no list column", where="m", hint="leave it out")
-        guarantee = KAnonymity(k, quasi)
+        guarantee = KAnonymity(k, quasi=quasi)
     else:
-        guarantee = KKm(k, m, quasi) if quasi else KmAnonymity(k, m)
+        guarantee = KKm(k=k, m=m, quasi=quasi) if quasi else KmAnonymity(k, m)
     return choice.anonymize(frame, guarantee, place, **options)
 
 
@@ -126,9 +126,9 @@ def _of_sensitive(
         hint = "give the columns of quasi another role, or name an algorithm for both, such as rum_bound"
         raise ParameterError("rho and p protect no quasi-identifiers", hint=hint)
     if rho is not None:
-        return RhoUncertainty(rho, sensitive, None if isinstance(m, DefaultNumber) else m)
+        return RhoUncertainty(rho=rho, sensitive=sensitive, m=None if isinstance(m, DefaultNumber) else m)
     assert p is not None
-    return SensitiveGroups(p, sensitive, k=k, m=m)
+    return SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
 
 
 def _of_rules(rules: Any, k: int, c: float | None, m: int | None, *, alone: bool) -> PSRules:
@@ -142,4 +142,4 @@ def _of_rules(rules: Any, k: int, c: float | None, m: int | None, *, alone: bool
             "rules go with neither constraints nor quasi-identifiers", where="rules", hint=hint
         )
     check_m_omitted(m, "rules")
-    return PSRules(rules, k, c)
+    return PSRules(rules=rules, k=k, c=c)

@@ -360,27 +360,31 @@ def _algorithms(arguments: argparse.Namespace) -> int:
 def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     k, m, quasi = arguments.k, arguments.m, arguments.quasi
     if arguments.chunks:
-        return DisassociatedKm(k, m, arguments.safe)
+        return DisassociatedKm(k=k, m=m, safe=arguments.safe)
     mapping = None
     if arguments.mapping is not None:
         mapping = read_columns(arguments.mapping, ["group", "item", "generalized"])
     if arguments.classes is not None:
         counts = read_columns(arguments.classes, [*COUNTS])
-        return SensitiveGroups(arguments.p, arguments.sensitive, counts, mapping, k, m)
+        return SensitiveGroups(
+            p=arguments.p, sensitive=arguments.sensitive, classes=counts, mapping=mapping, k=k, m=m
+        )
     if arguments.rules is not None:
         check_m_omitted(m, "rules")
-        return PSRules(arguments.rules, k, arguments.c, mapping)
+        return PSRules(rules=arguments.rules, k=k, c=arguments.c, mapping=mapping)
     if arguments.constraints is not None:
         check_m_omitted(m)
-        return PrivacyConstraints(constraint_list(arguments.constraints, arguments.column), k, mapping)
+        return PrivacyConstraints(
+            constraints=constraint_list(arguments.constraints, arguments.column), k=k, mapping=mapping
+        )
     if arguments.rho is not None:
         most = None if isinstance(m, DefaultNumber) else m
-        return RhoUncertainty(arguments.rho, arguments.sensitive, most, mapping)
+        return RhoUncertainty(rho=arguments.rho, sensitive=arguments.sensitive, m=most, mapping=mapping)
     if arguments.sensitive is None:
-        return KmAnonymity(k, m, mapping) if quasi is None else KKm(k, m, quasi, mapping=mapping)
+        return KmAnonymity(k, m, mapping) if quasi is None else KKm(k=k, m=m, quasi=quasi, mapping=mapping)
     if quasi is None:
-        return LmDiversity(arguments.l, m, arguments.sensitive, k, mapping)
-    return KLm(k, arguments.l, m, quasi, arguments.sensitive, mapping)
+        return LmDiversity(l=arguments.l, m=m, sensitive=arguments.sensitive, k=k, mapping=mapping)
+    return KLm(k=k, l=arguments.l, m=m, quasi=quasi, sensitive=arguments.sensitive, mapping=mapping)
 
 
 def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -223,7 +223,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "loss": {
         "metavar": "NAME",
         "help": "without --algorithm: what is to be least, such as ncp, occurrences, singles or pairs "
-        "(default: ncp); of coherence: what suppressing an item costs, support or unit",
+        "(default: NCP); of coherence: what suppressing an item costs, support or unit",
     },
     "scope": {"choices": ["all", "sensitive"], "help": "with --rho: which items may be suppressed"},
     "r": {"type": int, "help": "how many groups are examined for each row"},

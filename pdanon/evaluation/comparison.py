@@ -29,7 +29,7 @@ from pdanon.io.parquet import read_parquet, to_parquet
 from pdanon.itemsets.columns import find_column
 from pdanon.itemsets.compatibility import text_column
 from pdanon.itemsets.timing import progress_bar
-from pdanon.itemsets.validation import check_count, check_kind, check_known, check_path, read_list
+from pdanon.itemsets.validation import check_count, check_kind, check_known, check_path, find_name, read_list
 from pdanon.recoding.loss import LOSSES
 from pdanon.recoding.result import Anonymized
 
@@ -275,7 +275,7 @@ def compare(
         find_column(frame, column)
     losses, extra = _measures(measures, tasks)
     if loss is not None:
-        check_known(loss, LOSSES if losses is None else losses, "loss of this table", where="loss")
+        loss = find_name(loss, LOSSES if losses is None else losses, "loss of this table", where="loss")
     if workload is not None and not callable(getattr(workload, "are", None)):
         hint = "pass a pdanon.Workload, or an object with a method are(frame, result)"
         raise ParameterError("not a workload", where="workload", got=type(workload).__name__, hint=hint)
@@ -314,7 +314,7 @@ def _measures(measures: Any, tasks: list[Task]) -> tuple[list[str] | None, dict[
     if measures is None:
         return None, {}
     names = [measures] if isinstance(measures, str) else read_list(measures, "measures")
-    return [check_known(name, LOSSES, "loss", where="measures") for name in names], {}
+    return [find_name(name, LOSSES, "loss", where="measures") for name in names], {}
 
 
 # --- One row

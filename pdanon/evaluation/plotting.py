@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ParameterError, escape_controls
 from pdanon.evaluation.metrics.risk import exposure, sensitive_of
+from pdanon.itemsets.arguments import CallError
 from pdanon.itemsets.validation import check_count, check_frame, check_text
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
 from pdanon.recoding.result import called
@@ -376,6 +377,11 @@ class Plots:
 
     def __repr__(self) -> str:
         return "Plots: loss(), risk(original), sizes(), mapping()"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Axes:
+        """Name the plots: no one of them is the default."""
+        hint = "call one of its methods: plot.loss(), plot.risk(original), plot.sizes(), plot.mapping()"
+        raise CallError("plot is not a function", where="result.plot()", hint=hint)
 
     def loss(self, ax: Axes | None = None) -> Axes:
         """Draw the measures of information loss that are shares, in percent. Others, such as UL, are omitted.

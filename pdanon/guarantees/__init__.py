@@ -14,6 +14,7 @@ from pdanon.guarantees.k_anonymity import KAnonymity, PublicK, TransactionalK
 from pdanon.guarantees.kkm import KKm, KLm
 from pdanon.guarantees.km import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.lm import LmDiversity
+from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber
 from pdanon.guarantees.ps import PSRules
 from pdanon.guarantees.rho import RhoUncertainty
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
@@ -38,12 +39,19 @@ __all__ = [
     "audit",
     "check_guarantee",
     "check_recountable",
+    "read_guarantee",
 ]
 
 
 @called_by_name
 def audit(
-    frame: pd.DataFrame, guarantee: Guarantee, column: Hashable | None = None, *, progress: bool = False
+    frame: pd.DataFrame,
+    guarantee: Guarantee | None = None,
+    column: Hashable | None = None,
+    *,
+    k: int | None = None,
+    m: int | None = DEFAULT_M,
+    progress: bool = False,
 ) -> Audit:
     """Verify from scratch whether a guarantee holds for a frame.
 
@@ -52,9 +60,11 @@ def audit(
     frame : pandas.DataFrame
         A released frame, of pdanon or any other tool, or an original frame.
     guarantee : Guarantee
-        A privacy model, such as ``pdanon.KmAnonymity(k=5, m=2)``.
+        A privacy model, such as ``pdanon.KKm(k=5, m=2, quasi=["age"])``.
     column : hashable, optional
         The list column. By default the only one.
+    k, m
+        Short for the guarantee ``KmAnonymity(k, m)``.
     progress : bool
         Show the finished parts of the count; their total number is not known in advance.
 
@@ -80,9 +90,29 @@ def audit(
     >>> df.txanon.audit(pdanon.KmAnonymity(k=2, m=2))
     Audit(holds=False, rows_at_risk=1, guarantee=KmAnonymity(k=2, m=2))
     """
-    check_guarantee(guarantee)
+    guarantee, column = read_guarantee(guarantee, column, k, m)
     with show_activity(progress, "audit"):
         return guarantee.audit(frame, column)
+
+
+def read_guarantee(
+    guarantee: Any, column: Hashable | None, k: int | None, m: int | None
+) -> tuple[Guarantee, Hashable | None]:
+    """Return the guarantee, or that of k and m, and the list column.
+
+    With k or m, a name in the place of the guarantee is the list column, as in the algorithms.
+    """
+    numbers = k is not None or not isinstance(m, DefaultNumber)
+    if numbers and isinstance(guarantee, str) and column is None:
+        guarantee, column = None, guarantee
+    if numbers == (guarantee is not None):
+        problem = "the guarantee is given twice" if numbers else "no guarantee is given"
+        hint = "pass k and m, such as k=5, m=2, or a guarantee, such as pdanon.KKm(k=5, m=2, quasi=['age'])"
+        raise ParameterError(problem, where="guarantee, k and m", hint=hint)
+    if numbers:
+        return KmAnonymity(k, m), column  # type: ignore[arg-type]  # which explains a missing k
+    check_guarantee(guarantee)
+    return guarantee, column
 
 
 def check_recountable(guarantee: Any) -> Recountable:

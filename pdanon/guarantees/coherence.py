@@ -20,6 +20,7 @@ from pdanon.guarantees.named import MappedItems, NamedItems, refuse_overlaps, re
 from pdanon.guarantees.parameters import check_k, check_share, format_share
 from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
@@ -30,7 +31,8 @@ from pdanon.itemsets.validation import check_count
 __all__ = ["Coherence"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@constructed_by_name
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Coherence:
     """At least k rows match up to p known public items, and at most a share h of them have a private item.
 

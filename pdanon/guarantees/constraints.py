@@ -439,7 +439,7 @@ def privacy_model(
         return KmAnonymity(k, m)
     check_m_omitted(m)
     if not isinstance(constraints, AllItemsets):
-        return PrivacyConstraints(constraints, k)
+        return PrivacyConstraints(constraints=constraints, k=k)
     known = itemsets.lookup(constraints.items) >= 0
     if not known.all() or len(known) != itemsets.n_items:
         raise ParameterError(

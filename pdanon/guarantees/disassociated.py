@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.chunks import ChunkTable
 from pdanon.itemsets.lists import Codes, distinct, offsets_of
 from pdanon.itemsets.multisets import read_visible
@@ -291,7 +292,8 @@ def _permutations(counts: tuple[int, ...]) -> NDArray[np.int8]:
 _PAIRS = 32  # upper bound on pairs per term for which pairs are counted before whole sub-records
 
 
-@dataclass(frozen=True)
+@constructed_by_name
+@dataclass(frozen=True, kw_only=True)
 class DisassociatedKm:
     """For up to m known items of a record, some reconstruction has at least k records that match.
 

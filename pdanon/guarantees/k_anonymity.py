@@ -6,7 +6,7 @@ He, Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalizati
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import MappedItems, NamedItems, refuse_within_labels
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.columns import find_column, find_columns, find_quasi, quasi_labels
 from pdanon.itemsets.equality import pair_numbers, row_numbers, value_numbers
 from pdanon.itemsets.list_columns import ListColumns
@@ -28,7 +29,8 @@ from pdanon.itemsets.table import ItemsetTable, concatenate, empty_itemset
 __all__ = ["KAnonymity", "PublicK", "TransactionalK", "equal_rows"]
 
 
-@dataclass(frozen=True)
+@constructed_by_name
+@dataclass(frozen=True, kw_only=True)
 class TransactionalK:
     """Every row occurs, as a list of labels, at least k times.
 
@@ -107,7 +109,8 @@ class TransactionalK:
 # --- k-anonymity of the public items
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@constructed_by_name
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PublicK:
     """Every row has the same public items as at least k - 1 other rows.
 
@@ -207,6 +210,7 @@ class PublicK:
 # --- k-anonymity of the quasi-identifiers
 
 
+@constructed_by_name
 @dataclass(frozen=True)
 class KAnonymity:
     """Every combination of values of the quasi-identifiers that occurs is in at least k rows.
@@ -246,6 +250,7 @@ class KAnonymity:
     """
 
     k: int
+    _: KW_ONLY
     quasi: Sequence[Hashable]
 
     def __post_init__(self) -> None:

@@ -28,6 +28,7 @@ from pdanon.guarantees.named import (
 )
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets, join_columns
 from pdanon.itemsets.columns import find_column, find_quasi, quasi_labels
 from pdanon.itemsets.lists import offsets_of
@@ -39,7 +40,8 @@ from pdanon.itemsets.validation import check_count
 __all__ = ["Crowds", "KKm", "KLm", "QuasiClasses"]
 
 
-@dataclass(frozen=True, repr=False)
+@constructed_by_name
+@dataclass(frozen=True, repr=False, kw_only=True)
 class KKm:
     """Every combination of quasi-identifiers and up to m items that occurs in a row is in at least k rows.
 
@@ -154,7 +156,8 @@ class KKm:
         return replace(self, mapping=mapping)
 
 
-@dataclass(frozen=True, repr=False)
+@constructed_by_name
+@dataclass(frozen=True, repr=False, kw_only=True)
 class KLm:
     """At least k rows match known quasi-identifiers and m items, at most 1/l of them with a sensitive item.
 

@@ -17,6 +17,7 @@ from pdanon.guarantees.emptied import Suppression, counts_emptied
 from pdanon.guarantees.generalized_itemsets import generalize_itemsets
 from pdanon.guarantees.parameters import check_k, check_m, constraint_list
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
@@ -27,6 +28,7 @@ from pdanon.itemsets.table import ItemsetTable, empty_itemset
 __all__ = ["KmAnonymity", "PrivacyConstraints", "threat_table"]
 
 
+@constructed_by_name
 @dataclass(frozen=True)
 class KmAnonymity:
     """Every itemset of at most m items that occurs in a row occurs in at least k rows.
@@ -134,7 +136,8 @@ def threat_table(
 # --- Privacy constraints: k-anonymity of listed itemsets
 
 
-@dataclass(frozen=True, eq=False)
+@constructed_by_name
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PrivacyConstraints:
     """Each listed itemset, in its published form, occurs in no row or in at least k rows.
 
@@ -170,9 +173,9 @@ class PrivacyConstraints:
     --------
     >>> import pandas as pd, pdanon
     >>> df = pd.DataFrame({"items": [["rice", "tea"], ["rice", "tea"], ["rice", "salt"]]})
-    >>> df.txanon.audit(pdanon.PrivacyConstraints([["rice", "tea"]], k=2)).holds
+    >>> df.txanon.audit(pdanon.PrivacyConstraints(constraints=[["rice", "tea"]], k=2)).holds
     True
-    >>> df.txanon.audit(pdanon.PrivacyConstraints([["rice", "salt"]], k=2)).threats
+    >>> df.txanon.audit(pdanon.PrivacyConstraints(constraints=[["rice", "salt"]], k=2)).threats
                 itemset  support         why
     0  ['rice' 'salt']        1  constraint
     """

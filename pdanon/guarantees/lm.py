@@ -27,6 +27,7 @@ from pdanon.guarantees.named import (
 )
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
@@ -37,7 +38,8 @@ from pdanon.itemsets.validation import check_count
 __all__ = ["LmDiversity"]
 
 
-@dataclass(frozen=True, repr=False)
+@constructed_by_name
+@dataclass(frozen=True, repr=False, kw_only=True)
 class LmDiversity:
     """No sensitive item is in more than 1/l of the rows that match up to m known items.
 

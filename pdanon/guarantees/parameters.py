@@ -70,11 +70,11 @@ def check_k(k: Any) -> int:
 
 def check_m(m: Any, *, unbounded: bool = True) -> int | None:
     """Check a number of known items: an integer of at least 1, or None for all items of a row."""
-    if m is None and unbounded:
+    if unbounded and (m is None or m == "all"):
         return None
     if not is_integer(m) or m < 1:
         hint = "pass the maximum number of items that an attacker knows, such as m=2" + (
-            ", or None for all items of a row" if unbounded else ""
+            ", or 'all' (None) for all items of a row" if unbounded else ""
         )
         raise ParameterError("m must be an integer of at least 1", got=describe(m), hint=hint)
     return int(m)

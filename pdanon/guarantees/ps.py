@@ -30,6 +30,7 @@ from pdanon.guarantees.named import (
 from pdanon.guarantees.parameters import check_k, check_open_share, format_share
 from pdanon.guarantees.rules import AllRules, Rules, read_rules
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, canonical_rows
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
@@ -45,7 +46,8 @@ _UNMAPPED = "pass the mapping, which has the labels of known items: guarantee.wi
 _AT_A_TIME = 10**6  # rules
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@constructed_by_name
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class PSRules:
     """The known items of a rule match no row or at least k; at most a share c have its sensitive items.
 

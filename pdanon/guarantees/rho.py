@@ -28,6 +28,7 @@ from pdanon.guarantees.named import (
 )
 from pdanon.guarantees.parameters import check_m, check_open_share, format_share
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.columns import find_columns
 from pdanon.itemsets.list_columns import ListColumns
@@ -409,7 +410,8 @@ _REMEDY = (
 )
 
 
-@dataclass(frozen=True, repr=False)
+@constructed_by_name
+@dataclass(frozen=True, repr=False, kw_only=True)
 class RhoUncertainty:
     """No sensitive item is in more than a share rho of the rows that contain some other items.
 

@@ -22,6 +22,7 @@ from pdanon.guarantees.km import threat_table
 from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_within_labels
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, check_m
 from pdanon.guarantees.verdict import Audit
+from pdanon.itemsets.arguments import constructed_by_name
 from pdanon.itemsets.codes import Itemsets, as_itemsets, item_texts
 from pdanon.itemsets.columns import added_label, find_column, label_position
 from pdanon.itemsets.compatibility import arrow_values, text_column
@@ -116,7 +117,8 @@ class GroupCounts:
         return found
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@constructed_by_name
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SensitiveGroups:
     """Each sensitive item is in at most 1/p of the rows of each group, and no row contains sensitive items.
 

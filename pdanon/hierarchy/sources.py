@@ -227,17 +227,17 @@ _ROOT = "*"
 _EXACT = Context(prec=2000)  # enough digits for the quotient of any two floats
 
 
-def csv_tree(path: str | os.PathLike[str], sep: str) -> Tree:
+def csv_tree(path: str | os.PathLike[str], delimiter: str) -> Tree:
     """Read the layout of ARX: one row per leaf, ``leaf;parent;...;*``."""
-    check_delimiter(sep, "sep")
-    return _build_tree(_row_links(_read_csv(Path(check_path(path)), sep)), "line")
+    check_delimiter(delimiter, "delimiter")
+    return _build_tree(_row_links(_read_csv(Path(check_path(path)), delimiter)), "line")
 
 
-def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], sep: str) -> None:
+def write_csv(rows: Iterable[Sequence[str]], path: str | os.PathLike[str], delimiter: str) -> None:
     """Write the layout of ARX, whole or not at all."""
-    check_delimiter(sep, "sep")
+    check_delimiter(delimiter, "delimiter")
     with replace_file(path) as draft, draft.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, delimiter=sep).writerows(rows)
+        csv.writer(file, delimiter=delimiter).writerows(rows)
 
 
 def frame_tree(frame: pd.DataFrame) -> Tree:
@@ -430,11 +430,11 @@ def _entries(tree: Mapping[Any, Any], above: _Key | None) -> list[tuple[str, _Ke
     return [(name, above, content) for name, content in contents][::-1]
 
 
-def _read_csv(path: Path, sep: str) -> list[tuple[int, list[str]]]:
+def _read_csv(path: Path, delimiter: str) -> list[tuple[int, list[str]]]:
     """Read the rows of a CSV file, each with the number of its last line."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file, delimiter=sep, strict=True)
+            rows = csv.reader(file, delimiter=delimiter, strict=True)
             return [(rows.line_num, row) for row in rows if row and not (len(row) == 1 and row[0].isspace())]
     except OSError as error:
         cause = cause_of(error)

@@ -188,7 +188,7 @@ class Hierarchy:
 
     @classmethod
     def from_csv(
-        cls, path: str | os.PathLike[str], *, sep: str = ";", missing: Missing = "error"
+        cls, path: str | os.PathLike[str], *, delimiter: str = ";", missing: Missing = "error"
     ) -> Hierarchy:
         """Read the layout of ARX: one row per leaf, ``leaf;parent;...;*``.
 
@@ -197,7 +197,7 @@ class Hierarchy:
         path : str or path-like
             A UTF-8 file without a header. Fields may be quoted, rows may differ in length, blank lines
             are ignored, and every field is text.
-        sep : str
+        delimiter : str
             The delimiter of fields.
         missing : {"error", "root"}
             As in the class.
@@ -214,7 +214,7 @@ class Hierarchy:
         FormatError
             If the file is missing, cannot be read or is not UTF-8, or a quote is not closed.
         ParameterError
-            If ``sep`` is not one character.
+            If ``delimiter`` is not one character.
 
         Notes
         -----
@@ -223,7 +223,7 @@ class Hierarchy:
         topmost nodes get a root ``*``, which is the inner node of that name if there is one. Cost: time
         linear in the number of fields.
         """
-        return cls(*sources.csv_tree(path, sep), missing)
+        return cls(*sources.csv_tree(path, delimiter), missing)
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, *, missing: Missing = "error") -> Hierarchy:
@@ -519,18 +519,18 @@ class Hierarchy:
         nodes = sources.levels(self.parent, np.flatnonzero(self.is_leaf).astype(np.int32), self.height)
         return pd.DataFrame({f"level{level}": text_column(names[each]) for level, each in enumerate(nodes)})
 
-    def to_csv(self, path: str | os.PathLike[str], *, sep: str = ";") -> None:
+    def to_csv(self, path: str | os.PathLike[str], *, delimiter: str = ";") -> None:
         """Write the ARX layout, which `from_csv` reads back.
 
         Parameters
         ----------
         path : str or path-like
             The file, written whole or not at all. An existing file is replaced.
-        sep : str
+        delimiter : str
             The delimiter of fields.
         """
         paths = (self.ancestors_of(leaf) for leaf in np.flatnonzero(self.is_leaf).tolist())
-        sources.write_csv(([self.names[node] for node in each] for each in paths), path, sep)
+        sources.write_csv(([self.names[node] for node in each] for each in paths), path, delimiter)
 
     def __repr__(self) -> str:
         counts = f"nodes={self.n_nodes}, leaves={self.n_leaves}, height={self.height}"

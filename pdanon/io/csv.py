@@ -30,6 +30,7 @@ from pdanon.errors import (
 from pdanon.io.files import check_encoding, replace_file
 from pdanon.io.lines import unreadable_text
 from pdanon.io.text import check_separator, separator_hint, unreadable
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column
 from pdanon.itemsets.compatibility import text_column
@@ -44,12 +45,13 @@ _FORMULA = r"[=+\-@\t\r]"  # spreadsheets run texts with these beginnings as for
 _NUMBER = r"[+-]?(?:[0-9]+[.,]?[0-9]*|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
+@called_by_name
 def read_csv(
     path: str | os.PathLike[str],
     *,
     column: str,
     separator: str,
-    field_separator: str = ",",
+    delimiter: str = ",",
     encoding: str = "utf-8",
 ) -> pd.DataFrame:
     r"""Read a CSV file with a column of items joined by a separator.
@@ -62,7 +64,7 @@ def read_csv(
         The column of joined items.
     separator : str
         The separator of items. It is never guessed, and blanks around it are not stripped.
-    field_separator : str
+    delimiter : str
         The delimiter of fields.
     encoding : str
         The encoding of the text.
@@ -82,7 +84,7 @@ def read_csv(
     ColumnError
         If there is no such column, or two columns have the same name.
     ParameterError
-        If the separator is empty or holds a carriage return or null character. If ``field_separator`` is not
+        If the separator is empty or holds a carriage return or null character. If ``delimiter`` is not
         one ASCII character other than a quote or an end of line. If the encoding is unknown. If the separator
         is in none of at least 20 texts, and another usual one is in most of them.
 
@@ -105,25 +107,25 @@ def read_csv(
     0  north  ['rice' 'tea']
     1  south              []
     """
-    return read_joined_text(path, column, separator, field_separator, encoding)
+    return read_joined_text(path, column, separator, delimiter, encoding)
 
 
 def read_joined_text(
     path: str | os.PathLike[str],
     column: str,
     separator: str,
-    field_separator: str,
+    delimiter: str,
     encoding: str,
     text: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Read a CSV file as `read_csv`, with some other columns as text, so that 007 does not become 7."""
     path = check_path(path)
-    _check_separators(separator, field_separator)
+    _check_separators(separator, delimiter)
     check_text(column, "column")
     encoding = check_encoding(encoding)
 
     texts = dict.fromkeys([column, *text], str)
-    options: dict[str, Any] = {"sep": field_separator, "encoding": encoding, "dtype": texts}
+    options: dict[str, Any] = {"sep": delimiter, "encoding": encoding, "dtype": texts}
     read = read_safely(lambda: _parse_twice(path, column, separator, options), path, "CSV")
     if read is None:
         raise unreadable_text(Path(path), encoding, f"it is not {encoding.upper()} text")
@@ -145,13 +147,14 @@ def read_joined_text(
     return frame
 
 
+@called_by_name
 def to_csv(
     frame: pd.DataFrame,
     path: str | os.PathLike[str],
     *,
     separator: str,
     column: Hashable | None = None,
-    field_separator: str = ",",
+    delimiter: str = ",",
     escape_formulas: bool = False,
 ) -> None:
     """Write a frame with one list column to a CSV file, whole or not at all.
@@ -166,7 +169,7 @@ def to_csv(
         The separator of items. No item may contain it, or end with a beginning of it: ``a:`` before ``::``.
     column : hashable, optional
         Label of the list column. By default the only list-valued column.
-    field_separator : str
+    delimiter : str
         The delimiter of fields, one character.
     escape_formulas : bool
         Put an apostrophe before each text that a spreadsheet would run as a formula: an item, another cell or
@@ -213,7 +216,7 @@ def to_csv(
     north,rice|tea
     south,
     """
-    _check_separators(separator, field_separator)
+    _check_separators(separator, delimiter)
     check_flag(escape_formulas, "escape_formulas")
     position = find_column(frame, column)
     lists = [label for i, label in enumerate(frame) if i != position and is_list_column(frame.iloc[:, i])]
@@ -247,12 +250,12 @@ def to_csv(
     unwritable = False
     with replace_file(path) as temporary:
         try:
-            _write_csv(written, temporary, field_separator)
+            _write_csv(written, temporary, delimiter)
         except UnicodeEncodeError:
             unwritable = True
         if unwritable:  # raised outside the handler: the chained error of Python shows the text
             raise FormatError("a text holds half of a surrogate pair", where="another column")
-        header = pd.read_csv(temporary, sep=field_separator, index_col=False, nrows=0).columns
+        header = pd.read_csv(temporary, sep=delimiter, index_col=False, nrows=0).columns
         if header[position] != str(written.columns[position]):
             hint = "rename it: a text that no other column has"
             raise ColumnError("the label of the list column could not be read back", hint=hint)
@@ -296,9 +299,9 @@ def _find_formulas(column: pd.Series[Any]) -> NDArray[np.bool_]:
     return formula & ~number
 
 
-def _write_csv(frame: pd.DataFrame, path: Path, field_separator: str) -> None:
+def _write_csv(frame: pd.DataFrame, path: Path, delimiter: str) -> None:
     """Write a CSV file whose unquoted line ends are all ends of rows."""
-    options: dict[str, Any] = {"sep": field_separator, "index": False, "lineterminator": "\n"}
+    options: dict[str, Any] = {"sep": delimiter, "index": False, "lineterminator": "\n"}
     frame.to_csv(path, **options)
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         returns = content.find(b"\r") >= 0
@@ -314,7 +317,7 @@ def _check_header(header: pd.DataFrame, column: str, path: str | os.PathLike[str
     others = [mark for mark in ";\t|," if mark != separator and len(labels) == 1 and mark in labels[0]]
     hint = did_you_mean(column, labels) or "the first line of the file must name its columns"
     if others:
-        hint = f"if {others[0]!r} is its delimiter, pass field_separator={others[0]!r} (--delimiter)"
+        hint = f"if {others[0]!r} is its delimiter, pass delimiter={others[0]!r} (--delimiter)"
     got = "1 column" if len(labels) == 1 else f"{len(labels)} columns"
     raise ColumnError(f"column {column!r} does not exist", where=os.fspath(path), got=got, hint=hint)
 
@@ -368,12 +371,12 @@ def _count_texts(texts: pa.Array, mark: str) -> int:
     return int(pc.sum(pc.match_substring(texts, mark)).as_py() or 0)
 
 
-def _check_separators(separator: str, field_separator: str) -> None:
+def _check_separators(separator: str, delimiter: str) -> None:
     check_separator(separator, "separator")
     # Quotes and ends of lines have another meaning in CSV, and pandas' parser takes only ASCII.
-    one = isinstance(field_separator, str) and len(field_separator) == 1 and field_separator.isascii()
-    if not one or field_separator in '"\r\n\0':
+    one = isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii()
+    if not one or delimiter in '"\r\n\0':
         hint = "pass ',', ';' or a tab, but no quote and no end of line"
-        got = quote_word(field_separator)
-        what = "field_separator must be one ASCII character"
-        raise ParameterError(what, where="field_separator", got=got, hint=hint)
+        got = quote_word(delimiter)
+        what = "delimiter must be one ASCII character"
+        raise ParameterError(what, where="delimiter", got=got, hint=hint)

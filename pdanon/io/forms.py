@@ -160,7 +160,7 @@ class Form:
         if self.column is None or self.separator is None:
             raise ParameterError("a CSV file needs a column and a separator", where=str(path))
         mark, guessed = delimiter_of(path, self.delimiter, encoding)
-        options = {"separator": self.separator, "field_separator": mark, "encoding": encoding}
+        options = {"separator": self.separator, "delimiter": mark, "encoding": encoding}
         frame = read_joined_text(path, self.column, text=self.by, **options)
         return frame, [guessed] if guessed else []
 

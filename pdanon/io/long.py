@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, PersonsWarning, warn
 from pdanon.io.text import without_blanks
 from pdanon.itemsets import parallel
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import (
     column_labels,
@@ -37,6 +38,7 @@ _FEW = 20  # lines or rows: among fewer, patterns of persons may occur by chance
 _HIDE = "hide each other, and no guarantee protects the person, as guarantees count rows"
 
 
+@called_by_name
 def from_long(
     frame: pd.DataFrame,
     *,
@@ -127,6 +129,7 @@ def from_long(
     return pd.concat([*(pd.Series(values, name=label) for label, values in columns.items()), sets], axis=1)
 
 
+@called_by_name
 def to_long(frame: pd.DataFrame, column: Hashable | None = None, *, by: str = "row") -> pd.DataFrame:
     """Convert a table with lists into a table with one line per item of each row.
 

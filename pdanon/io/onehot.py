@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, NumbersWarning, ParameterError, warn
 from pdanon.io.text import without_blanks
 from pdanon.itemsets import parallel
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, label_positions, quasi_labels
 from pdanon.itemsets.lists import object_items, offsets_of
@@ -23,6 +24,7 @@ _MOST_NAMED = 5  # columns in a message
 _TEXTS = {"true": 1.0, "false": 0.0, "": 0.0}
 
 
+@called_by_name
 def from_onehot(
     frame: pd.DataFrame,
     *,
@@ -131,6 +133,7 @@ def describe_numbers(numbers: Sequence[Hashable]) -> str:
     return f"columns with a number in every row are read as items that every row has: {named}{more}"
 
 
+@called_by_name
 def to_onehot(frame: pd.DataFrame, column: Hashable | None = None, *, prefix: str = "") -> pd.DataFrame:
     """Convert a table with lists into a table with one boolean column per item.
 

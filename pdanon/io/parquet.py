@@ -28,6 +28,7 @@ from pyarrow import fs
 
 from pdanon.errors import ColumnError, FormatError, check_names, did_you_mean, read_safely
 from pdanon.io.files import check_name, replace_file
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.dtype import ListDtype, is_list_type
@@ -484,6 +485,7 @@ def _is_utf8(name: str) -> bool:
 _ATTRS = b"PANDAS_ATTRS"  # pandas' key of a frame's attrs
 
 
+@called_by_name
 def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = None) -> pd.DataFrame:
     """Read a Parquet file with its list columns as Arrow lists.
 
@@ -557,6 +559,7 @@ def read_parquet(path: str | os.PathLike[str], columns: Sequence[str] | None = N
     return read_safely(read, where, "Parquet")
 
 
+@called_by_name
 def to_parquet(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write a frame with list columns to a Parquet file, whole or not at all.
 

@@ -111,7 +111,7 @@ def write_table(
 def write_threats(threats: pd.DataFrame, path: Path, separator: str | None) -> None:
     """Write the threats of an audit. In CSV, sets of inferred items are joined like the itemsets."""
     if is_csv(path) and "sensitive" in threats and is_list_column(threats["sensitive"]):
-        threats = threats.assign(sensitive=to_text(threats["sensitive"], sep=separator or ""))
+        threats = threats.assign(sensitive=to_text(threats["sensitive"], separator=separator or ""))
     write_table(threats, path, "itemset", separator)
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pdanon.errors import ItemsetDtypeError, ParameterError
+from pdanon.itemsets.arguments import called_by_name
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column
 from pdanon.itemsets.compatibility import arrow_values, text_column
@@ -31,14 +32,15 @@ _USUAL = {
 }
 
 
-def from_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
+@called_by_name
+def from_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     """Split text into items.
 
     Parameters
     ----------
     series : pandas.Series
         Text, in which the items of a row are joined. It is not modified.
-    sep : str
+    separator : str
         The separator of items. Blanks around an item are removed.
 
     Returns
@@ -63,29 +65,30 @@ def from_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
     Examples
     --------
     >>> import pandas as pd, pdanon
-    >>> pdanon.from_text(pd.Series(["tea; rice", "rice", None], name="items"), sep=";")
+    >>> pdanon.from_text(pd.Series(["tea; rice", "rice", None], name="items"), separator=";")
     0    ['rice' 'tea']
     1          ['rice']
     2              <NA>
     Name: items, dtype: list<item: string>[pyarrow]
     """
     check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
-    check_separator(sep, "sep")
+    check_separator(separator, "separator")
     texts = _read_texts(series)
-    if not pc.any(pc.match_substring(texts, sep), min_count=0).as_py():
-        _refuse_absent(texts, sep)
-    itemsets = without_blanks(Itemsets.from_arrow_unsorted(pc.split_pattern(texts, sep)))
+    if not pc.any(pc.match_substring(texts, separator), min_count=0).as_py():
+        _refuse_absent(texts, separator)
+    itemsets = without_blanks(Itemsets.from_arrow_unsorted(pc.split_pattern(texts, separator)))
     return pd.Series(itemsets.to_pandas(), index=series.index, name=series.name)
 
 
-def to_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
+@called_by_name
+def to_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
     """Join the items of each row into a text.
 
     Parameters
     ----------
     series : pandas.Series
         Lists of items. It is not modified.
-    sep : str
+    separator : str
         The separator of items. No item may contain it.
 
     Returns
@@ -109,23 +112,23 @@ def to_text(series: pd.Series[Any], *, sep: str) -> pd.Series[Any]:
     Examples
     --------
     >>> import pdanon
-    >>> pdanon.to_text(pdanon.as_itemsets([["tea", "rice"], []]), sep="; ").tolist()
+    >>> pdanon.to_text(pdanon.as_itemsets([["tea", "rice"], []]), separator="; ").tolist()
     ['rice; tea', '']
     """
     check_kind(series, pd.Series, "the first argument", "a pandas Series", "one column: frame['items']")
-    check_separator(sep, "sep")
+    check_separator(separator, "separator")
     itemsets = Itemsets.from_series(series)
     texts = itemsets.texts()
-    lost = [text for text in texts if unreadable(text, sep) or text != text.strip()]
+    lost = [text for text in texts if unreadable(text, separator) or text != text.strip()]
     if lost:
         raise ParameterError(
             "an item that is empty, has blanks at its ends, or contains the separator could not be read back",
-            where="sep",
+            where="separator",
             got=f"{len(lost)} of {itemsets.n_items} items",
             hint=separator_hint(texts),
         )
     joined = pc.binary_join(
-        itemsets.recode(np.arange(len(texts)), pa.array(texts, pa.string())).to_arrow(), sep
+        itemsets.recode(np.arange(len(texts)), pa.array(texts, pa.string())).to_arrow(), separator
     )
     return pd.Series(text_column(joined), index=series.index, name=series.name)
 
@@ -175,7 +178,7 @@ def _read_texts(series: pd.Series[Any]) -> pa.ChunkedArray:
     return values.cast(pa.large_string())
 
 
-def _refuse_absent(texts: pa.ChunkedArray, sep: str) -> None:
+def _refuse_absent(texts: pa.ChunkedArray, separator: str) -> None:
     """Refuse a separator that occurs in no text, and suggest usual ones that occur."""
     if not pc.any(pc.greater(pc.utf8_length(texts), 0), min_count=0).as_py():
         return
@@ -183,4 +186,6 @@ def _refuse_absent(texts: pa.ChunkedArray, sep: str) -> None:
     hint = f"usual separators in the texts: {', '.join(found)}"
     if not found:
         hint = "if a text is one item: frame['items'].map(lambda item: [item])"
-    raise ParameterError("the separator is in no text", where="sep", got=quote_word(sep), hint=hint)
+    raise ParameterError(
+        "the separator is in no text", where="separator", got=quote_word(separator), hint=hint
+    )

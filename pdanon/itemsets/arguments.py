@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from pdanon.errors import ParameterError, PdanonError, did_you_mean
+from pdanon.errors import GuaranteeError, ParameterError, PdanonError, did_you_mean
 from pdanon.itemsets.validation import quote_word
 
-__all__ = ["CallError", "MethodError", "called_by_name", "check_call"]
+__all__ = ["CallError", "MethodError", "called_by_name", "check_call", "constructed_by_name"]
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+_Class = TypeVar("_Class", bound=type[Any])
 
 # Examples by parameter, or by function and parameter where a name has another meaning.
 _EXAMPLES = {
@@ -31,6 +32,10 @@ _EXAMPLES = {
     "parts": "parts=10: the number of parts to recode",
     "rows": "rows=[0, 1]: labels of rows in the index",
     "guarantee": "pdanon.KmAnonymity(k=5, m=2)",
+    "separator": "separator=';': the text between two items",
+    "by": "by='person': the column that names the person of a line",
+    "item": "item='product': the column of the items",
+    "configurations": "configurations={'pcta': {'k': 5}}: parameters by algorithm",
 }
 _GUARANTEES = {
     "k": "pdanon.KmAnonymity(k=5, m=2)",
@@ -58,10 +63,37 @@ def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Argumen
 
     @wraps(function)
     def called(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        check_call(function, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            check_call(function, args, kwargs)
+            return function(*args, **kwargs)
+        except PdanonError as error:
+            raise _from_here(error) from error.__cause__
 
     return called
+
+
+def constructed_by_name(kind: _Class) -> _Class:
+    """Make a public class explain a wrong construction, as `called_by_name` does for a function."""
+    construct = kind.__init__
+
+    @wraps(construct)
+    def constructed(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            check_call(kind, args, kwargs)
+            construct(self, *args, **kwargs)
+        except PdanonError as error:
+            raise _from_here(error) from error.__cause__
+
+    kind.__init__ = constructed
+    return kind
+
+
+def _from_here(error: PdanonError) -> PdanonError:
+    """Drop the frames of pdanon from the traceback of an error that the caller can mend.
+
+    A `GuaranteeError` is a defect of pdanon: it keeps them for the report.
+    """
+    return error if isinstance(error, GuaranteeError) else error.with_traceback(None)
 
 
 def check_call(function: Callable[..., Any], args: tuple[Any, ...], given: Mapping[str, Any]) -> None:
@@ -102,10 +134,14 @@ def _call_error(
         return CallError(what, where=where, got=f"{len(unknown)} unknown", hint=hint)
     positional = [each for each, parameter in known.items() if parameter.kind is not parameter.KEYWORD_ONLY]
     if len(args) > len(positional):
-        what = f"{name} takes at most {len(positional)} positional arguments: {' and '.join(positional)}"
+        # A method of an accessor passes the frame itself, so its caller does not count it.
+        beside = positional[:1] if positional and positional[0] in ("frame", "original", "series") else []
+        names = positional[len(beside) :]
+        what = f"{name} takes {'only ' if names else 'no argument'}{' and '.join(names)} by position"
+        what += f" beside the {beside[0]}" if beside else ""
         first = next((example(each) for each in known if each in _EXAMPLES), "name=value")
         hint = f"pass the others by name, {first}"
-        return CallError(what, where=where, got=f"{len(args)} positional arguments", hint=hint)
+        return CallError(what, where=where, got=f"{len(args) - len(beside)} by position", hint=hint)
     required = [each for each, parameter in known.items() if parameter.default is parameter.empty]
     missing = [each for each in required if each not in given and each not in positional[: len(args)]]
     if not missing:

@@ -46,7 +46,7 @@ def split_words(label: Hashable) -> list[str]:
 
 LISTS_HINT = (
     "a row is a list, tuple, set or array of items; text is never parsed: pdanon.from_text(frame['items'], "
-    "sep=',') splits it, and pdanon.from_long(frame, by='person', item='item') joins the rows of a person"
+    "separator=',') splits it; pdanon.from_long(frame, by='person', item='item') joins the rows of a person"
 )
 _DICTS = "a row is a list, tuple, set or array of items: .map(list) makes lists of the keys of dicts"
 _SEPARATORS = "|;,\t"
@@ -138,7 +138,7 @@ def _text_hint(label: Hashable, texts: list[str]) -> str | None:
     count, place = max(counts)
     if 2 * count < len(texts):
         return None
-    split = f"pdanon.from_text({name}, sep={_SEPARATORS[-place]!r})"
+    split = f"pdanon.from_text({name}, separator={_SEPARATORS[-place]!r})"
     return f"text is never parsed: split it first, {name} = {split}"
 
 

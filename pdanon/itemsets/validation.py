@@ -32,6 +32,7 @@ __all__ = [
     "check_text",
     "describe",
     "escape_html",
+    "find_name",
     "format_positions",
     "is_encodable",
     "is_integer",
@@ -176,6 +177,13 @@ def check_known(name: Any, known: Collection[str], what: str, *, where: str | No
         return name
     hint = did_you_mean(name, known) or f"known: {', '.join(known) or 'none'}"
     raise ParameterError(f"there is no such {what}", where=where, got=quote_word(name), hint=hint)
+
+
+def find_name(name: Any, known: Collection[str], what: str, *, where: str | None = None) -> str:
+    """Return the known name that equals a name but for case, or raise the error of `check_known`."""
+    same = {each.casefold(): each for each in known}
+    found = same.get(name.casefold(), name) if isinstance(name, str) else name
+    return check_known(found, known, what, where=where)
 
 
 def check_count(

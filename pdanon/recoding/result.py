@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.errors import GuaranteeError, ReleaseWarning, escape_controls, warn
+from pdanon.errors import GuaranteeError, ReleaseWarning, did_you_mean, escape_controls, warn
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee, facts
 from pdanon.io.files import new_directory
 from pdanon.io.parquet import to_parquet
+from pdanon.itemsets.arguments import CallError, MethodError
 from pdanon.itemsets.columns import is_list_column
 from pdanon.recoding.counts import class_sizes, is_kept, what_was_lost
 from pdanon.recoding.unmodified_columns import Passing
@@ -138,6 +139,19 @@ class Anonymized(Labelled):
             hint = "publish the tables of result.published, or write them by result.save(directory)"
             warn(ReleaseWarning("frame, mapping = result leaves out classes, which is published", hint=hint))
         return iter((self.frame, self.mapping))
+
+    def __getitem__(self, name: Any) -> Any:
+        hint = "result.frame[...] selects a column of the release"
+        raise CallError("a result is not a frame", where="result[...]", got=type(name).__name__, hint=hint)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say where a method of frames is, or which name may be meant."""
+        hint: str | None
+        if hasattr(pd.DataFrame, name) and not name.startswith("_"):
+            hint = f"result.frame.{name}; result.save(directory) writes all published tables"
+        else:
+            hint = did_you_mean(name, [each for each in dir(type(self)) if not each.startswith("_")])
+        raise MethodError("a result has no such attribute", where="result", got=repr(name), hint=hint)
 
     @property
     def published(self) -> dict[str, pd.DataFrame]:

@@ -50,7 +50,7 @@ def of_data_set(
 ) -> Iterator[Figure]:
     sets = without_rare(repeated(itemsets(file), n_rows))
     parts, private = division(sets, *divided(sets, delta, seed=0))
-    guarantee = pdanon.Coherence(1, k, p, private)
+    guarantee = pdanon.Coherence(h=1, k=k, p=p, private=private)
     moles = Moles(parts, guarantee)
     taken = median(lambda: Moles(parts, guarantee))
     work = f"minimal moles, {name}, {n_rows:,} rows: delta={delta:.0%}, k={k}, p={p}, h=100%"

@@ -39,7 +39,7 @@ def figures() -> Iterator[Figure]:
     for name, bar in (("bms_webview1", 8), ("bms_webview2", 5)):
         yield from audits(name, pdanon.KmAnonymity(5, 3), "KmAnonymity(5, 3)", bar)
     for name, bar in (("bms_webview1", 8), ("bms_webview2", 5), ("fimi_retail", 5)):
-        guarantee = pdanon.LmDiversity(5, 3, sensitive(name, 20, 5))
+        guarantee = pdanon.LmDiversity(l=5, m=3, sensitive=sensitive(name, 20, 5))
         yield from audits(name, guarantee, "LmDiversity(5, 3, 20 items)", bar)
     for name in ("bms_webview1", "bms_webview2"):
         yield inferences(name)
@@ -109,7 +109,7 @@ def inferences(name: str) -> Figure:
     """The audit of all antecedents, with 5 % of the items sensitive."""
     original, items = frame(name), itemsets(name).vocabulary
     chosen = np.random.default_rng(0).choice(len(items), len(items) // 20, replace=False)
-    guarantee = pdanon.RhoUncertainty(0.5, items.take(chosen).to_pylist())
+    guarantee = pdanon.RhoUncertainty(rho=0.5, sensitive=items.take(chosen).to_pylist())
     taken = seconds(lambda: guarantee.audit(original))
     work = f"audit RhoUncertainty(0.5, {len(chosen)} items), {SETS[name]}"
     return Figure(work, "", None, f"{taken:.1f} s", "5 s", taken <= 5)

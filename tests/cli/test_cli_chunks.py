@@ -27,9 +27,9 @@ def parts(run):
 @pytest.mark.parametrize(
     ("asked", "guarantee"),
     [
-        (ASKED, pdanon.DisassociatedKm(2, 2)),
-        (("-k", "4", "-m", "all"), pdanon.DisassociatedKm(4, None)),
-        ((*ASKED, "--safe"), pdanon.DisassociatedKm(2, 2, safe=True)),
+        (ASKED, pdanon.DisassociatedKm(k=2, m=2)),
+        (("-k", "4", "-m", "all"), pdanon.DisassociatedKm(k=4, m=None)),
+        ((*ASKED, "--safe"), pdanon.DisassociatedKm(k=2, m=2, safe=True)),
     ],
 )
 def test_the_audit_is_that_of_the_guarantee(run, parts, source, asked, guarantee):
@@ -50,8 +50,8 @@ def test_the_clusters_are_written_where_a_file_is_named(run, parts):
 
 
 def test_one_of_them_holds_and_another_does_not(parts):
-    assert parts.frame.txanon.audit(pdanon.DisassociatedKm(2, 2)).holds
-    assert not parts.frame.txanon.audit(pdanon.DisassociatedKm(4, None)).holds
+    assert parts.frame.txanon.audit(pdanon.DisassociatedKm(k=2, m=2)).holds
+    assert not parts.frame.txanon.audit(pdanon.DisassociatedKm(k=4, m=None)).holds
 
 
 def test_a_release_that_was_altered_does_not_hold(run, parts):

@@ -189,13 +189,15 @@ def test_a_policy_names_a_file_for_each_table(run, sick):
     Path("policy.toml").write_text(POLICY.format(FLU) + 'classes = "counts.parquet"\nreport = "page.html"\n')
     code, out, _ = run("run", "policy.toml")
     assert (code, "  classes    counts.parquet" in out) == (0, True)
-    guarantee = pdanon.SensitiveGroups(3, [FLU], pd.read_parquet("counts.parquet"))
+    guarantee = pdanon.SensitiveGroups(p=3, sensitive=[FLU], classes=pd.read_parquet("counts.parquet"))
     assert pd.read_parquet("out.parquet").txanon.audit(guarantee).holds
     assert "<h2>Sensitive items</h2>" in Path("page.html").read_text()
     both = POLICY.format(FLU).replace("p = 3", "p = 3\nk = 2\nm = 2")
     Path("both.toml").write_text(both + 'classes = "both.parquet"\nreport = "page.html"\n')
     assert run("run", "both.toml", "--overwrite")[0] == 0
-    guarantee = pdanon.SensitiveGroups(3, [FLU], pd.read_parquet("both.parquet"), k=2, m=2)
+    guarantee = pdanon.SensitiveGroups(
+        p=3, sensitive=[FLU], classes=pd.read_parquet("both.parquet"), k=2, m=2
+    )
     assert pd.read_parquet("out.parquet").txanon.audit(guarantee).holds
     assert "Risk before and after" in Path("page.html").read_text()
     other = POLICY.format(FLU).replace('"cahd"', '"pcta"').replace("p = 3", "k = 2")

@@ -69,7 +69,7 @@ def test_rules_alone_are_enough(sick, run):
         "anonymize", "sick.parquet", "out.parquet", "-k", "2", "-c", "0.5", "--rules", "all.toml"
     )
     assert (code, err) == (0, "")
-    expected = sick.txanon.anonymize(pdanon.PSRules(OF_FILES["all.toml"], 2, 0.5))
+    expected = sick.txanon.anonymize(pdanon.PSRules(rules=OF_FILES["all.toml"], k=2, c=0.5))
     assert lists("out.parquet") == [list(row) for row in expected.frame["items"]]
 
 
@@ -109,7 +109,7 @@ def test_a_policy_asks_for_rules(sick, run, algorithm, rules, tmp_path):
     if algorithm:
         expected = sick.txanon.ps_rules(rules=known, k=2, c=0.5)
     else:
-        expected = sick.txanon.anonymize(pdanon.PSRules(known, 2, 0.5))
+        expected = sick.txanon.anonymize(pdanon.PSRules(rules=known, k=2, c=0.5))
     assert lists("released.parquet") == [list(row) for row in expected.frame["items"]]
 
 

@@ -33,7 +33,7 @@ def test_rows_of_lists_are_merged_and_the_number_is_not_published(name):
     asked = ASKED
     if name.endswith(".parquet"):
         frame = pdanon.read_csv(
-            survey(), column="womit unterwegs", separator=",", field_separator=";", encoding="latin-1"
+            survey(), column="womit unterwegs", separator=",", delimiter=";", encoding="latin-1"
         )
         pdanon.to_parquet(frame.assign(Nr=["007", "7", "007", "8", "9"]), name)
         asked = []
@@ -184,7 +184,7 @@ def test_the_policy_of_the_help_can_be_run(capsys):
 
 def test_a_first_look_is_beside_the_columns_that_are_named(capsys):
     assert main(["profile", survey(), *ASKED, "--keep", "Gemeinde"]) == 0
-    assert "  beside     Gemeinde (not judged: fewer than 20 rows)\n" in capsys.readouterr().out
+    assert "  columns    Gemeinde (not judged: fewer than 20 rows)\n" in capsys.readouterr().out
 
 
 def test_an_audit_counts_what_is_known_beside_the_items(capsys):

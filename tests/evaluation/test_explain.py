@@ -175,10 +175,10 @@ def test_refined_releases():
     frame = frame_of([*ROWS, {"e"}, {"e"}, {"e", "d"}, {"e", "d"}, {"f", "e"}, {"f", "e"}])
     for name in ("pcta", "coat"):
         made = getattr(frame.txanon, name)(k=3, m=2)
-        result = frame.txanon.refine(made, loss="lm")
+        result = frame.txanon.refine(made, loss="LM")
         why = result.explain("f", frame)
         assert why.k_alone == 2
-        then = frame.txanon.refine(getattr(frame.txanon, name)(k=2, m=2), loss="lm")
+        then = frame.txanon.refine(getattr(frame.txanon, name)(k=2, m=2), loss="LM")
         pd.testing.assert_series_equal(why.loss_then, then.loss)
     whole = frame.txanon.pcta(k=3, m=2, refine=True).explain("f", frame)
     pd.testing.assert_series_equal(whole.loss_then, frame.txanon.pcta(k=2, m=2, refine=True).loss)

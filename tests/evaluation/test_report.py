@@ -334,9 +334,9 @@ def test_no_item_that_was_asked_about(result):
 
 def test_shares_and_ways_are_shown_as_they_were_asked():
     frame = frame_of([{"a", "s"}, {"a"}, {"a", "b"}, {"b"}])
-    unsure = parameter_texts(frame.txanon.anonymize(pdanon.RhoUncertainty(0.5, ["s"])))
+    unsure = parameter_texts(frame.txanon.anonymize(pdanon.RhoUncertainty(rho=0.5, sensitive=["s"])))
     assert (unsure["rho"], unsure["scope"]) == ("0.5", "all")
-    ruled = parameter_texts(frame.txanon.anonymize(pdanon.PSRules([(["a"], ["s"])], k=2, c=1 / 3)))
+    ruled = parameter_texts(frame.txanon.anonymize(pdanon.PSRules(rules=[(["a"], ["s"])], k=2, c=1 / 3)))
     assert (ruled["c"], ruled["how"]) == ("1/3", "tree")
 
 

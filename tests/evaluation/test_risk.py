@@ -152,7 +152,7 @@ def test_rows_below_k_are_those_at_risk_in_the_audit_of_both(lists, quasi, missi
     for labels in (["age"], ["size"], ["age", "size"]):
         overall = frame.txanon.risk(k=k, m=m, quasi=labels).query("items.isna()")
         last = overall["below_k"].iloc[-1] * len(frame)
-        assert round(last) == frame.txanon.audit(pdanon.KKm(k, m, labels)).rows_at_risk
+        assert round(last) == frame.txanon.audit(pdanon.KKm(k=k, m=m, quasi=labels)).rows_at_risk
         assert round(overall["below_k"].iloc[0] * len(frame)) <= round(last)
 
 
@@ -178,7 +178,7 @@ def test_real_patients_are_found_by_both_together(data):
     assert patients.txanon.risk(k=10, m=2)["below_k"].round(3)[1] == 0.353
     below_k = patients.txanon.risk(k=10, m=2, quasi=quasi)["below_k"]
     assert below_k.round(3)[2] == 0.895
-    at_risk = patients.txanon.audit(pdanon.KKm(10, 2, quasi)).rows_at_risk
+    at_risk = patients.txanon.audit(pdanon.KKm(k=10, m=2, quasi=quasi)).rows_at_risk
     assert round(below_k[2] * len(patients)) == at_risk
 
 

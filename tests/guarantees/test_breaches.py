@@ -52,7 +52,7 @@ def test_few_rows_in_parts(rows, secret, m, k, share):
 
 def test_many_rows():
     rows = pdanon.datasets.make_baskets(20_000, 60, random_state=0)[["items"]]
-    guarantee = pdanon.LmDiversity(3, 3, rows["items"].iloc[0][:2], 5)
+    guarantee = pdanon.LmDiversity(l=3, m=3, sensitive=rows["items"].iloc[0][:2], k=5)
     pdanon.set_threads(1)
     alone = guarantee.audit(rows)
     assert not alone.holds

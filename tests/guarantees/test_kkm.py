@@ -27,8 +27,8 @@ def frame_with(lists, quasi, missing=()):
 
 
 def left_out(*items):
-    """The mapping of a release that lacks some items."""
-    columns = {"group": 0, "item": items, "generalized": None}
+    """The mapping of a release that lacks some items, which no row had: so no row lost its items."""
+    columns = {"group": 0, "item": items, "generalized": None, "support": 0}
     return pd.DataFrame(columns, index=range(len(items))).astype(
         {"item": "string[pyarrow]", "generalized": "string[pyarrow]"}
     )
@@ -53,7 +53,7 @@ def listed(threats):
 )
 def test_the_same_as_counting_every_itemset(lists, quasi, k, m, missing):
     rows, frame = frame_with(lists, quasi, missing)
-    audit = frame.txanon.audit(KKm(k, m, ["age", "sex"]))
+    audit = frame.txanon.audit(KKm(k=k, m=m, quasi=["age", "sex"]))
     broken = naive.kkm_broken(rows, k, m)
     assert audit.rows_at_risk == sum(map(bool, broken))
     if m is not None:
@@ -67,7 +67,7 @@ def test_the_same_as_counting_every_itemset(lists, quasi, k, m, missing):
         small = {key: value for key, value in naive.minimal(broken).items() if not key[1]}
         assert listed(audit.threats) == whole | small
     if audit.holds:
-        assert frame.txanon.audit(KAnonymity(k, ["age", "sex"])).holds
+        assert frame.txanon.audit(KAnonymity(k, quasi=["age", "sex"])).holds
         assert frame.txanon.audit(KmAnonymity(k, m)).holds
 
 
@@ -83,7 +83,7 @@ def test_the_same_as_counting_every_itemset(lists, quasi, k, m, missing):
 @example([{"s"}, {"s"}, set(), set()], [(1, "f")] * 9, 2, 2, 1, {2, 3})
 def test_the_same_with_sensitive_items(lists, quasi, k, diversity, m, missing):
     rows, frame = frame_with(lists, quasi, missing)
-    guarantee = KLm(k, diversity, m, ["age", "sex"], ["s", "t"])
+    guarantee = KLm(k=k, l=diversity, m=m, quasi=["age", "sex"], sensitive=["s", "t"])
     lacking = sorted(set("st").difference(*(items for _, items in rows if items)))
     if lacking:
         with pytest.raises(pdanon.ParameterError, match="does not occur"):
@@ -99,7 +99,7 @@ def test_one_in_more_rows_than_there_are_is_none(diversity):
     """However often the sensitive item occurs: twice a quarter of all integers is none of them."""
     rows = [["s", "a"], ["s", "a"], ["a"], ["a"], ["a"]]
     frame = pd.DataFrame({"age": 1, "items": pd.Series(rows, dtype=object)})
-    guarantee = KLm(2, diversity, 2, ["age"], ["s"])
+    guarantee = KLm(k=2, l=diversity, m=2, quasi=["age"], sensitive=["s"])
     assert frame.txanon.audit(guarantee).rows_at_risk == 5
     hidden = pdanon.Transaction("apriori", hierarchy={"*": ["a"]}, sensitive=["s"], l=diversity)
     released = frame.txanon.rfirst(k=2, quasi=["age"], random_state=0, transaction=hidden)
@@ -114,11 +114,11 @@ def test_one_in_more_rows_than_there_are_is_none(diversity):
 @given(row_lists(items="abcdef", longest=5, most=9), QUASI, st.none() | st.integers(1, 3))
 def test_several_list_columns_are_one_transaction(lists, quasi, m):
     rows, frame = frame_with(lists, quasi)
-    whole = frame.txanon.audit(KKm(2, m, ["age", "sex"]))
+    whole = frame.txanon.audit(KKm(k=2, m=m, quasi=["age", "sex"]))
     letters = [pd.Series([[*row & set(part)] for row in lists], dtype=object) for part in ("abc", "def")]
     numbers = letters[1].map(lambda row: [ord(item) for item in row])
     two = frame.drop(columns="items").assign(left=letters[0], right=numbers)
-    audit = pdanon.audit(two, KKm(2, m, ["age", "sex"], columns=["left", "right"]))
+    audit = pdanon.audit(two, KKm(k=2, m=m, quasi=["age", "sex"], columns=["left", "right"]))
     assert audit.rows_at_risk == whole.rows_at_risk == sum(map(bool, naive.kkm_broken(rows, 2, m)))
     assert [*audit.threats["support"]] == [*whole.threats["support"]]
     renamed = {letter: f"0: {letter}" if letter in "abc" else f"1: {ord(letter)}" for letter in "abcdef"}
@@ -149,19 +149,22 @@ def published(classes, merged, unprotected):
 @pytest.mark.parametrize("figure", FIGURES)
 def test_published_figures(figure):
     classes, merged, at_risk = FIGURES[figure]
-    guarantee = KKm(2, 2, ["cluster"])
+    guarantee = KKm(k=2, m=2, quasi=["cluster"])
     assert published(classes, merged, False).txanon.audit(guarantee).rows_at_risk == at_risk
     assert not published(classes, merged, True).txanon.audit(guarantee).holds
 
 
 def test_neither_of_the_two_alone():
     frame = frame_of([{"a"}, {"b"}, {"a"}, {"b"}]).assign(sex=list("ffmm"))
-    assert frame.txanon.audit(KAnonymity(2, ["sex"])).holds
+    assert frame.txanon.audit(KAnonymity(2, quasi=["sex"])).holds
     assert frame.txanon.audit(KmAnonymity(2, 2)).holds
-    assert frame.txanon.audit(KKm(2, 2, ["sex"])).rows_at_risk == 4
+    assert frame.txanon.audit(KKm(k=2, m=2, quasi=["sex"])).rows_at_risk == 4
 
 
-@pytest.mark.parametrize("guarantee", [KKm(2, 2, ["sex"]), KLm(2, 2, 2, ["sex"], ["x"], left_out("x"))])
+@pytest.mark.parametrize(
+    "guarantee",
+    [KKm(k=2, m=2, quasi=["sex"]), KLm(k=2, l=2, m=2, quasi=["sex"], sensitive=["x"], mapping=left_out("x"))],
+)
 def test_no_rows(guarantee):
     audit = frame_of([]).assign(sex=pd.Series([], dtype="str")).txanon.audit(guarantee)
     assert audit.holds
@@ -171,14 +174,14 @@ def test_no_rows(guarantee):
 
 def test_columns_may_be_named_like_those_of_the_threats():
     frame = frame_of([{"a"}, {"b"}, {"b"}]).assign(why=["u", "v", "v"], support=1, group=["p", "q", "q"])
-    threats = frame.txanon.audit(KKm(2, 1, ["why", "support", "group"])).threats
+    threats = frame.txanon.audit(KKm(k=2, m=1, quasi=["why", "support", "group"])).threats
     assert [*threats.columns] == ["why", "support", "group", "itemset", "support", "why"]
     assert threats.iloc[0, [0, 4, 5]].tolist() == ["u", 1, "class"]
 
 
 def test_a_sensitive_item_that_does_not_occur_proves_nothing_unless_it_was_left_out():
     frame = frame_of([{"a"}, {"a"}]).assign(sex="f")
-    guarantee = KLm(2, 2, 2, ["sex"], [SECRET, "b"])
+    guarantee = KLm(k=2, l=2, m=2, quasi=["sex"], sensitive=[SECRET, "b"])
     for told in (guarantee, guarantee.with_mapping(left_out("b"))):
         with pytest.raises(pdanon.ParameterError, match="does not occur") as caught:
             frame.txanon.audit(told)
@@ -205,7 +208,7 @@ def test_a_sensitive_item_that_does_not_occur_proves_nothing_unless_it_was_left_
 def test_refusals(arguments, error):
     frame = frame_of([{"a"}]).assign(sex="f")
     with pytest.raises(error):
-        frame.txanon.audit(KKm(*arguments))
+        frame.txanon.audit(KKm(**dict(zip(("k", "m", "quasi", "columns"), arguments, strict=False))))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +224,7 @@ def test_refusals(arguments, error):
 )
 def test_refusals_with_sensitive_items(arguments):
     with pytest.raises(pdanon.ParameterError):
-        KLm(*arguments)
+        KLm(**dict(zip(("k", "l", "m", "quasi", "sensitive"), arguments, strict=True)))
 
 
 @settings(max_examples=examples(60))
@@ -240,7 +243,9 @@ def test_rows_missing_in_one_of_several_columns(rows, quasi, k, m):
         label: pd.Series([*lists], dtype=object)
         for label, lists in zip("ij", zip(*rows, strict=True), strict=True)
     }
-    audit = pdanon.audit(pd.DataFrame({"q": quasi, **columns}), KKm(k, m, ["q"], columns=["i", "j"]))
+    audit = pdanon.audit(
+        pd.DataFrame({"q": quasi, **columns}), KKm(k=k, m=m, quasi=["q"], columns=["i", "j"])
+    )
     held = [[(c, item) for c, items in enumerate(row) for item in items or ()] for row in rows]
     exposed, fewest, minimal = set(), {}, {}
     for person, (own, row) in enumerate(zip(quasi, rows, strict=True)):

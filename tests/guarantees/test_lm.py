@@ -50,7 +50,7 @@ def test_audit_is_the_naive_recount(rows, sensitive, l, m, k, missing):  # noqa:
     rows = [None if number in missing else row for number, row in enumerate(rows)]
     sensitive = frozenset(sensitive).intersection(*[frozenset().union(*filter(None, rows))])
     assume(sensitive)
-    audit = LmDiversity(l, m, sorted(sensitive), k).audit(frame_of(rows))
+    audit = LmDiversity(l=l, m=m, sensitive=sorted(sensitive), k=k).audit(frame_of(rows))
     expected = naive.lm_threats(rows, l, m, sensitive, k)
     assert threats_of(audit) == expected
     there = [row for row in rows if row is not None]
@@ -62,12 +62,12 @@ def test_audit_is_the_naive_recount(rows, sensitive, l, m, k, missing):  # noqa:
 
 def test_threats_say_why_and_are_in_order():
     rows = [{"a", "s"}, {"a", "b"}, {"b", "c", "s"}, {"c"}, {"c"}, {"b"}, {"b"}, {"d", "e"}, {"d", "e"}]
-    audit = LmDiversity(2, 2, ["s"], k=2).audit(frame_of(rows))
+    audit = LmDiversity(l=2, m=2, sensitive=["s"], k=2).audit(frame_of(rows))
     table = audit.threats
     assert pa.array(table["itemset"]).to_pylist() == [["a", "b"], ["b", "c"]]
     assert table["support"].tolist() == [1, 1]
     assert table["why"].tolist() == ["rare", "rare"]
-    audit = LmDiversity(3, 2, ["s"]).audit(frame_of(rows))
+    audit = LmDiversity(l=3, m=2, sensitive=["s"]).audit(frame_of(rows))
     assert threats_of(audit) == {frozenset("a"): 2, frozenset("bc"): 1}
     assert audit.threats["why"].tolist() == ["diversity"] * 2
     assert audit.rows_at_risk == 3
@@ -77,17 +77,17 @@ def test_threats_say_why_and_are_in_order():
 def test_exactly_one_in_l_is_allowed(holding, holds):
     """3 of 9 rows: as floats, 3 > 9 * (1 / 3) could go either way."""
     rows = [{"a", "s"}] * holding + [{"a"}] * (9 - holding) + [set()] * 9
-    assert LmDiversity(3, 1, ["s"]).audit(frame_of(rows)).holds == holds
+    assert LmDiversity(l=3, m=1, sensitive=["s"]).audit(frame_of(rows)).holds == holds
 
 
 def test_who_knows_nothing_must_not_learn_either():
     """Empty rows make the sensitive item less frequent; missing ones hold no item, and hide none."""
     rows = [{"s"}, {"s"}, {"a"}]
-    audit = LmDiversity(2, 1, ["s"]).audit(frame_of(rows))
+    audit = LmDiversity(l=2, m=1, sensitive=["s"]).audit(frame_of(rows))
     assert audit.rows_at_risk == 3
     assert threats_of(audit) == {frozenset(): 3}
-    assert LmDiversity(2, 1, ["s"]).audit(frame_of([*rows, set()])).holds
-    audit = LmDiversity(2, 1, ["s"]).audit(frame_of([*rows, None, None]))
+    assert LmDiversity(l=2, m=1, sensitive=["s"]).audit(frame_of([*rows, set()])).holds
+    audit = LmDiversity(l=2, m=1, sensitive=["s"]).audit(frame_of([*rows, None, None]))
     assert audit.rows_at_risk == 3
     assert threats_of(audit) == {frozenset(): 3}
 
@@ -95,14 +95,16 @@ def test_who_knows_nothing_must_not_learn_either():
 def test_sensitive_items_are_no_knowledge():
     """{s} is in one row and {s,t} too, but only a, in four rows, can be known."""
     rows = [{"a", "s", "t"}, {"a"}, {"a"}, {"a"}]
-    assert LmDiversity(4, None, ["s", "t"], k=4).audit(frame_of(rows)).holds
+    assert LmDiversity(l=4, m=None, sensitive=["s", "t"], k=4).audit(frame_of(rows)).holds
     assert not KmAnonymity(4, 1).audit(frame_of(rows)).holds
 
 
 def test_diversity_alone_does_not_hide_a_row():
     rows = [{"a"}, {"b", "s"}, {"b"}]
-    assert LmDiversity(2, 2, ["s"]).audit(frame_of(rows)).holds
-    assert threats_of(LmDiversity(2, 2, ["s"], k=2).audit(frame_of(rows))) == {frozenset("a"): 1}
+    assert LmDiversity(l=2, m=2, sensitive=["s"]).audit(frame_of(rows)).holds
+    assert threats_of(LmDiversity(l=2, m=2, sensitive=["s"], k=2).audit(frame_of(rows))) == {
+        frozenset("a"): 1
+    }
 
 
 def test_audit_of_many_rows_is_quick_and_right():
@@ -115,7 +117,7 @@ def test_audit_of_many_rows_is_quick_and_right():
     ]
     sensitive = {f"i{item}" for item in range(20, 60)}
     rows = [row | {"common"} for row in rows]
-    audit = LmDiversity(2, 3, sorted(sensitive), k=3).audit(frame_of(rows))
+    audit = LmDiversity(l=2, m=3, sensitive=sorted(sensitive), k=3).audit(frame_of(rows))
     supports = naive.supports([row - sensitive for row in rows], 3)
     shared = {}
     for row in rows:
@@ -177,7 +179,7 @@ def test_released_rows_have_the_guarantee(task):
         l = largest  # noqa: E741
     result = release_of(rows, l=l, **asked)
     became = became_of(result)
-    assert result.guarantee == LmDiversity(l, m, ["s", "t"], k)
+    assert result.guarantee == LmDiversity(l=l, m=m, sensitive=["s", "t"], k=k)
     assert rows_of(result.frame) == [frozenset(became[item] for item in row) for row in rows]
     assert naive.lm_threats(rows_of(result.frame), l, m, frozenset("st"), k) == {}
     assert (became["s"], became["t"]) == ("s", "t")
@@ -244,7 +246,7 @@ def test_sensitive_items_of_any_type(items, secret):
     published = pa.scalar(secret).cast(pa.string()).as_py()
     assert became_of(result)[secret] == published
     assert naive.lm_threats(rows_of(result.frame), 2, 2, frozenset([published]), 2) == {}
-    assert result.frame.txanon.audit(LmDiversity(2, 2, [secret], 2)).holds
+    assert result.frame.txanon.audit(LmDiversity(l=2, m=2, sensitive=[secret], k=2)).holds
 
 
 def test_category_is_not_taken_for_the_sensitive_item_of_its_name():
@@ -330,13 +332,16 @@ def test_bad_parameters(asked, told):
 
 def test_audit_for_items_that_do_not_occur_proves_nothing():
     with pytest.raises(ParameterError, match="does not occur") as caught:
-        frame_of([{"a"}]).txanon.audit(LmDiversity(2, 2, [SECRET]))
+        frame_of([{"a"}]).txanon.audit(LmDiversity(l=2, m=2, sensitive=[SECRET]))
     assert SECRET not in str(caught.value)
 
 
 def test_representation_shows_no_item():
-    assert repr(LmDiversity(3, None, [SECRET, "s"])) == "LmDiversity(l=3, m=None, sensitive=2 items)"
-    guarantee = LmDiversity(3, 2, [SECRET], k=5)
+    assert (
+        repr(LmDiversity(l=3, m=None, sensitive=[SECRET, "s"]))
+        == "LmDiversity(l=3, m=None, sensitive=2 items)"
+    )
+    guarantee = LmDiversity(l=3, m=2, sensitive=[SECRET], k=5)
     assert isinstance(guarantee, Guarantee)
     assert SECRET not in repr(guarantee.audit(frame_of([{SECRET, "a"}, {"a"}])))
     assert repr(guarantee) == "LmDiversity(l=3, m=2, sensitive=1 items, k=5)"
@@ -352,6 +357,6 @@ def test_release_that_fails_its_audit_is_withheld(monkeypatch):
 @pytest.mark.parametrize("l", [3, 2**62, 2**63 - 1, 10**30])
 def test_one_in_more_rows_than_there_are_is_none(l):  # noqa: E741
     frame = frame_of([{"s", "a"}, {"s", "a"}, {"a"}, {"a"}, {"a"}])
-    assert frame.txanon.audit(LmDiversity(l, 2, ["s"])).rows_at_risk == 5
+    assert frame.txanon.audit(LmDiversity(l=l, m=2, sensitive=["s"])).rows_at_risk == 5
     with pytest.raises(InfeasibleError):
         frame.txanon.apriori(k=2, l=l, sensitive=["s"], hierarchy={"*": ["a"]})

@@ -14,10 +14,10 @@ import pdanon
 from pdanon import Coherence, KKm, KLm, KmAnonymity, LmDiversity, ParameterError, PublicK
 
 NAMED = {
-    "KLm": lambda items: KLm(2, 2, 1, ["sex"], items),
-    "LmDiversity": lambda items: LmDiversity(2, 1, items, 2),
-    "Coherence": lambda items: Coherence(0.5, 2, 1, items),
-    "PublicK": lambda items: PublicK(2, items),
+    "KLm": lambda items: KLm(k=2, l=2, m=1, quasi=["sex"], sensitive=items),
+    "LmDiversity": lambda items: LmDiversity(l=2, m=1, sensitive=items, k=2),
+    "Coherence": lambda items: Coherence(h=0.5, k=2, p=1, private=items),
+    "PublicK": lambda items: PublicK(k=2, public=items),
 }
 OWN = {"rum_bound": {"delta": 1.0}, "tum_bound": {"delta": 1.0}, "rfirst": {}, "tfirst": {"parts": 1}}
 guarantees = pytest.mark.parametrize("make", NAMED.values(), ids=NAMED)
@@ -111,16 +111,16 @@ def test_labels_of_a_row_that_share_an_item_are_refused():
     """Who knows `a` finds the rows with either label: two of three have `s`."""
     frame = frame_of([["(a,b)", "s"], ["(a,b)", "(a,c)"], ["(a,c)", "s"], ["t"]])
     with pytest.raises(ParameterError, match="labels of a row share an item"):
-        frame.txanon.audit(LmDiversity(2, 1, ["s"]))
+        frame.txanon.audit(LmDiversity(l=2, m=1, sensitive=["s"]))
     apart = frame_of([["(a,b)", "s"], ["(a,b)", "c"], ["(a,c)", "s"], ["(a,c)"], ["t"]])
-    assert apart.txanon.audit(LmDiversity(2, 1, ["s"])).holds
+    assert apart.txanon.audit(LmDiversity(l=2, m=1, sensitive=["s"])).holds
     with pytest.raises(ParameterError, match="share an item"):
-        frame_of([["(a,b)", "a"], ["s"], ["t"]]).txanon.audit(LmDiversity(2, 1, ["s"]))
+        frame_of([["(a,b)", "a"], ["s"], ["t"]]).txanon.audit(LmDiversity(l=2, m=1, sensitive=["s"]))
 
 
 def test_a_label_that_a_row_repeats_shares_nothing_with_itself():
     frame = pd.DataFrame({"items": [["(a,b)", "(a,b)"]] * 2 + [["s"]]})
-    assert frame.txanon.audit(LmDiversity(2, 1, ["s"])).holds
+    assert frame.txanon.audit(LmDiversity(l=2, m=1, sensitive=["s"])).holds
 
 
 # --- releases
@@ -134,11 +134,11 @@ def test_a_release_knows_what_it_left_out(name):
     result = RT[name](frame, k=2, m=1, quasi=["sex"], transaction=hidden, **OWN[name])
     assert [*map(set, result.frame["items"])] == [{"t"}] * 3 + [{"t", "gout"}]
     assert SECRET not in repr(result.guarantee)
-    assert result.guarantee == KLm(2, 2, 1, ["sex"], [SECRET, "gout"])
+    assert result.guarantee == KLm(k=2, l=2, m=1, quasi=["sex"], sensitive=[SECRET, "gout"])
     for guarantee in (result.guarantee, pickle.loads(pickle.dumps(result.guarantee))):
         assert result.frame.txanon.audit(guarantee).holds
     with pytest.raises(ParameterError, match="does not occur"):
-        result.frame.txanon.audit(KLm(2, 2, 1, ["sex"], [SECRET, "gout"]))
+        result.frame.txanon.audit(KLm(k=2, l=2, m=1, quasi=["sex"], sensitive=[SECRET, "gout"]))
 
 
 def test_hierarchies_may_have_nodes_that_look_like_sets():
@@ -157,11 +157,11 @@ def test_hierarchies_may_have_nodes_that_look_like_sets():
     [
         KmAnonymity(2, 2),
         KmAnonymity(2, None),
-        KKm(2, 2, ["sex"]),
-        KLm(2, 2, 2, ["sex"], ["s"], left_out("s")),
-        LmDiversity(2, 2, ["s"], 2, left_out("s")),
-        Coherence(1, 2, 2, []),
-        PublicK(2, ["F"]),
+        KKm(k=2, m=2, quasi=["sex"]),
+        KLm(k=2, l=2, m=2, quasi=["sex"], sensitive=["s"], mapping=left_out("s")),
+        LmDiversity(l=2, m=2, sensitive=["s"], k=2, mapping=left_out("s")),
+        Coherence(h=1, k=2, p=2, private=[]),
+        PublicK(k=2, public=["F"]),
     ],
 )
 def test_an_item_twice_is_not_an_item_once(guarantee):
@@ -176,8 +176,12 @@ def test_an_item_twice_is_not_an_item_once(guarantee):
 
 def test_repeated_items_in_a_private_column():
     frame = pd.DataFrame({"items": [["F", "F"], ["F"], ["F"]], "codes": [["s", "s"], [], []]})
-    assert frame.txanon.audit(Coherence(0.5, 2, 2, "codes"), "items").rows_at_risk == 1
-    assert frame.assign(items=[["F"]] * 3).txanon.audit(Coherence(0.5, 2, 2, "codes"), "items").holds
+    assert frame.txanon.audit(Coherence(h=0.5, k=2, p=2, private="codes"), "items").rows_at_risk == 1
+    assert (
+        frame.assign(items=[["F"]] * 3)
+        .txanon.audit(Coherence(h=0.5, k=2, p=2, private="codes"), "items")
+        .holds
+    )
 
 
 def test_questions_about_a_column_are_of_sets():

@@ -95,7 +95,7 @@ def test_k_is_an_integer_of_at_least_two(k):
         lambda frame: frame.txanon.pcta(k=k, constraints=[["tea"]]),
         lambda frame: frame.txanon.risk(k=k, m=2),
         lambda frame: KmAnonymity(k, 2),
-        lambda frame: PrivacyConstraints([["tea"]], k),
+        lambda frame: PrivacyConstraints(constraints=[["tea"]], k=k),
     ):
         message = refused(ParameterError, frame, call, MESSAGES["k"], "got:", "hint")
         assert (str(k) if isinstance(k, (int, float)) or k is None else type(k).__name__) in message
@@ -159,7 +159,7 @@ def test_k_above_the_number_of_rows_with_items_is_infeasible(asked):
 def test_constraints_are_itemsets_of_the_data(constraints, parts):
     frame = frame_of(ROWS)
     refused(ParameterError, frame, lambda f: f.txanon.pcta(k=2, constraints=constraints), *parts)
-    audit = lambda f: f.txanon.audit(PrivacyConstraints(constraints, 2))  # noqa: E731
+    audit = lambda f: f.txanon.audit(PrivacyConstraints(constraints=constraints, k=2))  # noqa: E731
     refused(ParameterError, frame, audit, *parts)
 
 
@@ -275,7 +275,7 @@ ASKED = {
     "rum_bound": RT
     | {"delta": 0.9, "merge": "T", "transaction": pdanon.Transaction("apriori", hierarchy=TREE)}
     | {"cluster": "k_member", "random_state": np.random.default_rng(1), "block_rows": 4},
-    "tum_bound": RT | {"delta": 0.9, "transaction": pdanon.Transaction(order="tum", tum="ul")},
+    "tum_bound": RT | {"delta": 0.9, "transaction": pdanon.Transaction(order="tum", tum="UL")},
     "rfirst": RT | {"cluster": "mondrian", "random_state": 5},
     "tfirst": RT | {"parts": 2},
     "coherence": {"h": 0.8, "k": 2, "p": 1, "private": ["c"], "criterion": "mm", "loss": "unit"},

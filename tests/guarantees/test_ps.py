@@ -73,12 +73,12 @@ def test_the_states_of_the_toy(sets, holds):
     rows = pa.array(TOY["items"]).to_pylist()
     frame = frame_of(published(map(frozenset, rows), became))
     for rules in (TOY_RULES, constraints.ps_rules(TOY, None, ["s"], 1)):
-        audit = frame.txanon.audit(PSRules(rules, 2, 0.6, mapping_of(became)))
+        audit = frame.txanon.audit(PSRules(rules=rules, k=2, c=0.6, mapping=mapping_of(became)))
         assert audit.holds == holds
 
 
 def test_the_threats_of_the_toy():
-    audit = TOY.txanon.audit(PSRules([*TOY_RULES, (["a", "c"], ["s"])], 2, 0.6))
+    audit = TOY.txanon.audit(PSRules(rules=[*TOY_RULES, (["a", "c"], ["s"])], k=2, c=0.6))
     assert threats_of(audit) == [
         ({"a"}, {"s"}, 3),
         ({"a", "c"}, set(), 1),
@@ -93,16 +93,16 @@ def test_the_threats_of_the_toy():
 def test_limits_are_met_exactly():
     """k with >=, and c with <=: a third is a third, though no float is."""
     frame = frame_of([{"a", "s"}, {"a"}, {"a"}, {"b"}])
-    assert frame.txanon.audit(PSRules([(["a"], ["s"])], 3, 1 / 3)).holds
-    assert not frame.txanon.audit(PSRules([(["a"], ["s"])], 4, 1 / 3)).holds
-    assert not frame.txanon.audit(PSRules([(["a"], ["s"])], 3, 0.333)).holds
-    assert PSRules([(["a"], ["s"])], 3, 1 / 3).c == Fraction(1, 3)
+    assert frame.txanon.audit(PSRules(rules=[(["a"], ["s"])], k=3, c=1 / 3)).holds
+    assert not frame.txanon.audit(PSRules(rules=[(["a"], ["s"])], k=4, c=1 / 3)).holds
+    assert not frame.txanon.audit(PSRules(rules=[(["a"], ["s"])], k=3, c=0.333)).holds
+    assert PSRules(rules=[(["a"], ["s"])], k=3, c=1 / 3).c == Fraction(1, 3)
 
 
 def test_rows_far_apart_from_floats():
     """One row more or less of ten thousand decides."""
     rows = [{"a", "s"}] * 3001 + [{"a"}] * 6999
-    guarantee = PSRules([(["a"], ["s"])], 2, 0.3)
+    guarantee = PSRules(rules=[(["a"], ["s"])], k=2, c=0.3)
     assert not frame_of(rows).txanon.audit(guarantee).holds
     assert frame_of([*rows[1:], {"a"}]).txanon.audit(guarantee).holds
 
@@ -132,7 +132,7 @@ def assert_as_defined(rows, rules, listed, k, c, mapping):
     frame = frame_of(published(rows, mapping))
     told = mapping_of(mapping)
     told.attrs["empty_rows"] = len(rows)  # those that are emptied are another matter
-    audit = frame.txanon.audit(PSRules(rules, k, float(c), told))
+    audit = frame.txanon.audit(PSRules(rules=rules, k=k, c=float(c), mapping=told))
     broken = naive.broken(published(rows, mapping), listed, k, c, mapping)
     assert audit.holds == (not broken)
     assert audit.rows_at_risk == naive.rows_at_risk(published(rows, mapping), listed, k, c, mapping)
@@ -211,8 +211,10 @@ def test_with_all_rules_it_is_coherence_but_for_who_knows_nothing(rows, m, k, c)
     sensitive = sorted(frozenset().union(*rows) & {"s", "t"})
     assume(sensitive and frozenset().union(*rows) - {*sensitive})
     frame = frame_of(rows)
-    by_rules = frame.txanon.audit(PSRules(constraints.ps_rules(frame, None, sensitive, m), k, float(c)))
-    coherent = frame.txanon.audit(Coherence(float(c), k, m, sensitive))
+    by_rules = frame.txanon.audit(
+        PSRules(rules=constraints.ps_rules(frame, None, sensitive, m), k=k, c=float(c))
+    )
+    coherent = frame.txanon.audit(Coherence(h=float(c), k=k, p=m, private=sensitive))
     if len(coherent.threats) and len(coherent.threats["itemset"][0]) == 0:
         assert coherent.rows_at_risk == len(rows)
         return
@@ -228,8 +230,8 @@ def test_webview_by_rules_and_by_coherence(data, m, k, c):
     frame = pdanon.read_parquet(data / "bms_webview1.parquet")
     items = frame["items"].itemset.supports().index
     sensitive = np.random.default_rng(0).choice(items, 20, replace=False).tolist()
-    by_rules = frame.txanon.audit(PSRules(constraints.ps_rules(frame, None, sensitive, m), k, c))
-    coherent = frame.txanon.audit(Coherence(c, k, m, sensitive))
+    by_rules = frame.txanon.audit(PSRules(rules=constraints.ps_rules(frame, None, sensitive, m), k=k, c=c))
+    coherent = frame.txanon.audit(Coherence(h=c, k=k, p=m, private=sensitive))
     assert by_rules.rows_at_risk == coherent.rows_at_risk > 0
     found = {(itemset, support) for itemset, _, support in threats_of(by_rules)}
     assert len(found) == len(coherent.threats)
@@ -263,7 +265,7 @@ def written(form, rules, directory):
 @EVERY_FORM
 def test_rules_are_read_in_every_form(form, tmp_path):
     rules = [(["a, b", "c"], ["s"]), (["c"], ["s", "t;u"] if form != "csv" else ["s", "t"]), (["c"], ["s"])]
-    guarantee = PSRules(written(form, rules, tmp_path), 2, 0.5)
+    guarantee = PSRules(rules=written(form, rules, tmp_path), k=2, c=0.5)
     assert rules_of(guarantee.rules.to_frame()) == [({"a, b", "c"}, {"s"}), ({"c"}, {"s"})]
     assert repr(guarantee.rules) == "Rules(2, 1 more are implied)"
     assert repr(guarantee) == "PSRules(rules=2, k=2, c=0.5)"
@@ -297,7 +299,7 @@ def test_a_file_says_all_rules_of_a_size(tmp_path):
     assert rules_of(found.to_frame()) == naive.all_rules("ab", "s", None)
     others = constraints.read_rules({"m": 2, "sensitive": ["s"]})
     assert repr(others) == "AllRules(m=2, public=all others, sensitive=1 items)"
-    assert TOY.txanon.audit(PSRules(others, 2, 0.6)).rows_at_risk == 4
+    assert TOY.txanon.audit(PSRules(rules=others, k=2, c=0.6)).rows_at_risk == 4
     for wrong in ({"m": 2}, {"sensitive": ["s"]}, {"m": 2, "sensitive": ["s"], SECRET: 1}):
         with pytest.raises(ParameterError, match="need m and sensitive") as caught:
             constraints.read_rules(wrong)
@@ -313,7 +315,7 @@ def test_all_rules_are_counted_and_not_listed():
     every = constraints.ps_rules(frame, None, range(20), 2)
     assert len(every) == 20 * (3980 + 3980 * 3979 // 2)
     assert repr(every) == "AllRules(m=2, public=3980 items, sensitive=20 items)"
-    assert repr(PSRules(every, 5, 0.5)) == f"PSRules(rules={every!r}, k=5, c=0.5)"
+    assert repr(PSRules(rules=every, k=5, c=0.5)) == f"PSRules(rules={every!r}, k=5, c=0.5)"
     with pytest.raises(ParameterError, match="too many"):
         every.to_frame()
     with pytest.raises(ParameterError, match="too many rules to count"):
@@ -325,24 +327,30 @@ def test_all_rules_are_counted_and_not_listed():
 def test_items_that_are_neither_public_nor_sensitive_lead_to_nothing():
     """Nobody knows q, which one row has; and it is published within a set, of which c is known."""
     frame = frame_of([{"a", "q"}, {"a"}, {"s"}])
-    assert not frame.txanon.audit(PSRules(constraints.ps_rules(frame, None, ["s"], 2), 2, 0.5)).holds
+    assert not frame.txanon.audit(
+        PSRules(rules=constraints.ps_rules(frame, None, ["s"], 2), k=2, c=0.5)
+    ).holds
     some = constraints.ps_rules(frame, ["a"], ["s"], 2)
-    assert frame.txanon.audit(PSRules(some, 2, 0.5)).holds
+    assert frame.txanon.audit(PSRules(rules=some, k=2, c=0.5)).holds
     became = mapping_of({"a": "a", "b": "(b,c)", "c": "(b,c)", "s": "s"})
     known = constraints.AllRules(1, ["s"], ["c"])
     released = frame_of([{"a"}, {"(b,c)"}, {"(b,c)", "s"}, {"a", "s"}])
-    assert released.txanon.audit(PSRules(known, 2, 0.5, became)).holds
-    assert not released.txanon.audit(PSRules(known, 3, 0.5, became)).holds
+    assert released.txanon.audit(PSRules(rules=known, k=2, c=0.5, mapping=became)).holds
+    assert not released.txanon.audit(PSRules(rules=known, k=3, c=0.5, mapping=became)).holds
 
 
 def test_numbers_and_texts_are_matched():
     frame = pd.DataFrame({"items": pdanon.as_itemsets([[1, 2, 9], [1, 2], [1]])})
-    assert threats_of(frame.txanon.audit(PSRules([([1], [9]), ([2], [9])], 2, 0.4))) == [({2}, {9}, 2)]
+    assert threats_of(frame.txanon.audit(PSRules(rules=[([1], [9]), ([2], [9])], k=2, c=0.4))) == [
+        ({2}, {9}, 2)
+    ]
     repeated = pd.DataFrame({"items": [[1, 1, 9], [1, 9], [2]]})
-    guarantee = PSRules([([1.0], [9.0])], 2, 0.5)
+    guarantee = PSRules(rules=[([1.0], [9.0])], k=2, c=0.5)
     assert threats_of(repeated.txanon.audit(guarantee)) == [({1}, {9}, 2)]
     text = pd.DataFrame({"items": pdanon.as_itemsets([["1", "2", "9"], ["1", "2"], ["1"]])})
-    assert threats_of(text.txanon.audit(PSRules([([1], [9]), ([2], [9])], 2, 0.4))) == [({"2"}, {"9"}, 2)]
+    assert threats_of(text.txanon.audit(PSRules(rules=[([1], [9]), ([2], [9])], k=2, c=0.4))) == [
+        ({"2"}, {"9"}, 2)
+    ]
 
 
 # --- what proves nothing is refused
@@ -369,7 +377,7 @@ RULE = (["a"], ["s"])
 )
 def test_what_are_no_rules(rules, error, said):
     with pytest.raises(error) as caught:
-        PSRules(rules, 2, 0.5)
+        PSRules(rules=rules, k=2, c=0.5)
     assert said in str(caught.value)
     assert "hint" in str(caught.value)
     assert SECRET not in str(caught.value)
@@ -388,21 +396,21 @@ def test_what_are_no_rules(rules, error, said):
 def test_files_that_hold_no_rules(tmp_path, lines, error, said):
     (tmp_path / "rules.csv").write_text(lines, encoding="utf-8")
     with pytest.raises(error, match=said):
-        PSRules(tmp_path / "rules.csv", 2, 0.5)
+        PSRules(rules=tmp_path / "rules.csv", k=2, c=0.5)
     with pytest.raises(FormatError):
-        PSRules(tmp_path / "absent.csv", 2, 0.5)
+        PSRules(rules=tmp_path / "absent.csv", k=2, c=0.5)
 
 
 @pytest.mark.parametrize("c", [0, 1, -0.1, 1.1, 1e-12, float("nan"), None, "0.5", True])
 def test_a_share_is_between_none_and_all(c):
     with pytest.raises(ParameterError, match="c must be above 0 and below 1\n  where: c"):
-        PSRules([RULE], 2, c)
+        PSRules(rules=[RULE], k=2, c=c)
 
 
 @pytest.mark.parametrize("k", [0, 1, 2.5, None, "2", True])
 def test_k_is_a_number_of_rows(k):
     with pytest.raises(ParameterError, match="k must be"):
-        PSRules([RULE], k, 0.5)
+        PSRules(rules=[RULE], k=k, c=0.5)
 
 
 @pytest.mark.parametrize(
@@ -427,30 +435,30 @@ def test_items_that_do_not_occur_prove_nothing():
     frame = frame_of([{"a", "s"}, {"a"}])
     for rule in ((["q"], ["s"]), (["a"], ["q"])):
         with pytest.raises(ParameterError, match="does not occur"):
-            frame.txanon.audit(PSRules([rule], 2, 0.5))
+            frame.txanon.audit(PSRules(rules=[rule], k=2, c=0.5))
     for public, sensitive in ((["q"], ["s"]), (["a"], ["q"])):
         with pytest.raises(ParameterError, match="does not occur"):
-            frame.txanon.audit(PSRules(constraints.AllRules(2, sensitive, public), 2, 0.5))
+            frame.txanon.audit(PSRules(rules=constraints.AllRules(2, sensitive, public), k=2, c=0.5))
 
 
 def test_a_mapping_of_another_release_is_refused():
     frame = frame_of([{"a", "s"}, {"b"}])
     for rules in ([RULE], constraints.AllRules(1, ["s"])):
         with pytest.raises(ParameterError, match="labels that the mapping lacks"):
-            frame.txanon.audit(PSRules(rules, 2, 0.5, mapping_of({"a": "a", "s": "s"})))
+            frame.txanon.audit(PSRules(rules=rules, k=2, c=0.5, mapping=mapping_of({"a": "a", "s": "s"})))
         with pytest.raises(ParameterError, match="another item has the label of a sensitive item"):
-            PSRules(rules, 2, 0.5, mapping_of({"a": "s", "s": "s"}))
+            PSRules(rules=rules, k=2, c=0.5, mapping=mapping_of({"a": "s", "s": "s"}))
         with pytest.raises(ParameterError, match="a sensitive item is generalized"):
-            PSRules(rules, 2, 0.5, mapping_of({"a": "a", "s": "(s,t)", "t": "(s,t)"}))
+            PSRules(rules=rules, k=2, c=0.5, mapping=mapping_of({"a": "a", "s": "(s,t)", "t": "(s,t)"}))
 
 
 def test_sets_cannot_be_counted_without_a_mapping():
     frame = frame_of([{"(a,b)"}, {"(a,b)", "s"}, {"s", "a"}, {"a"}])
     with pytest.raises(ParameterError, match="a known item is a member of a published set"):
-        frame.txanon.audit(PSRules([RULE], 2, 0.9))
+        frame.txanon.audit(PSRules(rules=[RULE], k=2, c=0.9))
     with pytest.raises(ParameterError, match="a known item is a member of a published set"):
-        frame.txanon.audit(PSRules(constraints.AllRules(1, ["s"], ["a"]), 2, 0.9))
-    assert frame.txanon.audit(PSRules(constraints.AllRules(1, ["s"]), 2, 0.9)).holds
+        frame.txanon.audit(PSRules(rules=constraints.AllRules(1, ["s"], ["a"]), k=2, c=0.9))
+    assert frame.txanon.audit(PSRules(rules=constraints.AllRules(1, ["s"]), k=2, c=0.9)).holds
 
 
 def test_what_a_release_left_out_is_known_from_its_mapping():
@@ -458,21 +466,23 @@ def test_what_a_release_left_out_is_known_from_its_mapping():
     mapping.attrs["empty_rows"] = 1
     frame = frame_of([{"a", "s"}, {"a"}, set()])
     rules = [(["a"], ["s", "t"]), (["a"], ["t"]), (["a", "b"], ["s"])]
-    assert frame.txanon.audit(PSRules(rules, 2, 0.5, mapping)).holds
+    assert frame.txanon.audit(PSRules(rules=rules, k=2, c=0.5, mapping=mapping)).holds
     # Of b nothing is left: who knows it finds three rows, one of which has s.
-    assert frame.txanon.audit(PSRules([(["b"], ["s"])], 3, 0.4, mapping)).holds
-    audit = frame.txanon.audit(PSRules([(["b"], ["s"])], 3, 0.3, mapping))
+    assert frame.txanon.audit(PSRules(rules=[(["b"], ["s"])], k=3, c=0.4, mapping=mapping)).holds
+    audit = frame.txanon.audit(PSRules(rules=[(["b"], ["s"])], k=3, c=0.3, mapping=mapping))
     assert (audit.rows_at_risk, threats_of(audit)) == (3, [(set(), {"s"}, 3)])
-    audit = frame.txanon.audit(PSRules(constraints.AllRules(1, ["s", "t"]), 2, 0.3, mapping))
+    audit = frame.txanon.audit(
+        PSRules(rules=constraints.AllRules(1, ["s", "t"]), k=2, c=0.3, mapping=mapping)
+    )
     assert (audit.rows_at_risk, threats_of(audit)) == (3, [(set(), {"s"}, 3)])
 
 
 def test_no_message_shows_an_item():
     frame = frame_of([{SECRET, "b"}, {"b"}])
-    guarantee = PSRules([([SECRET], ["b"])], 2, 0.5)
+    guarantee = PSRules(rules=[([SECRET], ["b"])], k=2, c=0.5)
     audit = frame.txanon.audit(guarantee)
     every = constraints.ps_rules(frame, None, [SECRET], 1)
-    shown = [guarantee, guarantee.rules, audit, every, PSRules(every, 2, 0.5)]
+    shown = [guarantee, guarantee.rules, audit, every, PSRules(rules=every, k=2, c=0.5)]
     assert all(SECRET not in repr(each) for each in shown)
     again = pickle.loads(pickle.dumps(guarantee))
     assert frame.txanon.audit(again).rows_at_risk == audit.rows_at_risk == 1
@@ -482,6 +492,6 @@ def test_no_message_shows_an_item():
 def test_a_label_that_a_row_repeats():
     """To rules that are listed it is one; of all rules some know it twice."""
     frame = pd.DataFrame({"items": [["a", "a"], ["a"], ["s"]]})
-    assert frame.txanon.audit(PSRules([RULE], 2, 0.5)).holds
-    audit = frame.txanon.audit(PSRules(constraints.AllRules(2, ["s"]), 2, 0.5))
+    assert frame.txanon.audit(PSRules(rules=[RULE], k=2, c=0.5)).holds
+    audit = frame.txanon.audit(PSRules(rules=constraints.AllRules(2, ["s"]), k=2, c=0.5))
     assert [*map(list, audit.threats["itemset"])] == [["a", "a"]]

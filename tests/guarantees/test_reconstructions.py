@@ -59,7 +59,7 @@ def test_of_one_cluster_counting_and_all_its_tables_say_the_same(frame, k, m, sa
     expected = bool(tables) and naive.has_guarantee(frame, k, m, safe)
     assert is_refuted(frame, k, m, safe) is not expected
     just_full = not terms and sum(len(each) for _, each in parts) == n  # no record has parts of two chunks
-    assert frame.txanon.audit(DisassociatedKm(k, m, safe)).holds is expected or just_full
+    assert frame.txanon.audit(DisassociatedKm(k=k, m=m, safe=safe)).holds is expected or just_full
 
 
 # --- An error in one of the two is seen
@@ -76,7 +76,10 @@ WRONG = {
 
 @pytest.mark.parametrize("condition", WRONG)
 def test_what_is_counted_wrongly_is_refuted(condition, monkeypatch):
-    frame, promise = WRONG[condition], DisassociatedKm(3 if condition == "_few_records" else 2, 2, safe=True)
+    frame, promise = (
+        WRONG[condition],
+        DisassociatedKm(k=3 if condition == "_few_records" else 2, m=2, safe=True),
+    )
     counted = frame.txanon.audit(promise)
     assert not counted.holds
     assert "refuted" not in set(counted.threats["why"])
@@ -96,7 +99,7 @@ def test_what_is_counted_wrongly_is_refuted(condition, monkeypatch):
 def test_what_is_enumerated_wrongly_is_counted(condition, monkeypatch):
     nothing = np.empty(0, np.int64), disassociated._empty_itemsets(np.empty(0, np.int64))
     monkeypatch.setattr(disassociated, "find_refuted", lambda *_: nothing)
-    promise = DisassociatedKm(3 if condition == "_few_records" else 2, 2, safe=True)
+    promise = DisassociatedKm(k=3 if condition == "_few_records" else 2, m=2, safe=True)
     assert not WRONG[condition].txanon.audit(promise).holds
 
 

@@ -50,7 +50,7 @@ def random_table(seed):
 def compare(seed, sizes):
     rows, sensitive, rho = random_table(seed)
     for m in sizes:
-        audit = RhoUncertainty(rho, sorted(sensitive), m).audit(frame_of(rows))
+        audit = RhoUncertainty(rho=rho, sensitive=sorted(sensitive), m=m).audit(frame_of(rows))
         rules = naive.breaking_rules(rows, rho, sensitive, m)
         minimal = naive.minimal_rules(rules)
         assert rules_of(audit) == minimal
@@ -98,7 +98,7 @@ def test_nothing_is_promised_that_was_not_proven(seed, monkeypatch):
     """However early a search ends, a promise is true, and a breach that is reported is there."""
     rows, sensitive, rho = random_table(seed)
     monkeypatch.setattr(inferences, "_STEPS", int(np.random.default_rng(seed).integers(1, 400)))
-    audit = RhoUncertainty(rho, sorted(sensitive)).audit(frame_of(rows))
+    audit = RhoUncertainty(rho=rho, sensitive=sorted(sensitive)).audit(frame_of(rows))
     rules = naive.breaking_rules(rows, rho, sensitive)
     if audit.holds:
         assert not naive.breaking_rules(rows, rho, sensitive, audit.guarantee.m)
@@ -114,7 +114,7 @@ def test_a_search_that_ends_early_says_how_far_it_came(monkeypatch):
     """Nothing breaks one half, but any part of 12 items could."""
     items = frozenset("abcdefghijkl")
     rows = [items - {each} | own for each in items for own in ({"s"}, set())]
-    guarantee = RhoUncertainty(0.5, ["s"])
+    guarantee = RhoUncertainty(rho=0.5, sensitive=["s"])
     assert frame_of(rows).txanon.audit(guarantee).guarantee.m is None
     monkeypatch.setattr(inferences, "_STEPS", 3000)
     audit = frame_of(rows).txanon.audit(guarantee)
@@ -133,7 +133,7 @@ def test_a_time_limit_stops_the_search_of_an_algorithm_and_no_audit(monkeypatch)
     with limit_time(0.01):
         with pytest.raises(TimeLimitError):
             inferences.find_inferences(index, is_sensitive, Fraction(1, 2), index.n_rows)
-        assert RhoUncertainty(0.5, [99]).audit(frame).guarantee.m is not None
+        assert RhoUncertainty(rho=0.5, sensitive=[99]).audit(frame).guarantee.m is not None
 
 
 @pytest.mark.parametrize(("name", "m"), [("groceries", 3), ("uci_msweb_train", 2)])
@@ -161,7 +161,7 @@ def test_threads_and_the_order_of_rows_change_nothing(monkeypatch):
     for n, steps in itertools.product((1, 2, 3), (10**4, 10**6, 10**9)):
         set_threads(n)
         monkeypatch.setattr(inferences, "_STEPS", steps)
-        audit = RhoUncertainty(0.4, some).audit(rows.iloc[::-1] if n == 3 else rows)
+        audit = RhoUncertainty(rho=0.4, sensitive=some).audit(rows.iloc[::-1] if n == 3 else rows)
         found.append((steps, repr(audit), len(audit.threats), audit.threats["support"].sum()))
     set_threads(None)
     assert len(set(found)) == 3
@@ -175,52 +175,56 @@ def test_audit_is_the_naive_recount_of_thousands(start):
 
 
 def test_toy():
-    audit = frame_of(TOY).txanon.audit(RhoUncertainty(0.5, ["x"]))
+    audit = frame_of(TOY).txanon.audit(RhoUncertainty(rho=0.5, sensitive=["x"]))
     assert rules_of(audit) == {(frozenset("a"), "x")}
     assert audit.rows_at_risk == 3
-    assert frame_of([row - {"a"} for row in TOY]).txanon.audit(RhoUncertainty(0.5, ["x"])).holds
+    assert frame_of([row - {"a"} for row in TOY]).txanon.audit(RhoUncertainty(rho=0.5, sensitive=["x"])).holds
     assert audit.threats["why"].tolist() == ["inference"]
 
 
 def test_exactly_rho_is_allowed():
     """As floats, 3 > 9 * (1 / 3) could go either way."""
     rows = [{"a", "s"}] * 3 + [{"a"}] * 6
-    assert frame_of(rows).txanon.audit(RhoUncertainty(1 / 3, ["s"])).holds
-    assert not frame_of(rows[:-1]).txanon.audit(RhoUncertainty(1 / 3, ["s"])).holds
+    assert frame_of(rows).txanon.audit(RhoUncertainty(rho=1 / 3, sensitive=["s"])).holds
+    assert not frame_of(rows[:-1]).txanon.audit(RhoUncertainty(rho=1 / 3, sensitive=["s"])).holds
 
 
 def test_sensitive_items_are_knowledge():
     """Everybody with gout has flu: l^m-diversity says nothing of it."""
     rows = [{"flu", "gout"}, {"flu"}, {"rice"}, {"rice"}, {"rice"}]
-    audit = frame_of(rows).txanon.audit(RhoUncertainty(0.5, ["flu", "gout"]))
+    audit = frame_of(rows).txanon.audit(RhoUncertainty(rho=0.5, sensitive=["flu", "gout"]))
     assert rules_of(audit) == {(frozenset({"gout"}), "flu")}
 
 
 def test_missing_rows_do_not_hide_what_the_others_have():
-    assert not frame_of([{"s"}, {"s"}, {"a"}, None, None]).txanon.audit(RhoUncertainty(0.5, ["s"])).holds
-    assert frame_of([{"s"}, {"s"}, {"a"}, set()]).txanon.audit(RhoUncertainty(0.5, ["s"])).holds
+    assert (
+        not frame_of([{"s"}, {"s"}, {"a"}, None, None])
+        .txanon.audit(RhoUncertainty(rho=0.5, sensitive=["s"]))
+        .holds
+    )
+    assert frame_of([{"s"}, {"s"}, {"a"}, set()]).txanon.audit(RhoUncertainty(rho=0.5, sensitive=["s"])).holds
 
 
 def test_items_that_are_all_sensitive_are_known_to_each_other():
     rows = [{"s", "t"}, {"s"}, {"t"}, {"t"}, set()]
-    audit = frame_of(rows).txanon.audit(RhoUncertainty(0.5, ["s", "t"]))
+    audit = frame_of(rows).txanon.audit(RhoUncertainty(rho=0.5, sensitive=["s", "t"]))
     assert rules_of(audit) == {(frozenset(), "t")}
     assert audit.rows_at_risk == 5
-    audit = frame_of([*rows, set(), set()]).txanon.audit(RhoUncertainty(0.5, ["s", "t"]))
+    audit = frame_of([*rows, set(), set()]).txanon.audit(RhoUncertainty(rho=0.5, sensitive=["s", "t"]))
     assert audit.holds
 
 
 def test_a_label_that_a_row_repeats_is_one_more():
     """Who knows of one dose of the drug knows of the second."""
     frame = pd.DataFrame({"items": [["s", "s"], ["s", "s"], ["s"], ["a"], ["a"]]})
-    audit = frame.txanon.audit(RhoUncertainty(0.6, ["s"]))
+    audit = frame.txanon.audit(RhoUncertainty(rho=0.6, sensitive=["s"]))
     assert pa.array(audit.threats["itemset"]).to_pylist() == [["s", "s"], ["s"]]
     assert audit.threats["confidence"].tolist() == [1, 2 / 3]
 
 
 def test_items_of_any_type():
     frame = pd.DataFrame({"items": [[1, 7], [7], [1], [2]]})
-    audit = frame.txanon.audit(RhoUncertainty(0.4, [7]))
+    audit = frame.txanon.audit(RhoUncertainty(rho=0.4, sensitive=[7]))
     assert audit.threats["sensitive"].tolist() == [7]
     assert audit.threats["itemset"].map(len).tolist() == [0]
 
@@ -229,7 +233,7 @@ def test_items_of_any_type():
 def test_what_was_left_out_is_inferred_from_nothing(m):
     rows = [{"a"}, {"a", "b"}, None]
     mapping = pd.DataFrame({"group": 0, "item": list("abs"), "generalized": ["a", "b", None]})
-    guarantee = RhoUncertainty(0.5, ["s"], m)
+    guarantee = RhoUncertainty(rho=0.5, sensitive=["s"], m=m)
     with pytest.raises(ParameterError, match="a sensitive item does not occur"):
         guarantee.audit(frame_of(rows))
     audit = guarantee.with_mapping(mapping).audit(frame_of(rows))
@@ -241,17 +245,20 @@ def test_what_was_left_out_is_inferred_from_nothing(m):
 @pytest.mark.parametrize("m", [None, 1, 3])
 def test_what_cannot_be_counted_is_refused(m):
     with pytest.raises(ParameterError, match="a sensitive item is a member of a published set"):
-        RhoUncertainty(0.5, ["s"], m).audit(frame_of([{"(a,s)"}, {"s"}]))
+        RhoUncertainty(rho=0.5, sensitive=["s"], m=m).audit(frame_of([{"(a,s)"}, {"s"}]))
     with pytest.raises(ParameterError, match="labels of a row share an item"):
-        RhoUncertainty(0.5, ["s"], m).audit(frame_of([{"(a,b)", "(a,c)"}, {"s"}]))
+        RhoUncertainty(rho=0.5, sensitive=["s"], m=m).audit(frame_of([{"(a,b)", "(a,c)"}, {"s"}]))
 
 
 @pytest.mark.parametrize("rho", [0, 1, -0.5, 1.5, 1e-12, float("nan"), "0.5", None, True])
 def test_rho_is_a_share(rho):
     with pytest.raises(ParameterError, match="rho must be above 0 and below 1\n  where: rho"):
-        RhoUncertainty(rho, ["s"])
+        RhoUncertainty(rho=rho, sensitive=["s"])
 
 
 def test_repr_says_what_is_promised_and_names_nobody():
-    assert repr(RhoUncertainty(0.5, [SECRET])) == "RhoUncertainty(rho=0.5, sensitive=1 items)"
-    assert repr(RhoUncertainty(1 / 3, [SECRET, "s"], 2)) == "RhoUncertainty(rho=1/3, sensitive=2 items, m=2)"
+    assert repr(RhoUncertainty(rho=0.5, sensitive=[SECRET])) == "RhoUncertainty(rho=0.5, sensitive=1 items)"
+    assert (
+        repr(RhoUncertainty(rho=1 / 3, sensitive=[SECRET, "s"], m=2))
+        == "RhoUncertainty(rho=1/3, sensitive=2 items, m=2)"
+    )

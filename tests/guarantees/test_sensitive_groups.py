@@ -25,7 +25,7 @@ def altered(**columns):
 
 
 def audited(frame=FRAME, table=TABLE, p=2, sensitive=("flu", "gout")):
-    return frame.txanon.audit(SensitiveGroups(p, sensitive, table))
+    return frame.txanon.audit(SensitiveGroups(p=p, sensitive=sensitive, classes=table))
 
 
 @given(
@@ -78,10 +78,10 @@ def test_a_row_that_shows_a_sensitive_item_is_at_risk():
 
 def test_without_a_table_all_rows_with_a_sensitive_item_are_at_risk():
     frame = frame_of([["a", "flu"], ["flu"], ["b"], ["b"]])
-    audit = frame.txanon.audit(SensitiveGroups(2, ["flu"]))
+    audit = frame.txanon.audit(SensitiveGroups(p=2, sensitive=["flu"]))
     assert (audit.rows_at_risk, audit.threats["support"].tolist()) == (2, [2])
     with pytest.raises(ParameterError, match=r"does not occur(.|\n)*guarantee.with_classes"):
-        frame_of([["a"], ["b"]]).txanon.audit(SensitiveGroups(2, ["flu"]))
+        frame_of([["a"], ["b"]]).txanon.audit(SensitiveGroups(p=2, sensitive=["flu"]))
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_a_table_of_something_else_proves_nothing(table, message):
 def test_a_release_without_its_table_is_told_what_it_lacks():
     result = frame_of([{"a", "s"}, {"a"}]).txanon.cahd(p=2, sensitive=["s"])
     with pytest.raises(ParameterError, match=r"does not occur(.|\n)*result.classes(.|\n)*--classes"):
-        result.frame.txanon.audit(SensitiveGroups(2, ["s"]))
-    assert result.frame.txanon.audit(SensitiveGroups(2, ["s"], result.classes)).holds
+        result.frame.txanon.audit(SensitiveGroups(p=2, sensitive=["s"]))
+    assert result.frame.txanon.audit(SensitiveGroups(p=2, sensitive=["s"], classes=result.classes)).holds
 
 
 def test_a_group_that_the_table_has_and_the_frame_lacks_is_refused():
@@ -138,19 +138,19 @@ def test_a_sensitive_item_within_a_published_set_is_refused():
 @pytest.mark.parametrize("p", [1, 0, 2.0, True, "2", None])
 def test_p_is_an_integer_of_at_least_two(p):
     with pytest.raises(ParameterError, match="p must be"):
-        SensitiveGroups(p, ["flu"])
+        SensitiveGroups(p=p, sensitive=["flu"])
 
 
 def test_sensitive_items_are_of_one_type():
     with pytest.raises(ItemsetDtypeError):
-        SensitiveGroups(2, ["flu", 1])
+        SensitiveGroups(p=2, sensitive=["flu", 1])
 
 
 def test_items_are_compared_by_text():
     frame = pd.DataFrame({"items": [[1], [2], [1, 2]], "group": [0, 0, 0]})
     table = pd.DataFrame({"group": [0], "size": [3], "item": [9], "count": [1]})
-    assert frame.txanon.audit(SensitiveGroups(3, [9], table)).holds
-    assert frame.txanon.audit(SensitiveGroups(3, ["9"], table.assign(item=["9"]))).holds
+    assert frame.txanon.audit(SensitiveGroups(p=3, sensitive=[9], classes=table)).holds
+    assert frame.txanon.audit(SensitiveGroups(p=3, sensitive=["9"], classes=table.assign(item=["9"]))).holds
 
 
 def test_a_table_that_was_written_is_read_again(tmp_path):
@@ -159,13 +159,13 @@ def test_a_table_that_was_written_is_read_again(tmp_path):
     pdanon.to_parquet(result.frame, tmp_path / "released.parquet")
     result.classes.to_parquet(tmp_path / "classes.parquet")
     frame, classes = (pd.read_parquet(tmp_path / f"{name}.parquet") for name in ("released", "classes"))
-    assert frame.txanon.audit(SensitiveGroups(2, [SECRET], classes)).holds
-    assert not frame.txanon.audit(SensitiveGroups(3, [SECRET], classes)).holds
+    assert frame.txanon.audit(SensitiveGroups(p=2, sensitive=[SECRET], classes=classes)).holds
+    assert not frame.txanon.audit(SensitiveGroups(p=3, sensitive=[SECRET], classes=classes)).holds
 
 
 def test_it_shows_no_item_and_can_be_pickled():
     table = altered(item=[SECRET, SECRET, "gout"])
-    guarantee = SensitiveGroups(2, [SECRET, "gout"], table)
+    guarantee = SensitiveGroups(p=2, sensitive=[SECRET, "gout"], classes=table)
     assert repr(guarantee) == "SensitiveGroups(p=2, sensitive=2 items)"
     assert FRAME.txanon.audit(pickle.loads(pickle.dumps(guarantee))).holds
     audit = pickle.loads(pickle.dumps(FRAME.txanon.audit(guarantee)))

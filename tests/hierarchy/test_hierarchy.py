@@ -65,8 +65,8 @@ def test_labels_tell_nodes_apart(tree):
 def test_csv_and_frame_round_trip(tmp_path_factory, tree, sep):
     hierarchy = Hierarchy.from_frame(ragged(naive_rows(tree)))
     path = tmp_path_factory.mktemp("csv") / "tree.csv"
-    hierarchy.to_csv(path, sep=sep)
-    assert_same(Hierarchy.from_csv(path, sep=sep), hierarchy)
+    hierarchy.to_csv(path, delimiter=sep)
+    assert_same(Hierarchy.from_csv(path, delimiter=sep), hierarchy)
     assert_same(Hierarchy.from_frame(hierarchy.to_frame()), hierarchy)
     assert [list(row.dropna()) for _, row in hierarchy.to_frame().iterrows()] == naive_rows(tree)
 

@@ -430,7 +430,7 @@ def test_csv_columns_are_split_and_joined(tmp_path):
     assert frame["items"].dtype == TEXT_LISTS
     assert frame["items"].tolist() == [["rice", "tea"], [], ["NA"]]
     pd.testing.assert_frame_equal(frame.drop(columns="items"), pd.read_csv(path).drop(columns="items"))
-    to_csv(frame, path, separator=";; ", field_separator="\t")
+    to_csv(frame, path, separator=";; ", delimiter="\t")
     assert path.read_text() == "store\titems\tn\nnorth\trice;; tea\t1\n\t\t2\nsouth\tNA\t3\n"
 
 
@@ -504,21 +504,21 @@ SHORT = st.text(MARKS, min_size=1, max_size=3)
     notes=st.lists(SHORT, min_size=4, max_size=4),
     label=SHORT,
     separator=SHORT,
-    field_separator=MARKS,
+    delimiter=MARKS,
 )
 def test_csv_of_any_separators_reads_back_or_is_refused(
-    tmp_path_factory, rows, notes, label, separator, field_separator
+    tmp_path_factory, rows, notes, label, separator, delimiter
 ):
     if pd.__version__ < "3" and "\0" in label + "".join(notes):
         return  # for the parser of pandas 2 a field ends there
     path = tmp_path_factory.mktemp("csv") / "a.csv"
     frame = pd.DataFrame({"note": notes[: len(rows)], label: as_itemsets(rows)})
-    options = {"column": label, "separator": separator, "field_separator": field_separator}
+    options = {"column": label, "separator": separator, "delimiter": delimiter}
     try:
         to_csv(frame, path, **options)
     except ParameterError:
         assert not path.exists()
-        bad = field_separator in '"\n\r\0é' or any(mark in separator for mark in "\r\0")
+        bad = delimiter in '"\n\r\0é' or any(mark in separator for mark in "\r\0")
         texts = [item for row in rows for item in row]
         # Naive: two copies of an item, joined and split again.
         assert bad or any(
@@ -644,18 +644,18 @@ def test_only_one_column_of_lists_fits_in_csv(tmp_path):
         {"separator": None},
         {"separator": "\r"},
         {"separator": "|\0"},
-        {"separator": "|", "field_separator": "::"},
-        {"separator": "|", "field_separator": '"'},
-        {"separator": "|", "field_separator": "\n"},
-        {"separator": "|", "field_separator": "\r"},
-        {"separator": "|", "field_separator": "\0"},
-        {"separator": "|", "field_separator": "é"},
+        {"separator": "|", "delimiter": "::"},
+        {"separator": "|", "delimiter": '"'},
+        {"separator": "|", "delimiter": "\n"},
+        {"separator": "|", "delimiter": "\r"},
+        {"separator": "|", "delimiter": "\0"},
+        {"separator": "|", "delimiter": "é"},
     ],
 )
 def test_separators_are_given_not_guessed(tmp_path, separators):
-    with pytest.raises(ParameterError, match="separator"):
+    with pytest.raises(ParameterError, match=r"where: (separator|delimiter)"):
         to_csv(baskets(), tmp_path / "a.csv", **separators)
-    with pytest.raises(ParameterError, match="separator"):
+    with pytest.raises(ParameterError, match=r"where: (separator|delimiter)"):
         read_csv(tmp_path / "a.csv", column="items", **separators)
     with pytest.raises(TypeError):
         read_csv(tmp_path / "a.csv", column="items")

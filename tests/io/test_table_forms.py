@@ -303,12 +303,12 @@ def test_columns_of_items_that_are_refused():
 def test_text_there_and_back(rows):
     series = pdanon.as_itemsets(rows).rename("items")
     series.index = pd.Index(range(5, 5 + len(rows)))
-    texts = series.itemset.to_text(sep="; ")
+    texts = series.itemset.to_text(separator="; ")
     assert [None if pd.isna(text) else text for text in texts] == [
         None if row is None else "; ".join(sorted(set(row))) for row in rows
     ]
     if any(";" in text for text in texts.dropna()):
-        pd.testing.assert_series_equal(pdanon.from_text(texts, sep=";"), series)
+        pd.testing.assert_series_equal(pdanon.from_text(texts, separator=";"), series)
 
 
 def test_blanks_around_items_are_read_alike_in_all_forms():
@@ -317,7 +317,7 @@ def test_blanks_around_items_are_read_alike_in_all_forms():
     ticked = pd.DataFrame([{text: 1 for text in items if text.strip()} for items in texts])
     expected = [["tea"], ["rice", "tea"], [], ["rice"]]
     for items in (
-        pdanon.from_text(pd.Series([";".join(items) for items in texts]), sep=";"),
+        pdanon.from_text(pd.Series([";".join(items) for items in texts]), separator=";"),
         pdanon.from_long(lines, by="id", item="item")["item"],
         pdanon.from_onehot(ticked)["items"],
     ):
@@ -331,37 +331,37 @@ def test_an_item_of_one_column_has_a_name():
 
 def test_nothing_between_separators_is_no_item_and_blanks_are_none():
     texts = pd.Series([" a ;;b;", ";", "", None, "a"], dtype=object)
-    assert sets(pdanon.from_text(texts, sep=";")) == [{"a", "b"}, set(), set(), None, {"a"}]
+    assert sets(pdanon.from_text(texts, separator=";")) == [{"a", "b"}, set(), set(), None, {"a"}]
 
 
 def test_a_separator_that_never_occurs_is_refused_with_those_that_do():
     texts = pd.Series(["secret|b", "c"])
     with pytest.raises(ParameterError, match=r"(?s)in no text.*';'.*'\|'") as caught:
-        pdanon.from_text(texts, sep=";")
+        pdanon.from_text(texts, separator=";")
     assert "secret" not in str(caught.value)
     with pytest.raises(ParameterError, match=r"a text is one item"):
-        pdanon.from_text(pd.Series(["a", "b"]), sep=";")
-    assert sets(pdanon.from_text(pd.Series(["", None], dtype="str"), sep=";")) == [set(), None]
+        pdanon.from_text(pd.Series(["a", "b"]), separator=";")
+    assert sets(pdanon.from_text(pd.Series(["", None], dtype="str"), separator=";")) == [set(), None]
 
 
 @pytest.mark.parametrize("values", [[1, 2], [["a"], ["b"]], ["a;b", 1], [dt.date.today()] * 2])
 def test_what_is_not_text_is_not_split(values):
     with pytest.raises(ItemsetDtypeError):
-        pdanon.from_text(pd.Series(values), sep=";")
+        pdanon.from_text(pd.Series(values), separator=";")
 
 
 @pytest.mark.parametrize("sep", ["", None, 1, "\0", "a\r", "\ud800"])
 def test_separators_that_are_refused(sep):
-    with pytest.raises(ParameterError, match="where: sep"):
-        pdanon.from_text(pd.Series(["a;b"]), sep=sep)
-    with pytest.raises(ParameterError, match="where: sep"):
-        pdanon.to_text(pdanon.as_itemsets([["a"]]), sep=sep)
+    with pytest.raises(ParameterError, match="where: separator"):
+        pdanon.from_text(pd.Series(["a;b"]), separator=sep)
+    with pytest.raises(ParameterError, match="where: separator"):
+        pdanon.to_text(pdanon.as_itemsets([["a"]]), separator=sep)
 
 
 @pytest.mark.parametrize(("item", "sep"), [("a;b", ";"), ("", ";"), (" a", ";"), ("a:", "::")])
 def test_items_that_could_not_be_read_back_are_refused(item, sep):
     with pytest.raises(ParameterError, match="1 of 2 items"):
-        pdanon.to_text(pdanon.as_itemsets([[item, "q"]]), sep=sep)
+        pdanon.to_text(pdanon.as_itemsets([[item, "q"]]), separator=sep)
 
 
 @pytest.mark.parametrize(
@@ -376,6 +376,6 @@ def test_items_that_could_not_be_read_back_are_refused(item, sep):
 def test_a_separator_that_fits_is_named(items, hint, tmp_path):
     rows = pdanon.as_itemsets([[*items, "q"]])
     with pytest.raises(ParameterError, match=hint):
-        pdanon.to_text(rows, sep=",")
+        pdanon.to_text(rows, separator=",")
     with pytest.raises(ParameterError, match=hint):
         pdanon.to_csv(pd.DataFrame({"items": rows}), tmp_path / "a.csv", separator=",")

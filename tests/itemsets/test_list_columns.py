@@ -126,7 +126,7 @@ def test_coherence_of_two_columns(rows, h, k, p):
 def test_public_parts(rows, k):
     collapsed, frame, public = collapse(in_batches(rows)), frame_of(rows), occurring(rows, "abcd")
     assert_decided_alike(pdanon.suppress_to_k, collapsed, frame, k=k, public=public)
-    assert_audited_alike(pdanon.PublicK(k, public), collapsed, frame)
+    assert_audited_alike(pdanon.PublicK(k=k, public=public), collapsed, frame)
 
 
 @settings(max_examples=examples(80))
@@ -138,7 +138,7 @@ def test_sensitive_items(rows, k, m, l):  # noqa: E741  (its name in the literat
     asked = {"k": k, "m": m, "l": l, "sensitive": sensitive}
     assert_decided_alike(pdanon.apriori, collapsed, frame, hierarchy=TREE, **asked)
     assert_audited_alike(pdanon.LmDiversity(**asked), collapsed, frame)
-    assert_audited_alike(pdanon.LmDiversity(l, m, sensitive), collapsed, frame)
+    assert_audited_alike(pdanon.LmDiversity(l=l, m=m, sensitive=sensitive), collapsed, frame)
 
 
 @settings(max_examples=examples(80))

@@ -45,7 +45,7 @@ def test_rows_come_back_sorted_with_all_they_hold(layout, rows):
 
 @given(ROWS, st.integers(2, 4))
 def test_rows_are_counted_as_they_are_listed(rows, k):
-    audit = arrow(rows, pa.list_(pa.string())).txanon.audit(TransactionalK(k))
+    audit = arrow(rows, pa.list_(pa.string())).txanon.audit(TransactionalK(k=k))
     times = Counter(None if row is None else tuple(row) for row in rows)
     rare = {row: count for row, count in times.items() if count < k}
     assert audit.rows_at_risk == sum(rare.values())
@@ -85,36 +85,36 @@ def test_text_is_no_bag():
 def test_a_missing_row_is_not_like_one_without_items():
     for rows, at_risk in (([None, []], 2), ([None, None], 0), ([[], []], 0), ([None, [], []], 1)):
         frame = arrow([*rows, ["a"], ["a"]], pa.list_(pa.string()))
-        assert frame.txanon.audit(TransactionalK(2)).rows_at_risk == at_risk
+        assert frame.txanon.audit(TransactionalK(k=2)).rows_at_risk == at_risk
 
 
 def test_transactional_implies_every_itemset():
     frame = arrow([["a", "b"]] * 3 + [["a"]] * 3, pa.list_(pa.string()))
-    assert frame.txanon.audit(TransactionalK(3)).holds
+    assert frame.txanon.audit(TransactionalK(k=3)).holds
     assert frame.txanon.audit(pdanon.KmAnonymity(3, None)).holds
     pairs = arrow([["a"], ["b"], ["a", "b"], ["a", "b"]], pa.list_(pa.string()))
     assert pairs.txanon.audit(pdanon.KmAnonymity(2, None)).holds
-    assert not pairs.txanon.audit(TransactionalK(2)).holds
+    assert not pairs.txanon.audit(TransactionalK(k=2)).holds
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_order_of_a_list_is_seen(layout):
     frame = layout([["a", "b"], ["b", "a"], ["b", "a", "b"], ["b", "a", "b"]])
-    assert frame.txanon.audit(TransactionalK(2)).rows_at_risk == 2
+    assert frame.txanon.audit(TransactionalK(k=2)).rows_at_risk == 2
 
 
 def test_an_entry_of_a_dictionary_may_be_there_twice():
     items = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 1]), pa.array(["a", "b", "a"]))
     lists = pa.ListArray.from_arrays([0, 2, 4], items)
     frame = pd.DataFrame({"items": pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([lists])))})
-    assert frame.txanon.audit(TransactionalK(2)).holds
+    assert frame.txanon.audit(TransactionalK(k=2)).holds
 
 
 def test_sets_have_no_order():
     names = [f"i{number}" for number in range(9)]
     rows = [set(names), {*sorted(names, reverse=True)}, frozenset(names)]
-    assert objects(rows, lambda row: row).txanon.audit(TransactionalK(3)).holds
-    assert not objects([names[::-1], *rows[1:]], lambda row: row).txanon.audit(TransactionalK(3)).holds
+    assert objects(rows, lambda row: row).txanon.audit(TransactionalK(k=3)).holds
+    assert not objects([names[::-1], *rows[1:]], lambda row: row).txanon.audit(TransactionalK(k=3)).holds
 
 
 @given(ROWS)

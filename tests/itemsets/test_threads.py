@@ -310,7 +310,7 @@ def test_small_tables_start_no_thread(monkeypatch):
     pdanon.set_threads(8)
     frame = pdanon.datasets.make_baskets(1500, 100, random_state=0)[["items"]]
     counts(frame)
-    assert not pdanon.LmDiversity(2, 3, frame["items"].iloc[0][:1], 4).audit(frame).holds
+    assert not pdanon.LmDiversity(l=2, m=3, sensitive=frame["items"].iloc[0][:1], k=4).audit(frame).holds
 
 
 def test_a_release_is_the_same_for_any_number_of_threads(baskets):

@@ -157,9 +157,11 @@ def test_privacy_constraints_are_audited_by_the_mapping(labels):
     )
     assert_same_but_for_names(result, plain, frame)
     assert result.frame.txanon.audit(result.guarantee).holds
-    unsafe = pdanon.PrivacyConstraints(constraints, 4, result.mapping)
+    unsafe = pdanon.PrivacyConstraints(constraints=constraints, k=4, mapping=result.mapping)
     assert result.frame.txanon.audit(unsafe).rows_at_risk == (
-        plain.frame.txanon.audit(pdanon.PrivacyConstraints(constraints, 4, plain.mapping)).rows_at_risk
+        plain.frame.txanon.audit(
+            pdanon.PrivacyConstraints(constraints=constraints, k=4, mapping=plain.mapping)
+        ).rows_at_risk
     )
 
 
@@ -197,13 +199,13 @@ def test_a_report_shows_no_legend(tmp_path):
 def test_anonymize_passes_labels_on():
     rows = [["a", "b"], ["a"], ["b", "c"], ["c", "d"], ["a", "d"]]
     frame = frame_of(rows)
-    for given_ in ({"k": 2, "m": 2}, {"guarantee": pdanon.KKm(2, 2, ["age"]), "random_state": 0}):
+    for given_ in ({"k": 2, "m": 2}, {"guarantee": pdanon.KKm(k=2, m=2, quasi=["age"]), "random_state": 0}):
         table = frame.assign(age=range(5)) if "guarantee" in given_ else frame
         plain, result = (table.txanon.anonymize(**given_, labels=each) for each in ("set", "short"))
         assert_same_but_for_names(result, plain, frame)
         assert {re.sub("[0-9]+", "", label) for label in result.legend["label"]} == {"G"}
     with pytest.raises(ParameterError, match="nothing that is tried for PublicK uses labels"):
-        frame.txanon.anonymize(pdanon.PublicK(2, ["a"]), labels="short")
+        frame.txanon.anonymize(pdanon.PublicK(k=2, public=["a"]), labels="short")
 
 
 def test_a_comparison_may_vary_labels():

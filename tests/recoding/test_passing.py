@@ -320,7 +320,7 @@ def test_a_private_column_is_what_the_guarantee_speaks_of():
 
 def test_a_guarantee_without_k_counts_pairs():
     frame = frame_of([{"a"}, {"b"}] * 15).assign(ward=[*range(15)] * 2)
-    assert passing(frame, [0], pdanon.LmDiversity(2, 1, ["a"])).k == 2
+    assert passing(frame, [0], pdanon.LmDiversity(l=2, m=1, sensitive=["a"])).k == 2
 
 
 # --- keep=
@@ -408,7 +408,7 @@ def test_a_thousand_columns_are_looked_up_in_one_pass():
     result, seconds = timed(lambda: frame.txanon.pcta("items", k=2, m=2, keep=labels))
     assert result.passing.judged == tuple(labels)
     assert seconds < 1
-    audit, seconds = timed(lambda: pdanon.audit(frame, pdanon.KAnonymity(2, labels)))
+    audit, seconds = timed(lambda: pdanon.audit(frame, pdanon.KAnonymity(2, quasi=labels)))
     assert audit.holds
     assert seconds < 0.6
 

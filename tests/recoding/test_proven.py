@@ -54,7 +54,7 @@ def test_a_release_from_a_file_says_it_before_it_is_there(short_searches, tmp_pa
 
 
 def test_it_is_said_of_what_anonymize_returns_and_of_nothing_else_that_it_tried(short_searches):
-    guarantee = RhoUncertainty(0.5, ["s"])
+    guarantee = RhoUncertainty(rho=0.5, sensitive=["s"])
     with pytest.warns(ReleaseWarning) as caught:
         result = pdanon.anonymize(FRAME, guarantee)
     assert [each.message.what for each in caught] == [SAID.format(m=result.guarantee.m)]

@@ -243,7 +243,7 @@ def test_mapping_with_suppressed_items():
     frame = frame_of([{"a", "b"}, {"b"}, {"c", "a"}, None])
     released = apply_mapping(frame, mapping)
     assert pa.array(released["items"]).to_pylist() == [["x"], [], ["x"], []]
-    assert PrivacyConstraints([["a", "b"]], 2, mapping).audit(released).holds
+    assert PrivacyConstraints(constraints=[["a", "b"]], k=2, mapping=mapping).audit(released).holds
 
 
 @pytest.mark.parametrize(

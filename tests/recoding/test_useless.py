@@ -91,13 +91,13 @@ def test_nodes_of_a_hierarchy_can_be_counted_unless_they_are_broad(ncp, useless)
 
 
 SENSITIVE = {
-    "LmDiversity": pdanon.LmDiversity(2, 1, ["s"]),
-    "KLm": pdanon.KLm(2, 2, 1, ["age"], ["s"]),
-    "RhoUncertainty": pdanon.RhoUncertainty(0.5, ["s"]),
-    "SensitiveGroups": pdanon.SensitiveGroups(2, ["s"]),
-    "PSRules": pdanon.PSRules([(["a"], ["s"])], 2, 0.5),
-    "Coherence": pdanon.Coherence(0.5, 2, 1, ["s"]),
-    "PublicK": pdanon.PublicK(2, ["a", "b", "c"]),
+    "LmDiversity": pdanon.LmDiversity(l=2, m=1, sensitive=["s"]),
+    "KLm": pdanon.KLm(k=2, l=2, m=1, quasi=["age"], sensitive=["s"]),
+    "RhoUncertainty": pdanon.RhoUncertainty(rho=0.5, sensitive=["s"]),
+    "SensitiveGroups": pdanon.SensitiveGroups(p=2, sensitive=["s"]),
+    "PSRules": pdanon.PSRules(rules=[(["a"], ["s"])], k=2, c=0.5),
+    "Coherence": pdanon.Coherence(h=0.5, k=2, p=1, private=["s"]),
+    "PublicK": pdanon.PublicK(k=2, public=["a", "b", "c"]),
 }
 
 
@@ -112,7 +112,7 @@ def test_sensitive_items_that_are_kept_do_not_hide_that_nothing_else_is_left(nam
 
 def test_a_private_column_has_no_lines_in_the_mapping():
     entries = [(0, "a", "a", 10), (0, "s", "s", 500)]
-    assert not items_left(mapping_of(entries), {}, 100, pdanon.Coherence(0.5, 2, 1, "secrets"))
+    assert not items_left(mapping_of(entries), {}, 100, pdanon.Coherence(h=0.5, k=2, p=1, private="secrets"))
 
 
 def test_columns_are_judged_one_by_one():

@@ -108,7 +108,7 @@ def decide_groups(
     repeats: bool = False,
 ) -> Decision[ListRows]:
     """Recode groups of rows, so that they are published alike, to what ``nodes`` makes of them."""
-    guarantee = TransactionalK(k)
+    guarantee = TransactionalK(k=k)
     columns = replace(columns, itemsets=empty_alike(columns.itemsets))
     every_row = columns.itemsets.missing_as_empty()  # missing ones hide in each other, too
     index, tree, leaves = covered(every_row, hierarchy, guarantee.k)

@@ -162,7 +162,7 @@ def _guarantee(k: int, m: int | None, sensitive: Any, diversity: int | None) -> 
     if (sensitive is None) != (diversity is None):
         hint = "sensitive says what to protect, and l how well"
         raise ParameterError("sensitive and l go together", hint=hint)
-    return KmAnonymity(k, m) if diversity is None else LmDiversity(diversity, m, sensitive, k)
+    return KmAnonymity(k, m) if diversity is None else LmDiversity(l=diversity, m=m, sensitive=sensitive, k=k)
 
 
 def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | None, n_present: int) -> None:

@@ -220,7 +220,7 @@ def decide(
     alpha: int,
 ) -> Decision[ListRows]:
     """What is published of public items, and which row is in which group."""
-    guarantee = SensitiveGroups(p, sensitive, k=k, m=m)
+    guarantee = SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
     if hierarchy is not None and guarantee.k is None:
         hint = "without k=... public items are published as they are, and nothing is generalized"
         raise ParameterError("a hierarchy is given without k", where="hierarchy", hint=hint)

@@ -281,7 +281,7 @@ def decide(
 ) -> Decision[ListRows]:
     """Which items are suppressed: those that meet all moles."""
     check_known(criterion, CRITERIA, "criterion", where="criterion")
-    guarantee = Coherence(h, k, p, private)
+    guarantee = Coherence(h=h, k=k, p=p, private=private)
     parts = PublicAndPrivate.of(columns, guarantee.private)
     losses = item_losses(loss, parts.itemsets, parts.supports, ~parts.is_private)
     check_coherent_without_public(parts, guarantee)

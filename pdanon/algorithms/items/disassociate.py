@@ -401,7 +401,7 @@ def decide(
     utility: Any,
 ) -> Decision[ListRows]:
     """Which chunk each occurrence of an item goes to."""
-    guarantee = DisassociatedKm(k, m, safe)
+    guarantee = DisassociatedKm(k=k, m=m, safe=safe)
     most = _most_rows(max_cluster, guarantee.k)
     check_flag(refine, "refine")
     itemsets = columns.itemsets

@@ -353,7 +353,7 @@ def decide(
 ) -> Decision[ListRows]:
     """Which public items are a set, and which sensitive ones are suppressed."""
     itemsets = columns.itemsets
-    guarantee = PSRules(rules, k, c)
+    guarantee = PSRules(rules=rules, k=k, c=c)
     share = _share_of_rows(check_known(how, _HOW, "way", where="how"), sample)
     importance, rng = item_weights(weights, itemsets), random_generator(random_state)
     may_suppress = check_flag(suppress, "suppress")

@@ -130,7 +130,7 @@ def decide(
     columns: ListColumns, report: Report, *, rho: float, sensitive: Any, m: int | None, scope: Scope
 ) -> Decision[ListRows]:
     """Which items are suppressed."""
-    guarantee = RhoUncertainty(rho, sensitive, m)
+    guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     itemsets = columns.itemsets
     rows = SupportIndex.of(itemsets)
     demand = demand_of(guarantee, itemsets, guarantee.is_sensitive(itemsets), scope)

@@ -107,7 +107,7 @@ def decide(
     columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any
 ) -> Decision[ListRows]:
     """Which items are suppressed: all that are public."""
-    guarantee = Coherence(h, k, p, private)
+    guarantee = Coherence(h=h, k=k, p=p, private=private)
     parts = PublicAndPrivate.of(columns, guarantee.private)
     check_coherent_without_public(parts, guarantee)
     suppressed = ~parts.is_private

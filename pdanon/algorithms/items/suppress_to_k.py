@@ -105,7 +105,7 @@ def suppress_to_k(
 
 def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Decision[ListRows]:
     """Which items are suppressed."""
-    guarantee = PublicK(k, public)
+    guarantee = PublicK(k=k, public=public)
     is_public = named_items(columns.itemsets, guarantee.public, "public")
     parts = PublicAndPrivate.within(columns, ~is_public)
     check_rows(parts.n_rows, guarantee.k)

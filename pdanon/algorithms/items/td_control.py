@@ -363,7 +363,7 @@ def decide(
     scope: Scope,
 ) -> Decision[ListRows]:
     """What becomes of the items, sensitive or not."""
-    guarantee = RhoUncertainty(rho, sensitive, m)
+    guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     itemsets = columns.itemsets
     hidden = guarantee.is_sensitive(itemsets)
     tree, leaves, n_leaves = covering(hierarchy, itemsets.vocabulary, hidden)

@@ -32,7 +32,7 @@ def refine(
     original: pd.DataFrame,
     result: Anonymized,
     *,
-    loss: str | Mapping[Any, float] | pd.Series[float] = "ncp",
+    loss: str | Mapping[Any, float] | pd.Series[float] = "NCP",
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
     progress: bool = False,
@@ -55,10 +55,10 @@ def refine(
     result : Anonymized
         A result of one of these algorithms with the guarantee ``KmAnonymity``, ``TransactionalK`` or
         ``KKm``, or of sets with ``PrivacyConstraints`` or ``PSRules``; of one list column.
-    loss : {"ncp", "lm", "ul"}, mapping or Series
-        What is to fall. ``"ncp"``: each occurrence costs the number of items, or leaves, that it is published
-        as, over that of all; ``"lm"``: both less one; in both a single item costs 0, a suppressed one 1.
-        Of sets also ``"ul"``: the utility loss as in ``result.loss``; or weights in [0, 1] by item, 1 where
+    loss : {"NCP", "LM", "UL"}, mapping or Series
+        What is to fall. ``"NCP"``: each occurrence costs the number of items, or leaves, that it is published
+        as, over that of all; ``"LM"``: both less one; in both a single item costs 0, a suppressed one 1.
+        Of sets also ``"UL"``: the utility loss as in ``result.loss``; or weights in [0, 1] by item, 1 where
         not given: the sum of the NCP of all occurrences, each times the weight of its item, over the sum of
         these weights. A weight is rounded to steps of 1/65535.
     time_limit : float, optional
@@ -154,7 +154,7 @@ def refine(
     True
     """
     started = time.perf_counter()
-    check_loss(loss)
+    loss = check_loss(loss)
     limit = None if time_limit is None else check_seconds(time_limit, "time_limit")
     refined = _room_of(result)
     position = recoded_column(original, result)

@@ -42,7 +42,7 @@ __all__ = [
     "refined_cuts",
 ]
 
-_LOSSES = {"ncp": 0, "lm": 1}
+_LOSSES = {"NCP": 0, "LM": 1}
 
 
 def refined_cuts(task: Task) -> Anonymized:

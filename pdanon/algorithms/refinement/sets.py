@@ -25,7 +25,7 @@ from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.compatibility import number_texts
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.timing import is_over
-from pdanon.itemsets.validation import check_known
+from pdanon.itemsets.validation import find_name
 from pdanon.recoding.labels import relabelled_sets
 from pdanon.recoding.original import labels_of
 from pdanon.recoding.recoding import Recoding
@@ -196,7 +196,7 @@ class ProtectedSets:
             self._size[own] - 1, self._held[own] - worth, self._support[own] - single + beside[own], scale
         )
         gains = np.where((labels == own) | (before - after <= 1e-12 * before), 0.0, before - after)
-        if self._price.loss == LOSSES["ul"]:  # gains of very different size: their logarithms, above 0
+        if self._price.loss == LOSSES["UL"]:  # gains of very different size: their logarithms, above 0
             gains = np.where(gains > 0, np.log2(np.where(gains > 0, gains, 1)) + scale + 64, 0)
         order = np.argsort(-gains, kind="stable")[:_TRIED]
         found: list[int] = labels[order][gains[order] > 0].tolist()
@@ -204,7 +204,7 @@ class ProtectedSets:
 
     def _beside(self, item: int) -> NDArray[np.int64]:
         """Transactions in which an item is beside others of each set; the loss may not depend on them."""
-        if self._price.loss != LOSSES["ul"]:
+        if self._price.loss != LOSSES["UL"]:
             return np.zeros(len(self._labels), np.int64)
         labels = self._labels.copy()
         labels[item] = -1
@@ -213,7 +213,7 @@ class ProtectedSets:
 
     def _priced(self, size: Any, held: Any, support: Any, scale: Any) -> Any:
         """What sets cost, as floats that order gains; UL over 2**scale."""
-        if self._price.loss == LOSSES["ul"]:
+        if self._price.loss == LOSSES["UL"]:
             return (np.ldexp(1.0, size - scale) - np.ldexp(1.0, -scale)) * support
         return np.where(size > 1, (size - self._price.loss) * held.astype(np.float64), 0.0)
 
@@ -299,10 +299,11 @@ def _of_rules(task: Task, guarantee: PSRules, itemsets: Itemsets, labels: NDArra
     return ProtectedSets(rules, labels, price, task.started)
 
 
-def check_loss(loss: Any) -> None:
-    """Check that a loss is one that can be lowered: a name, or weights of items."""
-    if not isinstance(loss, (Mapping, pd.Series)):
-        check_known(loss, LOSSES, "loss that refine can lower", where="loss")
+def check_loss(loss: Any) -> Any:
+    """Return a loss that can be lowered: a name as in `LOSSES`, or weights of items."""
+    if isinstance(loss, (Mapping, pd.Series)):
+        return loss
+    return find_name(loss, LOSSES, "loss that refine can lower", where="loss")
 
 
 def _clusters_of(task: Task, itemsets: Itemsets) -> NDArray[np.int64]:

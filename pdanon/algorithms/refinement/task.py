@@ -22,7 +22,7 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["Search", "Task", "reached"]
 
-_BASES = {"ncp": 0, "lm": 1}  # what is taken off a number of items
+_BASES = {"NCP": 0, "LM": 1}  # what is taken off a number of items
 
 
 class Search(Protocol):

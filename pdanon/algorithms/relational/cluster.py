@@ -33,7 +33,7 @@ def cluster(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     random_state: int | np.random.Generator | None = None,
-    suppress: float = 0,
+    max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -51,7 +51,7 @@ def cluster(
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     random_state : int, Generator or None
         Seed or generator of the random numbers.
-    suppress : float
+    max_suppressed : float
         Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
         loss. They form one class of at least k rows.
     keep : sequence of hashable
@@ -76,10 +76,10 @@ def cluster(
     Notes
     -----
     Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, a random one, the seed, forms a cluster with
-    the k - 1 rows that have the least NCP together with it (ties: the first in the table). Each remaining
-    row joins the cluster that has the least NCP with it (ties: the oldest). Clusters with equal published
-    values are one class. With ``suppress``, rows that differ from most of their cluster may be suppressed if
-    k rows are left in it.
+    the k - 1 rows that have the least NCP together with it (ties: the first in the table). Each remaining row
+    joins the cluster that has the least NCP with it (ties: the oldest). Clusters with equal published values
+    are one class. With ``max_suppressed``, rows that differ from most of their cluster may be suppressed if k
+    rows are left in it.
 
     Cost: time of rows squared / k and memory of a few numbers a row, for each column.
 
@@ -106,7 +106,7 @@ def cluster(
         k=k,
         quasi=quasi,
         hierarchies=hierarchies,
-        suppress=suppress,
+        max_suppressed=max_suppressed,
         keep=keep,
         progress=progress,
         random_state=random_state,

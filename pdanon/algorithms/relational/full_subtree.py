@@ -44,7 +44,7 @@ def full_subtree(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    suppress: float = 0,
+    max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -60,7 +60,7 @@ def full_subtree(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    suppress : float
+    max_suppressed : float
         Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
         loss. They form one class of at least k rows.
     keep : sequence of hashable
@@ -93,9 +93,9 @@ def full_subtree(
     first. For at most 20,000 combinations of levels, the search also starts from the best combination, see
     :func:`pdanon.incognito`. The release with less NCP is returned.
 
-    With ``suppress``, both phases also end when no more rows than allowed are in nodes, then in classes, of
-    fewer than k. Rows in such classes are suppressed, and the smallest other class with them if they
-    are fewer than k. Steps are reverted if that loses less.
+    With ``max_suppressed``, both phases also end when no more rows than allowed are in nodes, then in
+    classes, of fewer than k. Rows in such classes are suppressed, and the smallest other class with them if
+    they are fewer than k. Steps are reverted if that loses less.
 
     Numbers and times without a hierarchy have a balanced one: pairs of consecutive values, pairs of pairs,
     and so on. Other values without a hierarchy are published as they are, or all as the set of all values.
@@ -129,7 +129,7 @@ def full_subtree(
         k=k,
         quasi=quasi,
         hierarchies=hierarchies,
-        suppress=suppress,
+        max_suppressed=max_suppressed,
         keep=keep,
         progress=progress,
     )

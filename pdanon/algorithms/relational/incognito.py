@@ -38,7 +38,7 @@ def incognito(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    suppress: float = 0,
+    max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -54,7 +54,7 @@ def incognito(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    suppress : float
+    max_suppressed : float
         Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
         loss. They form one class of at least k rows.
     keep : sequence of hashable
@@ -83,8 +83,8 @@ def incognito(
     a k-anonymous one are k-anonymous. The combination of all columns with the least NCP is applied. Ties:
     less NCP before rows are suppressed, then the lowest level in the first column, then in the next.
 
-    With ``suppress``, a combination may leave up to the allowed number of rows in classes of fewer than k.
-    They are suppressed, and the smallest other class with them if they are fewer than k (ties: the first).
+    With ``max_suppressed``, a combination may leave up to the allowed number of rows in classes of fewer than
+    k. They are suppressed, and the smallest other class with them if they are fewer than k (ties: the first).
 
     Level l generalizes leaves and nodes to the depth of the height of the hierarchy less l, if they are
     deeper. Numbers and times without a hierarchy have a balanced one: pairs of consecutive values, pairs of
@@ -119,7 +119,7 @@ def incognito(
         k=k,
         quasi=quasi,
         hierarchies=hierarchies,
-        suppress=suppress,
+        max_suppressed=max_suppressed,
         keep=keep,
         progress=progress,
     )

@@ -31,7 +31,7 @@ def k_member(
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
     random_state: int | np.random.Generator | None = None,
-    suppress: float = 0,
+    max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -49,7 +49,7 @@ def k_member(
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     random_state : int, Generator or None
         Seed or generator of the random number that selects the first row.
-    suppress : float
+    max_suppressed : float
         Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
         loss. They form one class of at least k rows.
     keep : sequence of hashable
@@ -73,11 +73,12 @@ def k_member(
 
     Notes
     -----
-    Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, a cluster starts with the row that is
-    furthest from the previous seed. The first seed is random. The cluster grows by the row that adds the
-    least information loss, k - 1 times. Each remaining row joins the cluster to which it adds the least.
-    Ties: the first row in the table, the oldest cluster. Clusters with equal published values are one class.
-    With ``suppress``, rows that differ from most of their cluster may be suppressed if k rows are left in it.
+    Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, a cluster starts with the row that is furthest
+    from the previous seed. The first seed is random. The cluster grows by the row that adds the least
+    information loss, k - 1 times. Each remaining row joins the cluster to which it adds the least. Ties: the
+    first row in the table, the oldest cluster. Clusters with equal published values are one class. With
+    ``max_suppressed``, rows that differ from most of their cluster may be suppressed if k rows are left in
+    it.
 
     Information loss is that of the paper. A range costs its share of the whole range, and a set of several
     values costs everything. A node costs its height above the leaves, divided by the height of the
@@ -110,7 +111,7 @@ def k_member(
         k=k,
         quasi=quasi,
         hierarchies=hierarchies,
-        suppress=suppress,
+        max_suppressed=max_suppressed,
         keep=keep,
         progress=progress,
         random_state=random_state,

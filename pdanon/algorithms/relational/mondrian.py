@@ -31,7 +31,7 @@ def mondrian(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    suppress: float = 0,
+    max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -47,7 +47,7 @@ def mondrian(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    suppress : float
+    max_suppressed : float
         Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
         loss. They form one class of at least k rows.
     keep : sequence of hashable
@@ -76,8 +76,8 @@ def mondrian(
     no cut is possible. Numbers, times and values without a hierarchy are cut in two, in order, where the
     parts differ least in size: at the median or beside it (ties: the lower). Values with a hierarchy are
     split into the children of their lowest common ancestor. Parts with equal published values are one class.
-    With ``suppress``, rows that differ from most of their part are then suppressed if that loses less. Rows
-    that gain the most for each suppressed row come first.
+    With ``max_suppressed``, rows that differ from most of their part are then suppressed if that loses less.
+    Rows that gain the most for each suppressed row come first.
 
     Cost: time of rows times the logarithm of rows, for each column, and memory of a few numbers a row.
 
@@ -104,7 +104,7 @@ def mondrian(
         k=k,
         quasi=quasi,
         hierarchies=hierarchies,
-        suppress=suppress,
+        max_suppressed=max_suppressed,
         keep=keep,
         progress=progress,
     )

@@ -38,7 +38,7 @@ def release_classes(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None,
-    suppress: float,
+    max_suppressed: float,
     keep: Sequence[Hashable],
     progress: bool,
     **chance: Any,
@@ -53,22 +53,22 @@ def release_classes(
         Name of the algorithm.
     formation : Formation
         The function that forms the classes.
-    k, quasi, hierarchies, suppress, keep, progress
+    k, quasi, hierarchies, max_suppressed, keep, progress
         Parameters of the algorithm.
     **chance
         ``random_state``, if the algorithm has it.
     """
-    guarantee = KAnonymity(k, quasi)
+    guarantee = KAnonymity(k, quasi=quasi)
     table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
     table.check_feasible(guarantee.k)
-    share = check_share(suppress, "suppress")
+    share = check_share(max_suppressed, "max_suppressed")
     parameters = {
         "algorithm": name,
         **chance,
         "k": guarantee.k,
         "quasi": list(guarantee.quasi),
         "hierarchies": hierarchies,
-        "suppress": suppress,
+        "max_suppressed": max_suppressed,
     }
 
     def decide() -> Decision[ClassRows]:

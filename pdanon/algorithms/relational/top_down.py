@@ -36,7 +36,7 @@ def top_down(
     k: int,
     quasi: Sequence[Hashable],
     hierarchies: Mapping[Hashable, HierarchyLike] | None = None,
-    suppress: float = 0,
+    max_suppressed: float = 0,
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
@@ -52,7 +52,7 @@ def top_down(
         Labels of the columns that an attacker may know.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
-    suppress : float
+    max_suppressed : float
         Upper bound on the share of suppressed rows, in [0, 1]. Rows are suppressed only if that lowers the
         loss. They form one class of at least k rows.
     keep : sequence of hashable
@@ -83,9 +83,9 @@ def top_down(
     the smallest class loses, if it loses any. A range is cut where that gains most NCP (ties: the lowest
     cut). The paper measures the gain by a class label, which does not exist here.
 
-    With ``suppress``, a specialization may leave up to the allowed number of rows in classes of fewer than
-    k. They are suppressed, and their loss is subtracted from the gain. Of this release and the one without
-    suppressed rows, the one with less NCP is returned.
+    With ``max_suppressed``, a specialization may leave up to the allowed number of rows in classes of fewer
+    than k. They are suppressed, and their loss is subtracted from the gain. Of this release and the one
+    without suppressed rows, the one with less NCP is returned.
 
     Cost: time of the distinct combinations of values, for each column and specialization. Memory of a few
     numbers for each row and column.
@@ -115,7 +115,7 @@ def top_down(
         k=k,
         quasi=quasi,
         hierarchies=hierarchies,
-        suppress=suppress,
+        max_suppressed=max_suppressed,
         keep=keep,
         progress=progress,
     )

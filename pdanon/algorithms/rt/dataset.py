@@ -298,8 +298,8 @@ def at_least(share: float) -> str:
 
 def _guarantee(k: Any, m: Any, quasi: Any, transaction: Transaction) -> KKm | KLm:
     if transaction.l is None:
-        return KKm(k, m, quasi, transaction.columns)
-    return KLm(k, transaction.l, m, quasi, transaction.sensitive)
+        return KKm(k=k, m=m, quasi=quasi, columns=transaction.columns)
+    return KLm(k=k, l=transaction.l, m=m, quasi=quasi, sensitive=transaction.sensitive)
 
 
 def _labels(column: Hashable | None, columns: Sequence[Hashable] | None) -> Sequence[Hashable | None]:

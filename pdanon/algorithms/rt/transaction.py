@@ -14,7 +14,7 @@ from pdanon.guarantees.named import NamedItems
 from pdanon.guarantees.parameters import check_seconds, check_share, materialize
 from pdanon.hierarchy import HierarchyLike
 from pdanon.itemsets.columns import quasi_labels
-from pdanon.itemsets.validation import check_count, check_known, describe, quote_word
+from pdanon.itemsets.validation import check_count, check_known, describe, find_name, quote_word
 from pdanon.recoding.labels import Labels, check_labels
 
 __all__ = ["Transaction", "as_transaction", "set_parameters"]
@@ -47,7 +47,7 @@ class Transaction:
     order : {"btd", "tum"}
         Order of the merges of classes: by the distance of their transactions, or by the loss of anonymizing
         them together. The second takes much longer.
-    tum : {"ncp", "ul"}
+    tum : {"NCP", "UL"}
         Loss of transactions where it is compared: NCP averaged over the occurrences, or the utility loss of
         the paper averaged over the rows. The utility loss is not monotone: it may be higher for the original
         than for a release.
@@ -91,7 +91,7 @@ class Transaction:
     sensitive: Iterable[Any] | None = None
     l: int | None = None  # noqa: E741  (its name in the literature)
     order: str = "btd"
-    tum: str = "ncp"
+    tum: str = "NCP"
     labels: Labels = "set"
 
     def __post_init__(self) -> None:
@@ -100,7 +100,8 @@ class Transaction:
             problem = "needs a" if record.nodes else "takes no"
             raise ParameterError(f"{record.name} {problem} hierarchy of the items", where="hierarchy")
         check_known(self.order, ("btd", "tum"), "order of merges", where="order")
-        check_known(self.tum, ("ncp", "ul"), "measure of transactions", where="tum")
+        tum = find_name(self.tum, ("NCP", "UL"), "measure of transactions", where="tum")
+        object.__setattr__(self, "tum", tum)
         if check_labels(self.labels) != "set" and record.nodes is not None:
             hint = "leave labels= out: nodes have the names of the hierarchy"
             raise ParameterError(f"{record.name} publishes nodes, not sets", where="labels", hint=hint)

@@ -101,7 +101,7 @@ class ClassSearch:
         since = time.perf_counter() if started is None else started
         if self.cover is None:
             blocks = None if self.blocks is None else self.blocks[items]
-            return Refinement(rows, became, self.guarantee, blocks, "lm" if self.base else "ncp", since)
+            return Refinement(rows, became, self.guarantee, blocks, "LM" if self.base else "NCP", since)
         tree, leaves = self.cover
         index = SupportIndex.of(rows)
         one = np.zeros(len(index.weights), np.int32)
@@ -258,7 +258,7 @@ class TransactionSide:
         Number of leaves, or of items that occur, of each list column.
     column_of : ndarray of int32, shape (items,)
         The list column of each item.
-    measure : {"ncp", "ul"}
+    measure : {"NCP", "UL"}
         The loss of transactions (Tum).
     search : ClassSearch, optional
         Refinement of the decision.
@@ -281,7 +281,7 @@ class TransactionSide:
 
     def _most(self, n_rows: int, n_occurrences: int) -> int:
         """Return the loss of some rows together if all their transactions were suppressed."""
-        return n_rows if self.measure == "ul" else lcm(*self.domains.tolist()) * n_occurrences
+        return n_rows if self.measure == "UL" else lcm(*self.domains.tolist()) * n_occurrences
 
     def protect(self, rows: Numbers) -> tuple[Numbers, Codes]:
         """Anonymize the transactions of some rows.
@@ -330,7 +330,7 @@ class TransactionSide:
         multiplied by a common multiple of all domains, so that it is an exact integer.
         """
         covered = self._stands_for(places, numbers)
-        if self.measure == "ncp":
+        if self.measure == "NCP":
             changed = (covered > 1) | (numbers < 0)
             lost = np.zeros(len(self.domains), np.int64)
             np.add.at(lost, self._column_of(places)[changed], covered[changed])

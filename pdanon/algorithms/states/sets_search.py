@@ -36,7 +36,7 @@ def trace_of(curve: Iterable[tuple[float, float]]) -> pd.DataFrame:
 # --- What sets of items cost: the loss that a search lowers, as an exact integer
 
 
-LOSSES = {"ncp": 0, "lm": 1, "ul": 2}
+LOSSES = {"NCP": 0, "LM": 1, "UL": 2}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -66,7 +66,7 @@ class Price:
         if isinstance(loss, str):
             return cls(LOSSES[loss], singles, singles, n_rows)
         weights = item_weights(loss, itemsets)
-        return cls(LOSSES["ncp"], singles if weights is None else singles * weights, singles, n_rows)
+        return cls(LOSSES["NCP"], singles if weights is None else singles * weights, singles, n_rows)
 
     def cost(
         self,
@@ -85,7 +85,7 @@ class Price:
             Which items are suppressed.
         """
         n = len(self.singles)
-        if self.loss == LOSSES["ul"]:
+        if self.loss == LOSSES["UL"]:
             sizes, where = np.unique(size, return_inverse=True)
             supports = sums(where, support, len(sizes))
             pairs = [
@@ -99,7 +99,7 @@ class Price:
     def share(self, cost: int) -> float:
         """The loss as it is told, of the integer."""
         n = len(self.singles)
-        if self.loss == LOSSES["ul"]:
+        if self.loss == LOSSES["UL"]:
             return log2(cost) - log2((1 << n) - 1) - log2(self.n_rows) if cost else -np.inf
         most = (n - self.loss) * int(self.worth.sum())
         return cost / most if most else 0.0
@@ -176,7 +176,7 @@ class Refinement:
         labels: NDArray[Any],
         guarantee: Guarantee,
         blocks: NDArray[np.int64] | None = None,
-        loss: Any = "ncp",
+        loss: Any = "NCP",
         started: float | None = None,
     ) -> None:
         self._guarantee = check_refinable(guarantee)

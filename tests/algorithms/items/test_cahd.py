@@ -115,8 +115,8 @@ def test_published_groups_have_degree_two():
         "item": ["viagra", "pregnancy test"],
         "count": [1, 1],
     }
-    assert frame.txanon.audit(SensitiveGroups(2, PAPER_SENSITIVE, table)).holds
-    audit = frame.txanon.audit(SensitiveGroups(3, PAPER_SENSITIVE, table))
+    assert frame.txanon.audit(SensitiveGroups(p=2, sensitive=PAPER_SENSITIVE, classes=table)).holds
+    audit = frame.txanon.audit(SensitiveGroups(p=3, sensitive=PAPER_SENSITIVE, classes=table))
     assert (audit.holds, audit.rows_at_risk) == (False, 2)
     assert audit.threats.to_dict("list") == {
         **{"itemset": [["pregnancy test"]], "support": [1], "why": ["frequent"], "group": [1], "size": [2]}

@@ -202,7 +202,7 @@ def test_audit_counts_rows_that_break_either_promise(rows, groups, counts, p, k,
         }
     )
     frame = frame_of(rows).assign(group=groups)
-    audit = frame.txanon.audit(SensitiveGroups(p, ["s"], table, k=k, m=m))
+    audit = frame.txanon.audit(SensitiveGroups(p=p, sensitive=["s"], classes=table, k=k, m=m))
     public = [row - {"s"} for row in rows]
     few = naive_itemsets.km_audit(public, k, m)
     risky = [
@@ -228,7 +228,7 @@ def test_audit_counts_rows_that_break_either_promise(rows, groups, counts, p, k,
 def test_threats_are_text_whatever_items_are(shown):
     frame = pd.DataFrame({"items": [[1, *shown], [1], [2]], "group": [0, 0, 0]})
     table = pd.DataFrame({"group": [0], "size": [3], "item": [9], "count": [1]})
-    threats = frame.txanon.audit(SensitiveGroups(4, [9], table, k=2)).threats
+    threats = frame.txanon.audit(SensitiveGroups(p=4, sensitive=[9], classes=table, k=2)).threats
     assert threats["itemset"].dtype == pd.ArrowDtype(pa.list_(pa.string()))
     assert [*map(list, threats["itemset"])] == [*[["9"]] * len(shown), ["9"], ["2"]]
     assert threats["why"].tolist() == [*["shown"] * len(shown), "frequent", "rare"]
@@ -298,7 +298,7 @@ def test_refined_sets_lose_no_more():
 
 def test_anonymize_tries_each_order():
     rows = [[f"i{n % 5}", f"j{n % 7}", *(["s"] if n % 12 == 0 else [])] for n in range(90)]
-    guarantee = SensitiveGroups(4, ["s"], k=3, m=2)
+    guarantee = SensitiveGroups(p=4, sensitive=["s"], k=3, m=2)
     result = frame_of(rows).txanon.anonymize(guarantee)
     assert result.tried["loss"].notna().sum() == len(ORDERS)
     assert (result.guarantee.k, result.guarantee.m) == (3, 2)

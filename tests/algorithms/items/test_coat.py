@@ -33,7 +33,9 @@ def test_published_release_of_fig_1d():
     mapping = mapping.astype({"item": "string[pyarrow]", "generalized": "string[pyarrow]"})
     released = frame_of([{FIG_1D[item] for item in row} for row in FIG_1])
     assert released["items"].itemset.support(["(a,b,c)", "(d,e,f,g)"]) == 5
-    assert released.txanon.audit(pdanon.PrivacyConstraints([["a", "d"]], k=4, mapping=mapping)).holds
+    assert released.txanon.audit(
+        pdanon.PrivacyConstraints(constraints=[["a", "d"]], k=4, mapping=mapping)
+    ).holds
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5])

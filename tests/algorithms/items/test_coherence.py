@@ -34,7 +34,7 @@ LETTERS = "abcdef"
 
 def found_moles(frame, h, k, p, private):
     """The minimal moles as the algorithm lists them, each once."""
-    guarantee = Coherence(h, k, p, private)
+    guarantee = Coherence(h=h, k=k, p=p, private=private)
     parts = PublicAndPrivate.of(ListColumns.of(frame, [0]), guarantee.private)
     moles = Moles(parts, guarantee)
     items = parts.itemsets.vocabulary.to_pylist()
@@ -109,7 +109,7 @@ def test_published_elimination_by_loss_depends_on_ties():
 
 def test_published_claim_for_one_known_item_holds_only_after_the_first_step():
     """The paper calls the table coherent for p = 1; but x, y and z are in one row, which is fewer than 2."""
-    guarantee = Coherence(0.8, 2, 1, PRIVATE)
+    guarantee = Coherence(h=0.8, k=2, p=1, private=PRIVATE)
     audit = frame_of(PAPER).txanon.audit(guarantee)
     assert threats_of(audit) == {frozenset(item): (1, "support") for item in "xyz"}
     assert frame_of([row - set("xyz") for row in PAPER]).txanon.audit(guarantee).holds
@@ -137,7 +137,7 @@ COHERENCES = {"h": SHARES, "k": st.integers(2, 4), "p": st.integers(1, 4)}
 @given(rows=row_lists("abcdeXYZ", longest=7, most=14), **COHERENCES)
 def test_audit_is_the_definition(rows, h, k, p):
     private = occurring(rows, "XYZ")
-    audit = frame_of(rows).txanon.audit(Coherence(h, k, p, private))
+    audit = frame_of(rows).txanon.audit(Coherence(h=h, k=k, p=p, private=private))
     assert audit.rows_at_risk == naive.rows_at_risk(rows, h, k, p, private)
     expected = naive.minimal_moles(rows, h, k, p, private)
     threats = threats_of(audit)
@@ -166,7 +166,7 @@ def test_many_moles_are_those_of_the_definition(h, k, p, least):
     private = {0, 7, 14, 21, 28}
     frame = pd.DataFrame({"items": [sorted(row) for row in rows]})
     expected = naive.minimal_moles(rows, Fraction(h).limit_denominator(100), k, p, private)
-    threats = threats_of(frame.txanon.audit(Coherence(h, k, p, private)))
+    threats = threats_of(frame.txanon.audit(Coherence(h=h, k=k, p=p, private=private)))
     assert set(threats) == expected == found_moles(frame, h, k, p, private)
     assert sum(why == "breach" for _, why in threats.values()) >= least
     assert len(threats) > 400
@@ -209,7 +209,7 @@ def test_elimination_is_greedy_and_ends_coherent(rows, criterion, losses, h, k, 
 @given(rows=row_lists(most=12, least=2), k=st.integers(2, 4), p=st.integers(1, 4))
 def test_without_private_items_it_is_km_anonymity(rows, k, p):
     frame = frame_of(rows)
-    audit = frame.txanon.audit(Coherence(1, k, p, []))
+    audit = frame.txanon.audit(Coherence(h=1, k=k, p=p, private=[]))
     if len(rows) >= k:
         assert audit.rows_at_risk == frame.txanon.audit(KmAnonymity(k, p)).rows_at_risk
     else:
@@ -244,7 +244,7 @@ def test_items_that_all_rows_hold_make_no_classes():
 @given(rows=row_lists("abX", most=10), k=st.integers(2, 4))
 def test_audit_of_public_parts(rows, k):
     parts = [row - {"X"} for row in rows]
-    audit = frame_of(rows).txanon.audit(pdanon.PublicK(k, list("abc")))
+    audit = frame_of(rows).txanon.audit(pdanon.PublicK(k=k, public=list("abc")))
     assert audit.rows_at_risk == sum(parts.count(part) < k for part in parts)
     expected = {part: (parts.count(part), "class") for part in parts if parts.count(part) < k}
     assert threats_of(audit) == expected

@@ -135,7 +135,7 @@ def assert_naive(rows, k, m, more, refine, safe, blocks):
     result = frame.txanon.disassociate(**asked)
     expected = naive.release(rows, k, m, k + more, refine=refine, safe=safe, blocks=blocks)
     assert naive.as_published(result.frame) == naive.published(expected)
-    assert result.guarantee == DisassociatedKm(k, m, safe)
+    assert result.guarantee == DisassociatedKm(k=k, m=m, safe=safe)
     again = frame.iloc[::-1].txanon.disassociate(**asked)  # so that the order tells nothing
     pd.testing.assert_frame_equal(again.frame, result.frame)
 
@@ -183,7 +183,7 @@ def random_chunks(draw):
 @given(data=st.data(), k=st.integers(2, 3), m=st.integers(1, 3), safe=st.booleans())
 def test_what_is_audited_holds_in_all_reconstructions(data, k, m, safe):
     frame = random_chunks(data.draw)
-    audit = frame.txanon.audit(DisassociatedKm(k, m, safe))
+    audit = frame.txanon.audit(DisassociatedKm(k=k, m=m, safe=safe))
     assert "refuted" not in set(audit.threats["why"])  # what is counted suffices
     if not audit.holds:
         return  # and may be had all the same
@@ -225,12 +225,12 @@ TWO = [(1, 0, 4, 0, ["x"]), *[(1, 0, 4, 1, ["a", "b"])] * 2, *[(1, 0, 4, 2, ["c"
     ],
 )
 def test_audits_find_each_threat(frame, safe, why, at_risk):
-    audit = frame.txanon.audit(DisassociatedKm(2, 2, safe))
+    audit = frame.txanon.audit(DisassociatedKm(k=2, m=2, safe=safe))
     assert audit.rows_at_risk == at_risk
     assert audit.threats["why"].tolist() == why
     moved = frame.iloc[::-1, [4, 2, 0, 3, 1]]  # rows and columns in any order, named otherwise
     moved = moved.rename(columns={"items": "terms"})
-    assert moved.txanon.audit(DisassociatedKm(2, 2, safe)).rows_at_risk == at_risk
+    assert moved.txanon.audit(DisassociatedKm(k=2, m=2, safe=safe)).rows_at_risk == at_risk
 
 
 @pytest.mark.parametrize("most", [2, 2**63 - 2, 2**63 - 1])
@@ -238,7 +238,7 @@ def test_numbers_of_chunks_are_names_however_large(most):
     """A frame that somebody made may have any: of no two clusters may chunks be counted as one."""
     frame = chunks(*[(c, 0, 3, 0, ["x"]) for c in (1, 2, 3)], (1, 0, 3, 1, ["a"]), (3, 0, 3, 3, ["a"]))
     frame = pd.concat([frame, chunks(*[(1, 0, 3, most, ["b"])] * 2)], ignore_index=True)
-    audit = frame.txanon.audit(DisassociatedKm(2, 2))
+    audit = frame.txanon.audit(DisassociatedKm(k=2, m=2))
     assert audit.threats["why"].tolist() == ["rare"] * 2
     assert audit.rows_at_risk == 6
 
@@ -248,8 +248,8 @@ def test_a_term_of_a_joint_cluster_counts_in_all_its_chunks():
     rows = [(1, 3, 2, 0, ["d"]), (2, 3, 4, 0, []), *[(3, 0, 6, 1, ["c"])] * 3]
     frame = chunks(*rows, *[(2, 3, 4, 1, [*each]) for each in ("e", "ad", "ad", "de")])
     assert not naive.has_guarantee(frame, 2, 1, True)
-    assert frame.txanon.audit(DisassociatedKm(2, 1)).holds
-    audit = frame.txanon.audit(DisassociatedKm(2, 1, safe=True))
+    assert frame.txanon.audit(DisassociatedKm(k=2, m=1)).holds
+    audit = frame.txanon.audit(DisassociatedKm(k=2, m=1, safe=True))
     assert [sorted(each) for each in audit.threats["itemset"]] == [["c", "d"]]
 
 
@@ -271,7 +271,7 @@ def test_a_term_of_a_joint_cluster_counts_in_all_its_chunks():
     ],
 )
 def test_what_is_no_table_of_chunks_is_refused(rows, problem):
-    for call in (lambda frame: frame.txanon.audit(DisassociatedKm(2, 2)), pdanon.reconstruct):
+    for call in (lambda frame: frame.txanon.audit(DisassociatedKm(k=2, m=2)), pdanon.reconstruct):
         with pytest.raises(pdanon.ParameterError, match=problem):
             call(chunks(*rows))
 
@@ -279,7 +279,7 @@ def test_what_is_no_table_of_chunks_is_refused(rows, problem):
 def test_a_frame_without_the_columns_of_chunks_is_refused():
     for frame in (FEW, chunks(*TWO).astype({"size": str}), chunks(*TWO).drop(columns="joint")):
         with pytest.raises(pdanon.ColumnError, match="this is no frame of chunks"):
-            frame.txanon.audit(DisassociatedKm(2, 2))
+            frame.txanon.audit(DisassociatedKm(k=2, m=2))
 
 
 # --- Releases
@@ -324,7 +324,7 @@ def test_tables_without_items_have_a_release_without_rows(rows):
     result = frame_of(rows).txanon.disassociate(k=2, m=2)
     assert (len(result.frame), len(result.classes), len(result.mapping)) == (0, 0, 0)
     assert result.loss.eq(0).all()
-    assert result.frame.txanon.audit(DisassociatedKm(2, 2)).holds
+    assert result.frame.txanon.audit(DisassociatedKm(k=2, m=2)).holds
     assert len(pdanon.reconstruct(result)[0]) == 0
 
 
@@ -420,9 +420,9 @@ def test_sub_records_have_no_risk_of_records():
 
 
 def test_a_guarantee_alone_finds_it():
-    result = FEW.txanon.anonymize(DisassociatedKm(2, 2, safe=True))
+    result = FEW.txanon.anonymize(DisassociatedKm(k=2, m=2, safe=True))
     assert result.parameters["algorithm"] == "disassociate"
-    assert result.guarantee == DisassociatedKm(2, 2, safe=True)
+    assert result.guarantee == DisassociatedKm(k=2, m=2, safe=True)
     assert result.tried["loss"].tolist() == [result.loss["term_chunks"]]
 
 
@@ -444,7 +444,7 @@ def test_the_command_line_writes_a_release_that_can_be_audited(tmp_path, capsys)
     assert main(["anonymize", *paths, "--algorithm", "disassociate", *asked]) == 0
     assert "DisassociatedKm(k=3, m=2, safe=False), audited" in capsys.readouterr().out
     released = pdanon.read_parquet(paths[1])
-    assert released.txanon.audit(DisassociatedKm(3, 2)).holds
+    assert released.txanon.audit(DisassociatedKm(k=3, m=2)).holds
     expected = DIAGNOSES.txanon.disassociate(k=3, m=2, refine=False, max_cluster=5).frame
     assert naive.as_published(released) == naive.as_published(expected)
 

@@ -254,7 +254,7 @@ def test_k_is_an_integer_of_at_least_two(name, k):
     with pytest.raises(pdanon.ParameterError, match="k must be"):
         getattr(words(QUERIES).txanon, name)(k=k, hierarchy=hierarchy_of(FOOD))
     with pytest.raises(pdanon.ParameterError, match="k must be"):
-        TransactionalK(k)
+        TransactionalK(k=k)
 
 
 @pytest.mark.parametrize("name", ["partition", "clump"])

@@ -175,7 +175,7 @@ def test_fig_4_published_illustration_is_a_valid_release():
     mapping = pd.DataFrame(
         {"group": 0, "item": items, "generalized": [label.get(item, item) for item in items]}
     ).astype({"item": "string[pyarrow]", "generalized": "string[pyarrow]"})
-    guarantee = pdanon.PrivacyConstraints([["i1"], ["i5", "i6"]], k=3, mapping=mapping)
+    guarantee = pdanon.PrivacyConstraints(constraints=[["i1"], ["i5", "i6"]], k=3, mapping=mapping)
     assert released.txanon.audit(guarantee).holds
     assert released["items"].itemset.supports().to_dict() == {"(i1,i2,i3,i4)": 4, "(i5,i6)": 3, "i7": 4}
 

@@ -112,7 +112,7 @@ def assert_repaired_as_naive(seed):
     sets.parts = [frozenset(np.array(items)[drawn == number].tolist()) for number in np.unique(drawn)]
     itemsets = Itemsets.from_series(frame_of(case.rows)["items"])
     asked = case.asked()
-    rules = rules_of(pdanon.PSRules(asked["rules"], case.k, case.c), itemsets)
+    rules = rules_of(pdanon.PSRules(rules=asked["rules"], k=case.k, c=case.c), itemsets)
     texts = itemsets.texts()
     labels = np.full(len(texts), -1, np.int32)
     for part in sets.parts:
@@ -359,7 +359,7 @@ def test_all_pairs_of_real_data(data, name, seconds):
     assert taken < seconds
     told = result.guarantee.mapping
     assert set(told["generalized"][told["item"].isin(sensitive)]) == {*map(str, sensitive)}
-    coherence = pdanon.Coherence(0.5, 5, 2, sensitive).with_mapping(result.mapping)
+    coherence = pdanon.Coherence(h=0.5, k=5, p=2, private=sensitive).with_mapping(result.mapping)
     assert result.frame.txanon.audit(coherence).holds
 
 

@@ -46,7 +46,7 @@ def assert_is_naive(rows, rho, sensitive, m, scope):
         frozenset(row or ()) for row in result.frame["items"].tolist() if row is not None and row is not pd.NA
     ]
     assert not inferences.breaking_rules(left, share, frozenset(sensitive), m)
-    assert result.guarantee == RhoUncertainty(rho, sensitive, m)
+    assert result.guarantee == RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
 
 
 def test_random_tables_are_released_as_the_naive_version_does():
@@ -66,7 +66,7 @@ def test_both_answers_of_the_small_oracle():
     for scope in ("all", "sensitive"):
         assert gone(frame.txanon.suppress_control(rho=0.5, sensitive=["x"], scope=scope)) == {"x"}
     assert naive.optimum(TOY, Fraction(1, 2), ["x"]) == 2
-    audit = frame_of([row - {"a"} for row in TOY]).txanon.audit(RhoUncertainty(0.5, ["x"]))
+    audit = frame_of([row - {"a"} for row in TOY]).txanon.audit(RhoUncertainty(rho=0.5, sensitive=["x"]))
     assert audit.holds
 
 

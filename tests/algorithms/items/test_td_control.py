@@ -90,7 +90,7 @@ def assert_is_naive(rows, rho, sensitive, m, scope, tree):
     assert descended(rows, share, sensitive, m, scope, tree) == naive.least(expected[1:])
     left = published(result)
     assert not inferences.breaking_rules(left, share, frozenset(sensitive), m)
-    assert result.guarantee == RhoUncertainty(rho, sensitive, m)
+    assert result.guarantee == RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     leaves = naive.Tree(tree, sensitive).n_leaves
     assert result.loss["NCP"] == pytest.approx(loss / (leaves * sum(naive.supports(rows).values())))
     suppressed = frame_of(rows).txanon.suppress_control(**asked)
@@ -194,7 +194,7 @@ def test_where_all_items_are_sensitive_it_is_as_suppress_control(hierarchy):
 def test_who_says_what_must_hold_gets_what_loses_less():
     rows = [{"flu", "rice"}] * 2 + [{"rice"}] + [{"rye"}] * 3
     tree = {"all": {"grain": ["rice", "rye"], "drink": ["tea", *"12345678"]}}
-    asked = RhoUncertainty(0.5, ["flu"])
+    asked = RhoUncertainty(rho=0.5, sensitive=["flu"])
     result = frame_of(rows).txanon.anonymize(asked, hierarchy=tree)
     assert result.tried["algorithm"].tolist() == ["suppress_control", "td_control"]
     assert result.tried["loss"].tolist() == pytest.approx(

@@ -115,10 +115,10 @@ def blocks_of(result):
 
 
 @settings(max_examples=examples(60))
-@given(results(), st.sampled_from(["ncp", "lm"]))
+@given(results(), st.sampled_from(["NCP", "LM"]))
 def test_refined_is_safe_and_never_worse(sample, loss):
     rows, result = sample
-    frame, base = frame_of(rows), {"ncp": 0, "lm": 1}[loss]
+    frame, base = frame_of(rows), {"NCP": 0, "LM": 1}[loss]
     refined = frame.txanon.refine(result, loss=loss)
     k, m = result.parameters["k"], result.parameters["m"]
     became = became_of(refined)
@@ -135,14 +135,14 @@ def test_refined_is_safe_and_never_worse(sample, loss):
     assert refined.trace["seconds"].is_monotonic_increasing
     assert curve.iloc[0] == pytest.approx(cost(rows, became_of(result), base) / max(most, 1))
     assert curve.iloc[-1] == pytest.approx(cost(rows, became, base) / max(most, 1))
-    assert loss == "lm" or refined.loss["NCP"] == pytest.approx(curve.iloc[-1])
+    assert loss == "LM" or refined.loss["NCP"] == pytest.approx(curve.iloc[-1])
 
 
 @settings(max_examples=examples(60))
 @given(results((1, 2)), st.sampled_from([0, 1]))
 def test_no_single_move_is_left(sample, base):
     rows, result = sample
-    refined = pdanon.refine(frame_of(rows), result, loss=("ncp", "lm")[base])
+    refined = pdanon.refine(frame_of(rows), result, loss=("NCP", "LM")[base])
     became, k, m = became_of(refined), result.parameters["k"], result.parameters["m"]
     for other in neighbours(became, blocks_of(result)):
         assert cost(rows, other, base) >= cost(rows, became, base) or not is_safe(rows, other, k, m)
@@ -152,7 +152,7 @@ def test_no_single_move_is_left(sample, base):
 @given(results((1, 2, 3)), st.sampled_from([0, 1]))
 def test_no_exchange_of_two_items_is_left(sample, base):
     rows, result = sample
-    became = became_of(pdanon.refine(frame_of(rows), result, loss=("ncp", "lm")[base]))
+    became = became_of(pdanon.refine(frame_of(rows), result, loss=("NCP", "LM")[base]))
     k, m = result.parameters["k"], result.parameters["m"]
     for other in swaps(became, blocks_of(result)):
         assert cost(rows, other, base) >= cost(rows, became, base) or not is_safe(rows, other, k, m)
@@ -168,7 +168,7 @@ def priced(rows, became, loss):
             * (len(became) if cluster is None else len(cluster) if len(cluster) > 1 else 0)
             for item, cluster in became.items()
         )
-    if loss == "ul":
+    if loss == "UL":
         held = published(rows, became)
         total = sum(
             (2 ** len(cluster) - 1) * sum(cluster in row for row in held)
@@ -176,10 +176,10 @@ def priced(rows, became, loss):
         )
         gone = [item for item, cluster in became.items() if cluster is None]
         return total + (2 ** len(became) - 1) * sum(naive.support(rows, {item}) for item in gone)
-    return cost(rows, became, {"ncp": 0, "lm": 1}[loss])
+    return cost(rows, became, {"NCP": 0, "LM": 1}[loss])
 
 
-LOSSES = ["ncp", "lm", "ul", {}, {"a": 0, "b": 0.2, "d": 0.6}]
+LOSSES = ["NCP", "LM", "UL", {}, {"a": 0, "b": 0.2, "d": 0.6}]
 
 
 @settings(max_examples=examples(60))
@@ -197,7 +197,7 @@ def test_any_loss_falls_and_no_single_move_is_left(sample, loss):
     assert priced(rows, after, loss) <= priced(rows, became, loss) + slack
     assert is_safe(rows, after, k, m)
     assert (refined.trace["loss"].diff().dropna() <= 0).all()
-    if loss == "ul":
+    if loss == "UL":
         assert refined.trace["loss"].iloc[0] == pytest.approx(result.loss["UL"])
         assert refined.trace["loss"].iloc[-1] == pytest.approx(refined.loss["UL"])
     if m is not None:
@@ -208,7 +208,7 @@ def test_any_loss_falls_and_no_single_move_is_left(sample, loss):
 
 
 @settings(max_examples=examples(50))
-@given(results((1, 2, 3)), st.sampled_from(["ncp", "lm"]))
+@given(results((1, 2, 3)), st.sampled_from(["NCP", "LM"]))
 def test_no_cluster_of_two_or_three_can_be_parted(sample, loss):
     """Parting so few is a single move."""
     rows, result = sample
@@ -248,7 +248,7 @@ def keeps(rows, became, constraints, k):
 
 
 @settings(max_examples=examples(60))
-@given(constrained(), st.sampled_from(["ncp", "ul"]))
+@given(constrained(), st.sampled_from(["NCP", "UL"]))
 def test_constraints_are_kept_and_no_single_move_is_left(sample, loss):
     rows, constraints, result = sample
     k = result.parameters["k"]
@@ -284,7 +284,7 @@ def test_restarts_keep_constraints(sample, seed):
     rows, constraints, result = sample
     refined = pdanon.refine(frame_of(rows), result, time_limit=0.05, random_state=seed)
     assert keeps(rows, became_of(refined), constraints, result.parameters["k"])
-    assert priced(rows, became_of(refined), "ncp") <= priced(rows, became_of(result), "ncp")
+    assert priced(rows, became_of(refined), "NCP") <= priced(rows, became_of(result), "NCP")
 
 
 def test_constraints_that_need_nothing_bring_every_item_back():
@@ -388,9 +388,9 @@ def test_pcta_refines_what_it_made():
 def test_what_is_recorded_is_what_each_was_asked():
     frame = frame_of(ROWS * 2).assign(age=range(2 * len(ROWS)))
     classes = pdanon.rfirst(frame, k=2, quasi=["age"], random_state=7)
-    asked = {"loss": "lm", "time_limit": 0.01, "random_state": 3}
+    asked = {"loss": "LM", "time_limit": 0.01, "random_state": 3}
     refined = pdanon.refine(frame, classes, **asked)
-    own = {"refine": True, "refine_loss": "lm", "refine_time_limit": 0.01, "refine_random_state": 3}
+    own = {"refine": True, "refine_loss": "LM", "refine_time_limit": 0.01, "refine_random_state": 3}
     assert refined.parameters == {**classes.parameters, **own}
 
 

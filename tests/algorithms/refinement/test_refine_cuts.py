@@ -42,7 +42,7 @@ def results(draw, names, knowledge=(1, 2, 3, None)):
 
 def check(sample, loss):
     tree, rows, result = sample
-    frame, base = frame_of(rows), {"ncp": 0, "lm": 1}[loss]
+    frame, base = frame_of(rows), {"NCP": 0, "LM": 1}[loss]
     refined = frame.txanon.refine(result, loss=loss)
     before, after = Released(tree, rows, result, base), Released(tree, rows, refined, base)
     assert refined.guarantee == result.guarantee
@@ -66,7 +66,7 @@ def check(sample, loss):
 
 
 @settings(max_examples=examples(80))
-@given(results(GLOBAL), st.sampled_from(["ncp", "lm"]))
+@given(results(GLOBAL), st.sampled_from(["NCP", "LM"]))
 def test_cuts_are_safe_and_no_single_node_can_be_replaced(sample, loss):
     before, after = check(sample, loss)
     if None not in before.became.values():
@@ -74,7 +74,7 @@ def test_cuts_are_safe_and_no_single_node_can_be_replaced(sample, loss):
 
 
 @settings(max_examples=examples(50))
-@given(results(["lra"]), st.sampled_from(["ncp", "lm"]))
+@given(results(["lra"]), st.sampled_from(["NCP", "LM"]))
 def test_blocks_are_safe_together(sample, loss):
     check(sample, loss)
 
@@ -89,7 +89,7 @@ def test_the_least_loss_does_not_fall(sample):
 
 
 @settings(max_examples=examples(60))
-@given(results(["apriori", "hghs"]), st.booleans(), st.sampled_from(["ncp", "lm"]))
+@given(results(["apriori", "hghs"]), st.booleans(), st.sampled_from(["NCP", "LM"]))
 def test_a_bound_stays_and_the_gap_is_that_of_the_refined_release(sample, known, loss):
     """As if `optimal` had been stopped at the result of another algorithm, with or without the best bound."""
     tree, rows, result = sample

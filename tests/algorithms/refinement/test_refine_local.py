@@ -59,7 +59,7 @@ def results(draw, transactions, knowledge=(1, 2, 3, None)):
 def check(sample, loss, released):
     """Refine, recount, and return what was and is released."""
     tree, rows, frame, result = sample
-    base = {"ncp": 0, "lm": 1}[loss]
+    base = {"NCP": 0, "LM": 1}[loss]
     refined = frame.txanon.refine(result, loss=loss)
     before, after = released(tree, rows, result, base), released(tree, rows, refined, base)
     assert refined.guarantee == result.guarantee
@@ -77,7 +77,7 @@ def check(sample, loss, released):
     assert (curve.diff().dropna() < 0).all()
     assert curve.iloc[0] == pytest.approx(before.cost(before.became) / max(most, 1))
     assert curve.iloc[-1] == pytest.approx(least / max(most, 1))
-    assert loss == "lm" or refined.loss["NCP"] == pytest.approx(curve.iloc[-1])
+    assert loss == "LM" or refined.loss["NCP"] == pytest.approx(curve.iloc[-1])
     after.hides = (
         emptied(rows, rows_of(refined.frame)) > 0
     )  # to hide these may cost more than the search found
@@ -89,7 +89,7 @@ def apart(*released):
 
 
 @settings(max_examples=examples(50))
-@given(results(["apriori", "direct", "vpa", "hghs", "mhghs", "optimal"]), st.sampled_from(["ncp", "lm"]))
+@given(results(["apriori", "direct", "vpa", "hghs", "mhghs", "optimal"]), st.sampled_from(["NCP", "LM"]))
 def test_cuts_of_classes(sample, loss):
     after = check(sample, loss, apart)
     least = after.cost(after.became)
@@ -98,7 +98,7 @@ def test_cuts_of_classes(sample, loss):
 
 
 @settings(max_examples=examples(50))
-@given(results(["pcta", "upcta"]), st.sampled_from(["ncp", "lm"]))
+@given(results(["pcta", "upcta"]), st.sampled_from(["NCP", "LM"]))
 def test_sets_of_classes(sample, loss):
     after = check(sample, loss, ReleasedSets)
     least = after.cost(after.became)
@@ -208,7 +208,7 @@ def bags_of(frame):
 
 
 @settings(max_examples=examples(60))
-@given(grouped().filter(bool), st.sampled_from(["ncp", "lm"]))
+@given(grouped().filter(bool), st.sampled_from(["NCP", "LM"]))
 def test_groups(sample, loss):
     tree, rows, result = sample
     frame, k = frame_of(rows), result.parameters["k"]
@@ -238,7 +238,7 @@ def test_groups(sample, loss):
 
 def naive_loss(rows, tree, result, loss):
     """By the lines of the mapping, in exact numbers."""
-    base, most = {"ncp": 0, "lm": 1}[loss], len(naive.leaves(tree))
+    base, most = {"NCP": 0, "LM": 1}[loss], len(naive.leaves(tree))
     sizes = {each[0]: len(naive.leaves(each)) for each in subtrees(tree)}
     total = 0
     for label, support in zip(result.mapping["generalized"], result.mapping["support"], strict=True):
@@ -288,7 +288,7 @@ def test_groups_of_other_frames_are_refused(name):
         with pytest.raises(ParameterError, match="not of this frame"):
             pdanon.refine(other, result)
     small = replace(result, groups=pd.Series([0, 1, 2, 2], name="group"))
-    for unsafe in (small, replace(result, guarantee=pdanon.TransactionalK(3))):
+    for unsafe in (small, replace(result, guarantee=pdanon.TransactionalK(k=3))):
         with pytest.raises(ParameterError, match=r"not safe in this frame|not of this frame"):
             pdanon.refine(frame, unsafe)
 

@@ -73,11 +73,11 @@ def utility_loss(rows, became):
 
 
 @settings(max_examples=examples(120))
-@given(results(), st.sampled_from(["ncp", "lm", "ul"]))
+@given(results(), st.sampled_from(["NCP", "LM", "UL"]))
 def test_refined_releases_are_protected_and_no_move_is_left(case, loss):
     rows, listed, sensitive, k, c, result = case
     refined = pdanon.refine(frame_of(rows), result, loss=loss)
-    costs = {"ncp": cost, "lm": lambda *case: cost(*case, base=1), "ul": utility_loss}[loss]
+    costs = {"NCP": cost, "LM": lambda *case: cost(*case, base=1), "UL": utility_loss}[loss]
     before, after = became_of(result), became_of(refined)
     assert is_protected(rows, listed, k, c, after)
     assert costs(rows, after) <= costs(rows, before)
@@ -89,8 +89,8 @@ def test_refined_releases_are_protected_and_no_move_is_left(case, loss):
         assert costs(rows, each) >= costs(rows, after) or not is_protected(rows, listed, k, c, each)
     trace = refined.trace["loss"]
     assert trace.is_monotonic_decreasing
-    most = (len(after) - (loss == "lm")) * sum(map(len, rows))
-    if loss != "ul":
+    most = (len(after) - (loss == "LM")) * sum(map(len, rows))
+    if loss != "UL":
         assert trace.iloc[-1] == pytest.approx(costs(rows, after) / most)
     else:
         most = log2(2 ** len(after) - 1) + log2(len(rows))
@@ -102,7 +102,7 @@ def test_the_toy_gets_the_better_of_two_sets():
     rules = [(["a"], ["s"]), (["b"], ["s"]), (["c"], ["s"])]
     for given_rules in (rules, constraints.AllRules(1, ["s"])):
         result = TOY.txanon.ps_rules(rules=given_rules, k=2, c=0.6)
-        for loss in ("ul", "ncp"):
+        for loss in ("UL", "NCP"):
             refined = TOY.txanon.refine(result, loss=loss)
             assert {*became_of(refined).values()} == {frozenset("ab"), frozenset("c"), frozenset("s")}
 

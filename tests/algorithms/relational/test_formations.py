@@ -91,7 +91,7 @@ def test_the_same_as_a_literal_version_that_suppresses(name, table, k, share):
     k = min(k, len(rows))
     most = int(Fraction(str(share)) * len(rows))
     frame = frame_of(kinds, rows)
-    asked = {"k": k, "quasi": [*frame], "hierarchies": hierarchies_of(kinds), "suppress": share}
+    asked = {"k": k, "quasi": [*frame], "hierarchies": hierarchies_of(kinds), "max_suppressed": share}
     result = getattr(pdanon, name)(frame, **asked)
     expected = getattr(naive, name)(naive.Table(rows, kinds), k, most if most >= k else 0)
     assert released(result.frame) == expected

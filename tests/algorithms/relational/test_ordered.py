@@ -89,7 +89,7 @@ def test_releases_are_audited_and_measured():
     frame = diabetes()
     result = pdanon.mondrian(frame, k=100, quasi=["age"], keep=["items"])
     assert result.frame["age"].str.contains(" .. ", regex=False).any()
-    assert pdanon.audit(result.frame, pdanon.KAnonymity(100, ["age"])).holds
+    assert pdanon.audit(result.frame, pdanon.KAnonymity(100, quasi=["age"])).holds
     table = result.frame.txanon.risk(k=100, m=1, quasi=["age"])
     assert table.loc[0, "below_k"] == 0
     assert frame.txanon.risk(k=100, m=1, quasi=["age"]).loc[0, "below_k"] > 0

@@ -175,7 +175,7 @@ def test_any_column(name, values, k):
     sizes = Counter(rows)
     assert min(sizes.values()) >= k
     assert out.txanon.audit(result.guarantee).holds
-    assert result.guarantee == KAnonymity(k, quasi)
+    assert result.guarantee == KAnonymity(k, quasi=quasi)
     # truth
     for column in quasi:
         originals = [row[0] for row in rows_of(frame, [column])]
@@ -340,7 +340,7 @@ def test_releases_can_be_written_and_read(name, tmp_path):
     pdanon.to_parquet(released, tmp_path / "released.parquet")
     again = pdanon.read_parquet(tmp_path / "released.parquet")
     pd.testing.assert_frame_equal(again[["q", "age", "sex"]], released[["q", "age", "sex"]])
-    assert again.txanon.audit(KAnonymity(2, ["q", "age", "sex"])).holds
+    assert again.txanon.audit(KAnonymity(2, quasi=["q", "age", "sex"])).holds
 
 
 # --- refusals
@@ -406,12 +406,12 @@ def test_too_many_levels_to_look_at():
 
 def test_audit_counts_classes_of_any_frame():
     frame = pd.DataFrame({"q": [1, 1, None, None, 3], "size": list("aabbb")})
-    audit = pdanon.audit(frame, KAnonymity(2, ["q", "size"]))
+    audit = pdanon.audit(frame, KAnonymity(2, quasi=["q", "size"]))
     assert (audit.holds, audit.rows_at_risk) == (False, 1)
     assert audit.threats.to_numpy().tolist() == [[3, "b", 1]]
-    assert pdanon.audit(frame, KAnonymity(2, ["size"])).holds
-    assert len(pdanon.audit(frame, KAnonymity(2, ["size"])).threats) == 0
-    assert pdanon.audit(frame, KAnonymity(3, ["size"])).rows_at_risk == 2
+    assert pdanon.audit(frame, KAnonymity(2, quasi=["size"])).holds
+    assert len(pdanon.audit(frame, KAnonymity(2, quasi=["size"])).threats) == 0
+    assert pdanon.audit(frame, KAnonymity(3, quasi=["size"])).rows_at_risk == 2
 
 
 @pytest.mark.parametrize(
@@ -433,10 +433,10 @@ def test_audit_counts_classes_of_any_frame():
 )
 def test_objects_that_are_equal_and_look_different_are_no_class(values):
     frame = pd.DataFrame({"q": pd.Series(values, dtype=object)})
-    assert pdanon.audit(frame, KAnonymity(2, ["q"])).rows_at_risk == 2
+    assert pdanon.audit(frame, KAnonymity(2, quasi=["q"])).rows_at_risk == 2
     frame = pd.DataFrame({"q": pd.Series([*values, *values], dtype=object)})
-    assert pdanon.audit(frame, KAnonymity(2, ["q"])).holds
-    assert pdanon.audit(frame, KAnonymity(3, ["q"])).rows_at_risk == 4
+    assert pdanon.audit(frame, KAnonymity(2, quasi=["q"])).holds
+    assert pdanon.audit(frame, KAnonymity(3, quasi=["q"])).rows_at_risk == 4
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "double[pyarrow]", "interval"])
@@ -445,8 +445,8 @@ def test_zeros_that_look_different_are_no_class(dtype):
     if dtype == "interval":
         values = pd.Series(pd.IntervalIndex.from_arrays(values, [1.0, 1.0, np.nan, np.nan]))
     frame = pd.DataFrame({"q": values if dtype == "interval" else values.astype(dtype)})
-    assert pdanon.audit(frame, KAnonymity(2, ["q"])).rows_at_risk == 2
-    assert pdanon.audit(pd.concat([frame, frame]), KAnonymity(2, ["q"])).holds
+    assert pdanon.audit(frame, KAnonymity(2, quasi=["q"])).rows_at_risk == 2
+    assert pdanon.audit(pd.concat([frame, frame]), KAnonymity(2, quasi=["q"])).holds
 
 
 class Masked(str):
@@ -456,13 +456,13 @@ class Masked(str):
 
 def test_objects_that_look_alike_and_differ_are_no_class():
     frame = pd.DataFrame({"q": pd.Series([Masked("a"), Masked("b"), Masked("b")], dtype=object)})
-    assert pdanon.audit(frame, KAnonymity(2, ["q"])).rows_at_risk == 1
+    assert pdanon.audit(frame, KAnonymity(2, quasi=["q"])).rows_at_risk == 1
 
 
 def test_values_that_cannot_be_compared_are_refused():
     frame = pd.DataFrame({"q": pd.Series([{SECRET: 1}, {SECRET: 1}], dtype=object)})
     with pytest.raises(pdanon.ColumnError, match="cannot be compared") as caught:
-        pdanon.audit(frame, KAnonymity(2, ["q"]))
+        pdanon.audit(frame, KAnonymity(2, quasi=["q"]))
     assert SECRET not in str(caught.value)
 
 
@@ -470,7 +470,7 @@ def test_values_that_cannot_be_compared_are_refused():
 def test_what_is_missing_is_alike_however_it_was_written(kind):
     """In columns that write it in one way; objects may look different."""
     column = pd.Series([None, pd.NA, "1.0"], dtype=object).astype(kind)
-    assert pdanon.audit(pd.DataFrame({"q": column}), KAnonymity(2, ["q"])).rows_at_risk == 1
+    assert pdanon.audit(pd.DataFrame({"q": column}), KAnonymity(2, quasi=["q"])).rows_at_risk == 1
 
 
 def test_a_release_without_its_guarantee_is_withheld(monkeypatch):

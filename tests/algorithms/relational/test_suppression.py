@@ -41,7 +41,7 @@ def test_any_table(name, table, k, share):
     kinds, rows = table
     k = min(k, len(rows))
     frame, trees = frame_of(kinds, rows), hierarchies_of(kinds)
-    result = run(name, frame, k=k, hierarchies=trees, suppress=share)
+    result = run(name, frame, k=k, hierarchies=trees, max_suppressed=share)
     without = run(name, frame, k=k, hierarchies=trees)
     # The guarantee, recounted; what is suppressed is a class of its own, or of k rows and more.
     published = released(result.frame)
@@ -72,7 +72,7 @@ def test_the_order_of_rows_does_not_matter(name, table, seed):
     kinds, rows = table
     frame = frame_of(kinds, rows)
     order = np.random.default_rng(seed).permutation(len(rows))
-    asked = {"hierarchies": hierarchies_of(kinds), "suppress": 0.4}
+    asked = {"hierarchies": hierarchies_of(kinds), "max_suppressed": 0.4}
     whole = run(name, frame, **asked).frame
     pd.testing.assert_frame_equal(run(name, frame.iloc[order], **asked).frame, whole.iloc[order])
 
@@ -82,7 +82,7 @@ def test_the_order_of_rows_does_not_matter(name, table, seed):
 def test_full_subtree_loses_no_more_than_incognito(table, k, share):
     """The levels of all columns are among its recodings."""
     kinds, rows = table
-    asked = {"k": min(k, len(rows)), "hierarchies": hierarchies_of(kinds), "suppress": share}
+    asked = {"k": min(k, len(rows)), "hierarchies": hierarchies_of(kinds), "max_suppressed": share}
     losses = [
         run(name, frame_of(kinds, rows), **asked).loss.iloc[0] for name in ("full_subtree", "incognito")
     ]
@@ -94,17 +94,17 @@ def test_outliers_are_suppressed(name):
     """Ten towns of ten rows each, and six of one, for which all towns would become one set."""
     frame = pd.DataFrame({"town": [f"town {i // 10}" for i in range(100)] + [*"abcdef"]})
     for k in (5, 6):
-        result = run(name, frame, k=k, suppress=6 / 106)
+        result = run(name, frame, k=k, max_suppressed=6 / 106)
         everything = f"({','.join(sorted(set(frame['town'])))})"
         assert result.frame["town"].tolist() == [*frame["town"][:100], *[everything] * 6]
         assert result.loss.to_dict() == {"NCP_relational": 6 / 106, "suppressed_rows": 6 / 106}
         assert result.classes["size"].tolist() == [10] * 10 + [6]
     # The six, and a whole town with them where they are fewer than k.
-    result = run(name, frame, k=7, suppress=16 / 106)
+    result = run(name, frame, k=7, max_suppressed=16 / 106)
     assert result.classes["size"].tolist() == [16] + [10] * 9
     # All that are in small classes, or none; and none if k are more than allowed.
     for k, fewer in [(5, 5 / 106), (6, 5 / 106), (7, 15 / 106), (11, 10 / 106), (5, 0)]:
-        kept = run(name, frame, k=k, suppress=fewer)
+        kept = run(name, frame, k=k, max_suppressed=fewer)
         assert kept.loss.get("suppressed_rows", 0) == 0
         assert kept.loss["NCP_relational"] == 1
 
@@ -120,11 +120,11 @@ def test_rows_that_widen_their_class_are_suppressed():
     )
     asked = {"k": 4, "hierarchies": {"town": {"*": [*"abvwxy"]}}}
     assert run("mondrian", frame, **asked).loss["NCP_relational"] == pytest.approx(1 / 3)
-    result = run("mondrian", frame, suppress=4 / 24, **asked)
+    result = run("mondrian", frame, max_suppressed=4 / 24, **asked)
     assert result.groups.tolist() == [*[0] * 10, 1, 1, *[2] * 10, 1, 1]
     assert result.frame.loc[[10, 11, 22, 23], "town"].tolist() == ["*"] * 4
     assert result.loss.to_dict() == {"NCP_relational": 4 / 24, "suppressed_rows": 4 / 24}
-    assert run("mondrian", frame, suppress=3 / 24, **asked).loss["suppressed_rows"] == 0  # fewer than k
+    assert run("mondrian", frame, max_suppressed=3 / 24, **asked).loss["suppressed_rows"] == 0  # fewer than k
 
 
 def test_suppressed_values_look_like_all_of_a_column():
@@ -137,26 +137,26 @@ def test_suppressed_values_look_like_all_of_a_column():
         }
     )
     tree = {"*": {"Europe": ["Spain", "France", "Greece"], "Africa": ["Mali"]}}
-    result = pdanon.incognito(frame, k=2, quasi=[*frame], hierarchies={"origin": tree}, suppress=0.4)
+    result = pdanon.incognito(frame, k=2, quasi=[*frame], hierarchies={"origin": tree}, max_suppressed=0.4)
     nothing = pd.Interval(1, 9, closed="both"), "i .. v", "*", "(f,m,x)"
     assert [*result.frame.itertuples(index=False, name=None)] == [
         *[(pd.Interval(1, 1, closed="both"), "i", "Spain", "m")] * 3,
         *[nothing] * 2,
     ]
     assert result.loss.to_dict() == {"NCP_relational": 0.4, "suppressed_rows": 0.4}
-    assert result.parameters["suppress"] == 0.4
+    assert result.parameters["max_suppressed"] == 0.4
 
 
 @algorithms
 @pytest.mark.parametrize("share", [-0.1, 1.1, "0.1", None, True, np.nan])
 def test_a_share_is_between_0_and_1(name, share):
-    with pytest.raises(pdanon.errors.ParameterError, match=r"suppress must be a number in \[0, 1\]"):
-        run(name, pd.DataFrame({"q": [1, 2, 3]}), suppress=share)
+    with pytest.raises(pdanon.errors.ParameterError, match=r"max_suppressed must be a number in \[0, 1\]"):
+        run(name, pd.DataFrame({"q": [1, 2, 3]}), max_suppressed=share)
 
 
 def test_a_table_without_rows():
     for name in RELATIONAL:
-        result = run(name, pd.DataFrame({"q": np.array([], np.int64)}), suppress=0.5)
+        result = run(name, pd.DataFrame({"q": np.array([], np.int64)}), max_suppressed=0.5)
         assert result.loss.tolist() == [0, 0]
 
 
@@ -167,14 +167,14 @@ def test_policies_and_comparisons_take_it(tmp_path, monkeypatch):
     frame.to_parquet("towns.parquet")
     Path("policy.toml").write_text(
         'input = "towns.parquet"\nalgorithm = "top_down"\n'
-        "[parameters]\nk = 5\nsuppress = 0.06\n"
+        "[parameters]\nk = 5\nmax_suppressed = 0.06\n"
         '[columns]\nquasi = ["town"]\nkeep = ["items"]\n'
         '[outputs]\nrelease = "out.parquet"\n'
     )
     result = pdanon.Policy.from_toml("policy.toml").run()
     assert result.loss.to_dict() == {"NCP_relational": 6 / 106, "suppressed_rows": 6 / 106}
     table = pdanon.compare(
-        frame, {"incognito": {"quasi": ["town"], "suppress": 0.06}}, vary={"k": [5]}, column="items"
+        frame, {"incognito": {"quasi": ["town"], "max_suppressed": 0.06}}, vary={"k": [5]}, column="items"
     )
     assert table["suppressed_rows"].tolist() == [6 / 106]
 
@@ -191,7 +191,7 @@ def test_adult(name, data):
     rows = frame if name not in RANDOM else frame.iloc[:5000]
     asked = {"k": 10, "quasi": quasi, "hierarchies": trees}
     without = run(name, rows, **asked).loss["NCP_relational"]
-    result = run(name, rows, suppress=0.05, **asked)
+    result = run(name, rows, max_suppressed=0.05, **asked)
     sizes = result.frame[quasi].astype(str).value_counts()
     assert sizes.min() >= 10
     assert result.loss["suppressed_rows"] <= 0.05

@@ -112,7 +112,7 @@ def assert_contract(frame, result, k, m):
     assert out["items"].dtype == pd.ArrowDtype(pa.list_(pa.string()))
     rows = published(out)
     if isinstance(result.guarantee, KKm):
-        assert result.guarantee == KKm(k, m, QUASI)
+        assert result.guarantee == KKm(k=k, m=m, quasi=QUASI)
         assert not any(naive.kkm_broken(rows, k, m))
     else:
         sensitive = frozenset(result.guarantee.sensitive)
@@ -225,7 +225,7 @@ def test_all_combinations(cluster, transaction):
 
 
 @pytest.mark.parametrize("bound", ["rum_bound", "tum_bound"])
-@pytest.mark.parametrize("tum", ["ncp", "ul"])
+@pytest.mark.parametrize("tum", ["NCP", "UL"])
 def test_order_by_what_is_lost(bound, tum):
     frame = many_rows(24)
     assert_contract(frame, run(bound, frame, order="tum", tum=tum, delta=0.9, merge="T"), 2, 2)
@@ -264,7 +264,7 @@ def test_sensitive_items(name, transaction, rows, diversity, m):
         return
     asked = {"sensitive": present, "l": diversity, "transaction": transaction}
     result = run(name, frame, m=m, **asked, hierarchy=ITEMS if transaction == "apriori" else None)
-    assert result.guarantee == KLm(2, diversity, m, QUASI, present)
+    assert result.guarantee == KLm(k=2, l=diversity, m=m, quasi=QUASI, sensitive=present)
     out, secret = result.frame, frozenset(present)
     assert not any(naive.klm_broken(published(out), 2, diversity, m, secret))
     assert out.txanon.audit(result.guarantee).holds
@@ -364,7 +364,7 @@ def test_several_list_columns(name, transaction):
     labels = ["items", "drugs"]
     trees = {"items": ITEMS, "drugs": DRUGS} if transaction in CUTTING else None
     result = run(name, frame, k=3, columns=labels, transaction=transaction, hierarchy=trees)
-    assert result.guarantee == KKm(3, 2, QUASI, labels)
+    assert result.guarantee == KKm(k=3, m=2, quasi=QUASI, columns=labels)
     out = result.frame
     rows = [
         (quasi, {("items", item) for item in items} | {("drugs", item) for item in drugs})

@@ -217,7 +217,7 @@ def test_sensitive_items_in_blocks():
     frame = many_rows(90)
     asked = {"sensitive": ["z"], "l": 2, "transaction": "apriori", "hierarchy": {"any": list("uvwxy")}}
     result = run(frame, **asked, block_rows=20, k=3, n_jobs=ThreadPoolExecutor(2))
-    assert result.guarantee == KLm(3, 2, 2, QUASI, ["z"])
+    assert result.guarantee == KLm(k=3, l=2, m=2, quasi=QUASI, sensitive=["z"])
     assert not any(naive.klm_broken(published(result.frame), 3, 2, 2, {"z"}))
     assert len(set(result.groups)) >= 5
 
@@ -225,7 +225,7 @@ def test_sensitive_items_in_blocks():
 def test_several_list_columns_in_blocks():
     frame = two_columns(80)
     result = run(frame, columns=["items", "drugs"], block_rows=20, k=3)
-    assert result.guarantee == KKm(3, 2, QUASI, ["items", "drugs"])
+    assert result.guarantee == KKm(k=3, m=2, quasi=QUASI, columns=["items", "drugs"])
     rows = [
         (quasi, {("items", item) for item in items} | {("drugs", item) for item in drugs})
         for (quasi, items), drugs in zip(published(result.frame), rows_of(result.frame, "drugs"), strict=True)

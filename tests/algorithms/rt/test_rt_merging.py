@@ -214,7 +214,7 @@ def test_merges_by_what_generalizing_loses(given_rows, merge, percent, m):
     most = first + (3 * len(rows) - first) * percent / 100
     unit = table_of(frame, {"region": TREE}, COLUMNS).unit
     pcta = naive.Pcta(items, 2, m)
-    while _merge(state, int(most * unit), merge, transactions(frame, 2, m, "ncp")):
+    while _merge(state, int(most * unit), merge, transactions(frame, 2, m, "NCP")):
         pass
     assert as_lists(state) == naive.rum_bound(table, clusters, most, merge, pcta.far)
 
@@ -225,7 +225,7 @@ def test_losses_of_transactions(given_rows, m, k):
     rows, clusters = given_rows
     frame, _, _, items = encoded(rows, clusters)
     pcta = naive.Pcta(items, k, m)
-    by_sets, by_rows = transactions(frame, k, m, "ncp"), transactions(frame, k, m, "ul")
+    by_sets, by_rows = transactions(frame, k, m, "NCP"), transactions(frame, k, m, "UL")
     for cluster in clusters:
         part = by_sets.protect(np.array(cluster))
         assert by_sets.loss(*part) == pcta.loss(cluster)

@@ -188,4 +188,4 @@ def test_a_quasi_identifier_without_values(name):
     for values in ([None] * 6, [np.nan] * 6):
         result = run(name, frame(age=values))
         assert result.frame["age"].isna().all()
-        assert result.frame.txanon.audit(pdanon.KKm(2, 2, ["age", "city"])).holds
+        assert result.frame.txanon.audit(pdanon.KKm(k=2, m=2, quasi=["age", "city"])).holds

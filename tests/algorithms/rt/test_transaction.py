@@ -44,7 +44,7 @@ def test_a_name_is_the_value_that_it_stands_for(name):
 def test_what_is_recorded_makes_the_release_again(name):
     parts = {"hierarchy": TREE, "sensitive": iter([SECRET, "c"]), "l": 2}
     if name.endswith("bound"):
-        parts |= {"order": "tum", "tum": "ul"}
+        parts |= {"order": "tum", "tum": "UL"}
     frame = people().assign(items=[[*row, SECRET] if row == ["a"] else row for row in ROWS])
     given = {"k": 2, "m": 1, "quasi": ["age"], **OWN[name]}
     result = RT[name](frame, **given, transaction=Transaction("apriori", **parts))
@@ -83,7 +83,7 @@ def test_it_is_hashed_if_its_parts_are():
 
 
 def test_it_is_sent_and_not_changed():
-    value = Transaction("apriori", hierarchy=TREE, sensitive=[SECRET], l=2, order="tum", tum="ul")
+    value = Transaction("apriori", hierarchy=TREE, sensitive=[SECRET], l=2, order="tum", tum="UL")
     assert pickle.loads(pickle.dumps(value)) == value
     with pytest.raises(FrozenInstanceError):
         value.l = 3
@@ -176,11 +176,11 @@ def test_other_values_are_refused(name, value):
 
 
 def test_a_report_has_its_parts():
-    value = Transaction("apriori", hierarchy=pdanon.Hierarchy.of(TREE), sensitive=["b"], l=2, tum="ul")
+    value = Transaction("apriori", hierarchy=pdanon.Hierarchy.of(TREE), sensitive=["b"], l=2, tum="UL")
     shown = parameter_texts(run("tum_bound", transaction=value, merge="R"))
     assert shown["transaction"] == "apriori"
     assert shown["hierarchy"] == "4 leaves, height 2"
-    assert (shown["sensitive"], shown["l"], shown["tum"]) == ("1 given", "2", "ul")
+    assert (shown["sensitive"], shown["l"], shown["tum"]) == ("1 given", "2", "UL")
     assert not {"order", "options", "columns"} & shown.keys()
     plain = parameter_texts(run("rfirst"))
     assert plain["transaction"] == "pcta"
