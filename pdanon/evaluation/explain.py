@@ -117,7 +117,7 @@ def explain(result: Anonymized, item: Any, original: pd.DataFrame) -> Explanatio
     itemsets = Itemsets.from_series(original.iloc[:, position])
     labels = labels_of(result, itemsets)
     code = _code(item, itemsets)
-    threats, rarest = _threats(itemsets, code, guarantee)
+    threats, rarest = _find_threats(itemsets, code, guarantee)
     k_alone = min(rarest, guarantee.k)
     became = labels[code].as_py()
     restored = _restore(itemsets, labels, code, result)
@@ -159,18 +159,20 @@ def _code(item: Any, itemsets: Itemsets) -> int:
 # --- Threats with the item
 
 
-def _threats(
+def _find_threats(
     itemsets: Itemsets, code: int, guarantee: KmAnonymity | PrivacyConstraints
 ) -> tuple[ItemsetTable, int]:
     """Return the minimal threats that contain an item, and the lowest support of an itemset with it."""
     index = SupportIndex.of(itemsets)
     if isinstance(guarantee, PrivacyConstraints):
-        return _rare_constraints(constraint_table(guarantee.constraints, itemsets), code, guarantee.k, index)
+        return _find_rare_constraints(
+            constraint_table(guarantee.constraints, itemsets), code, guarantee.k, index
+        )
     rows = index.within(index.contains_any(_single(code)))
     if guarantee.m is None:
         distinct = rows.distinct()
         return rows.rare_rows(guarantee.k), int(distinct.supports(distinct.codes, distinct.offsets).min())
-    return _rare(code, guarantee.k, guarantee.m, index, rows)
+    return _find_rare(code, guarantee.k, guarantee.m, index, rows)
 
 
 def _single(code: int, support: int = 0) -> ItemsetTable:
@@ -178,10 +180,10 @@ def _single(code: int, support: int = 0) -> ItemsetTable:
     return ItemsetTable(np.array([code], np.int32), np.array([0, 1]), np.array([support]))
 
 
-def _rare_constraints(
+def _find_rare_constraints(
     constraints: ItemsetTable, code: int, k: int, index: SupportIndex
 ) -> tuple[ItemsetTable, int]:
-    """Find the threats of `_threats` among the constraints that contain an item."""
+    """Find the threats of `_find_threats` among the constraints that contain an item."""
     each = SupportIndex(constraints.codes, constraints.offsets, index.n_items).distinct()
     each = each.within(each.contains_any(_single(code)))
     table = ItemsetTable(each.codes, each.offsets, index.supports(each.codes, each.offsets))
@@ -189,8 +191,10 @@ def _rare_constraints(
     return table.take(table.supports < k).ordered(), int(table.supports.min(initial=k))
 
 
-def _rare(code: int, k: int, m: int, index: SupportIndex, rows: SupportIndex) -> tuple[ItemsetTable, int]:
-    """Find the threats of `_threats` among the itemsets of up to m items.
+def _find_rare(
+    code: int, k: int, m: int, index: SupportIndex, rows: SupportIndex
+) -> tuple[ItemsetTable, int]:
+    """Find the threats of `_find_threats` among the itemsets of up to m items.
 
     Within the rows with the item, the support of an itemset X without it is the support of X and the item.
     X and the item are a minimal threat if X is a minimal threat within these rows, and is not rare itself.
@@ -239,8 +243,9 @@ def _restore(itemsets: Itemsets, labels: pa.StringArray, code: int, result: Anon
         return None
     if hierarchy is None:
         clusters = number_texts(labels)
-        clusters[code] = clusters.max() + 1
+        clusters[code] = clusters.max() + 1  # a set of its own
         return Recoding.of_clusters(clusters.astype(np.int32), itemsets)
+    # Replace the node of the item by its children, for all items below the node.
     tree, leaves = Hierarchy.over(hierarchy, itemsets.vocabulary)
     number = {label: node for node, label in enumerate(tree.labels)}
     nodes = np.array([number.get(label, -1) for label in labels.to_pylist()], np.int32)

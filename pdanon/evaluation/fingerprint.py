@@ -57,8 +57,8 @@ def fingerprint(frame: pd.DataFrame) -> str:
     CSV files keep no types. A table read from one has the same fingerprint if its columns are read back with
     their types; text that does not look like a number is.
 
-    An attacker who knows almost all of a table can guess the rest and compare fingerprints. Treat the
-    fingerprint of an original like counts of it.
+    With knowledge of almost all of a table, an attacker can guess the rest and compare fingerprints. Treat
+    the fingerprint of an original like counts of it.
 
     Examples
     --------
@@ -126,6 +126,7 @@ def rows_fingerprint(columns: Sequence[Itemsets]) -> int:
     rows = np.zeros(columns[0].n_rows, np.uint64)
     for column in columns:
         items = pd.util.hash_array(np.array(column.texts(), dtype=object), categorize=False)
+        # Sums over the items of a row do not depend on their order; they wrap around modulo 2**64.
         sums = np.append(np.uint64(0), np.cumsum(items[column.codes], dtype=np.uint64))
         rows = _mix(rows + sums[column.offsets[1:]] - sums[column.offsets[:-1]])
     weights = columns[0].weights

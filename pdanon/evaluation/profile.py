@@ -80,7 +80,7 @@ class Profile:
         The other columns: ``column, dtype, values, missing, unique, below_k``. The last two count rows whose
         value is unique, or in fewer than ``k`` rows; -1 if values cannot be compared.
     passing : Passing
-        The same counts for all of these columns together, and for the few that explain most of the risk.
+        The same counts for the other columns together, and for the few that explain most of the risk.
         Columns that differ in almost every row are excluded, because they must be dropped first.
     alerts : tuple of Alert
         Problems, each with ``what``, ``hint`` (in Python) and ``command`` (on the command line).
@@ -250,7 +250,7 @@ def profile(
     """
     k = check_k(k)
     position = find_column(frame, column)
-    refuse_chunks(frame)
+    refuse_chunks(frame)  # rows that are parts of records have no risk of their own
     itemsets = Itemsets.from_series(frame.iloc[:, position])
     with show_activity(progress, "profile"):
         risks = risk_of(itemsets, k=k, m=m)
@@ -325,7 +325,7 @@ def _supports(index: SupportIndex, k: int) -> pd.DataFrame:
 
 
 def _frequent(itemsets: Itemsets, index: SupportIndex, k: int) -> pd.DataFrame:
-    order = np.argsort(-index.singles, kind="stable")[:_MOST_SHOWN]
+    order = np.argsort(-index.singles, kind="stable")[:_MOST_SHOWN]  # ties in the order of the items
     order = order[index.singles[order] >= k]
     rows = index.singles[order]
     texts = np.array(itemsets.texts(), object)[order]
@@ -407,6 +407,7 @@ def _identifies(column: _Column, n_rows: int) -> bool:
 def _grouping_columns(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:
     """Yield an alert for each column that may identify people with several rows."""
     for each in columns:
+        # Measurements are no identifiers, and fewer repetitions suffice if the name suggests one.
         whole = not each.dtype.lower().startswith(("float", "double"))
         least = n_rows // 100 if _is_named_for_a_number(each.column) else n_rows // 2
         if whole and least < each.values < n_rows - each.missing:

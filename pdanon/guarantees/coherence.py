@@ -37,7 +37,7 @@ class Coherence:
     """At least k rows match up to p known public items, and at most a share h of them have a private item.
 
     Precisely: an itemset of at most p public items that occurs is in at least k rows, and no private item is
-    in more than a share h of these rows. The empty itemset is tested twice: in all rows, and in the rows that
+    in more than a share h of the rows. The empty itemset is tested twice: in all rows, and in the rows that
     are not missing, because a person whose public items are all suppressed is in one of them. With a private
     column, all tests are repeated in the rows that are not missing in it, because an attacker may know that
     a row has private data.
@@ -143,6 +143,7 @@ class Coherence:
             refuse_overlaps(parts.itemsets)
         if isinstance(self.private, NamedItems):
             refuse_within_labels(parts.itemsets, self.private, "private", self.mapping)
+        # If the empty itemset is a threat, it is the only minimal one.
         for rows in parts.crowds():
             n_rows, most = rows.n_rows, int(rows.supports[rows.is_private].max(initial=0))
             if 0 < n_rows < self.k or most * self.h.denominator > self.h.numerator * n_rows:

@@ -276,7 +276,7 @@ def pairs(
     """
     fraction = check_share(share, "share")
     itemsets = _encoded(frame, column)
-    n_chosen = int(fraction * itemsets.n_items + Fraction(1, 2))
+    n_chosen = int(fraction * itemsets.n_items + Fraction(1, 2))  # rounded half up, on exact fractions
     if n_chosen < 2:
         got = f"{n_chosen} of {itemsets.n_items} items"
         raise ParameterError("the share is fewer than two items", where="share", got=got)

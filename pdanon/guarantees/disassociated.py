@@ -389,8 +389,13 @@ class DisassociatedKm:
         Time and memory are those of `KmAnonymity` over the sub-records, and at most milliseconds per kind.
         """
         table = ChunkTable.of(frame, column, read=read_visible)
-        checks = [self._rare(table), _repeated(table), self._few_records(table), self._few_parts(table)]
-        checks += [_covered(table)] if self.safe else []
+        checks = [
+            self._find_rare(table),
+            _find_repeated(table),
+            self._find_few_records(table),
+            self._find_few_parts(table),
+        ]
+        checks += [_find_covered(table)] if self.safe else []
         failed = np.zeros(len(table.sizes), np.bool_)
         failed[np.concatenate([clusters for clusters, _, _ in checks])] = True
         checks += [(*find_refuted(table, self.k, self.m, self.safe, failed), "refuted")]
@@ -406,7 +411,7 @@ class DisassociatedKm:
         """Return the guarantee unchanged: terms are published as is."""
         return self
 
-    def _rare(self, table: ChunkTable) -> _Check:
+    def _find_rare(self, table: ChunkTable) -> _Check:
         """Find itemsets of a chunk in fewer than k of its sub-records."""
         is_part = np.flatnonzero(table.part_of >= 0)
         parts = table.itemsets.take(is_part)
@@ -432,12 +437,12 @@ class DisassociatedKm:
         n_pairs = int((lengths * (lengths - 1) // 2).sum())
         return self.m == 1 or (self.m == 2 and n_pairs <= _PAIRS * int(lengths.sum()))
 
-    def _few_records(self, table: ChunkTable) -> _Check:
+    def _find_few_records(self, table: ChunkTable) -> _Check:
         """Find clusters with fewer than k records."""
         small = np.flatnonzero(table.is_cluster & (table.sizes < self.k))
         return small, _empty_itemsets(table.sizes[small]), "few records"
 
-    def _few_parts(self, table: ChunkTable) -> _Check:
+    def _find_few_parts(self, table: ChunkTable) -> _Check:
         """Find clusters without a term chunk with too few sub-records.
 
         If k records get sub-records of up to m chunks each, every other record still needs a sub-record.
@@ -456,7 +461,7 @@ class DisassociatedKm:
 _Check = tuple[Numbers, ItemsetTable, str]  # the clusters at risk, their threats, and the reason
 
 
-def _repeated(table: ChunkTable) -> _Check:
+def _find_repeated(table: ChunkTable) -> _Check:
     """Find terms in two chunks of a cluster, or in a chunk of it and a chunk of a joint cluster above it."""
     part = np.where(table.part_of >= 0, table.part_of + len(table.sizes), table.owners)
     keys = np.repeat(part, table.itemsets.lengths) * np.int64(max(table.itemsets.n_items, 1))
@@ -470,7 +475,7 @@ def _repeated(table: ChunkTable) -> _Check:
     return owner[twice], terms, "repeated"
 
 
-def _covered(table: ChunkTable) -> _Check:
+def _find_covered(table: ChunkTable) -> _Check:
     """Find a pair of terms of different chunks per cluster with more occurrences than records.
 
     By the pigeonhole principle, some record has both. In a joint cluster, one term is in a shared chunk, and
@@ -484,7 +489,7 @@ def _covered(table: ChunkTable) -> _Check:
     several = begins + 1 < np.append(begins[1:], len(order))
     follows = order[begins[several] + 1]
     second, second_term = (_spread(table, owner[several], each[follows]) for each in (count, term))
-    below, below_term = _below(table)
+    below, below_term = _most_frequent_below(table)
     rival = np.maximum(second, below)
     rival_term = np.where(second >= below, second_term, below_term)
     covered = np.flatnonzero((top > 0) & (rival > 0) & (top + rival > table.sizes))
@@ -503,7 +508,7 @@ def _most_frequent(table: ChunkTable) -> tuple[Numbers, Numbers, Numbers]:
     return part, keys[first] % n_items, counts[first].astype(np.int64)
 
 
-def _below(table: ChunkTable) -> tuple[Numbers, Numbers]:
+def _most_frequent_below(table: ChunkTable) -> tuple[Numbers, Numbers]:
     """Return the minimum number of records with the most frequent term of the parts of each joint cluster.
 
     The second value is this term. A cluster that is not joint has 1 if it has a term chunk, otherwise 0.

@@ -305,5 +305,5 @@ def equal_rows(frame: pd.DataFrame, positions: Sequence[int]) -> NDArray[np.int6
             problem = "the values of a quasi-identifier cannot be compared"
             hint = "convert them to text with .astype(str)"
             raise ColumnError(problem, where="quasi", got=frame.columns[position], hint=hint)
-        classes = pair_numbers(classes, numbers)
+        classes = pair_numbers(classes, numbers)  # one column after the other, without concatenated keys
     return classes

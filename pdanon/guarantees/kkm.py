@@ -291,8 +291,8 @@ class Crowds:
     """The candidate rows of each row, given its class and the list columns in which it is not missing.
 
     The candidate rows of a row, its crowd, are the rows of its class that are not missing in any column in
-    which the row is not missing. They are restricted to the items of these columns. An item has another code
-    in each crowd, so that no itemset spans two crowds.
+    which the row is not missing. Only the items of such columns count. An item has another code in each
+    crowd, so that no itemset spans two crowds.
 
     Parameters
     ----------
@@ -309,7 +309,7 @@ class Crowds:
     index : SupportIndex
         The rows of all crowds, with one code for each pair of a crowd and an item.
     crowd_of, item_of : ndarray
-        The crowd and the item of each of these codes.
+        The crowd and the item of each code.
     """
 
     itemsets: Itemsets
@@ -338,6 +338,7 @@ class Crowds:
         taken = itemsets.take(rows)
         kept = kinds[kind_of[taken.rows], column_of[taken.codes]]
         n_items = max(itemsets.n_items, 1)
+        # One code per pair of a crowd and an item: then all crowds are searched at once.
         pairs = members[taken.rows[kept]] * n_items + taken.codes[kept]
         pairs, codes = np.unique(pairs, return_inverse=True)
         crowd_of, item_of = np.divmod(pairs, n_items)
@@ -445,6 +446,7 @@ class QuasiClasses:
         pairs, codes = np.unique(pairs, return_inverse=True)
         found = ItemsetTable(codes[threats.codes].astype(np.int32), threats.offsets, threats.supports)
         class_of, item_of = np.divmod(pairs, n_items)
+        # If the empty itemset is a threat of a class, it is the only minimal one.
         found = found.take(~np.isin(class_of[found.codes[found.offsets[:-1]]], few)).distinct().ordered()
         owners = np.concatenate((few, class_of[found.codes[found.offsets[:-1]]]))
         order = np.argsort(owners, kind="stable")

@@ -43,8 +43,8 @@ __all__ = ["LmDiversity"]
 class LmDiversity:
     """No sensitive item is in more than 1/l of the rows that match up to m known items.
 
-    All items that are not sensitive may be known; the attacker knows no sensitive item. An attacker who knows
-    no item is covered, too: no sensitive item is in more than 1/l of the rows that are not missing.
+    All items that are not sensitive may be known; the attacker knows no sensitive item. An attacker without
+    any knowledge is covered, too: no sensitive item is in more than 1/l of the rows that are not missing.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class LmDiversity:
     A set of sensitive items is in no more rows than each of its items, so it needs no test. It may be certain
     that a person has some sensitive item, without knowing which.
 
-    An attacker who knows that a row is not missing excludes missing rows, so they count nowhere.
+    An attacker may know that a row is not missing, and exclude missing rows, so they count nowhere.
 
     Rows are counted by label. Diversity over labels implies diversity over items only if no item has two
     labels in a row: then the rows with an item are the rows with its label.
@@ -137,7 +137,7 @@ class LmDiversity:
         -------
         Audit
             ``threats`` are the minimal itemsets of at most m known items with fewer than k matching rows
-            (``why`` is ``rare``), or with a sensitive item in more than 1/l of these (``diversity``). If the
+            (``why`` is ``rare``), or with a sensitive item in more than 1/l of them (``diversity``). If the
             empty itemset is a threat, all rows that are not missing are at risk.
 
         Raises
@@ -163,7 +163,7 @@ class LmDiversity:
         known, secrets = split_rows(itemsets, self.is_sensitive(itemsets))
         n_rows = itemsets.n_present
         rare, frequent = 0 < n_rows < (self.k or 1), int(secrets.singles.max(initial=0)) * self.l > n_rows
-        if rare or frequent:
+        if rare or frequent:  # the empty itemset is the only minimal threat
             why = "rare" if rare else "diversity"
             return Audit(self, n_rows, lambda: threat_table(itemsets, empty_itemset(n_rows), why))
         bounds: Any = {"share": Fraction(1, self.l), "m": self.m, "k": self.k or 1}

@@ -194,6 +194,7 @@ class MappedItems:
             if lines.any():
                 hint = f"publish {where} items as is or suppress them; give their labels to no other item"
                 raise ParameterError(problem, where="mapping", got=f"{lines.sum()} lines", hint=hint)
+        # A local recoding may suppress an item in some groups only.
         left_out = {*item[~published].tolist()} - {*item[published].tolist()}
         return cls(frozenset(left_out), frozenset(_sets_with(labels.dictionary, named)), suppression)
 
@@ -253,6 +254,7 @@ def refuse_overlaps(itemsets: Itemsets) -> None:
         (label_members(label) or [label]) if first[code] == code else []
         for code, label in enumerate(itemsets.texts())
     ]
+    # Copies of a label are one label here: only the first copy gets members.
     members = Itemsets.from_arrow(pa.array(labels, pa.list_(pa.large_string())))
     shared = np.bincount(members.codes, minlength=members.n_items) > 1
     members = members.recode(np.where(shared, np.arange(members.n_items), -1), members.vocabulary)
@@ -268,7 +270,7 @@ def refuse_overlaps(itemsets: Itemsets) -> None:
 
 
 def _sets_with(labels: pa.Array, named: NamedItems) -> dict[str, set[int]]:
-    """Return the labels that look like sets with named members, with the numbers of these members."""
+    """Return the labels that look like sets with named members, with the numbers of the members."""
     sets = _set_labels(labels)
     members = [label_members(label) for label in sets]
     found = iter(named.find(pa.array([*chain(*members)], pa.large_string())).tolist())

@@ -232,5 +232,5 @@ def check_size(count: int, given: str, where: str) -> None:
             "too many constraints to list",
             where=where,
             got=f"{given}: about {count:.2g} itemsets, {count * _BYTES / 1e9:.0f} GB",
-            hint="list fewer or smaller ones; or pass m=2 or m=3, which covers all itemsets of these sizes",
+            hint="list fewer or smaller ones; or pass m=2 or m=3, which covers all itemsets up to that size",
         )

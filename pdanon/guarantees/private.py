@@ -75,6 +75,7 @@ class PublicAndPrivate:
             hint = "rename them if they differ; otherwise remove them from one column"
             got = f"{both} items in both columns"
             raise ParameterError("an item is both public and private", where="private", got=got, hint=hint)
+        # A stable sort by row keeps the codes of a row ascending: private codes follow public codes.
         order = np.argsort(np.concatenate((itemsets.rows, hidden.rows)), kind="stable")
         codes = np.concatenate((itemsets.codes, hidden.codes + np.int32(itemsets.n_items)))[order]
         offsets = itemsets.offsets + hidden.offsets

@@ -81,8 +81,8 @@ class PSRules:
     A share is read as the fraction that its digits denote, so that all comparisons are exact.
 
     A rule covers attackers who know exactly its known items; it does not cover fewer, more or other items. An
-    attacker who knows no item learns the support of J. No rule covers this case, unless all known items of
-    the rule are suppressed; missing rows do not count then.
+    attacker without any knowledge learns the support of J. No rule covers this case, unless all known items
+    of the rule are suppressed; missing rows do not count then.
 
     References
     ----------
@@ -211,7 +211,7 @@ class PSRules:
     def _known_labels(
         self, published: Itemsets, is_sensitive: NDArray[np.bool_], rules: AllRules
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return whether each label stands for public items, and whether some public items are suppressed."""
+        """Return whether each label stands for public items, and whether some of those are suppressed."""
         if rules.public is None and self.mapping is None:
             return ~is_sensitive, False
         if rules.public is not None:

@@ -213,7 +213,7 @@ class Owners:
         items = ranked.codes[held]
         rows = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)[held]
         together, apart = _count_rests(ranked, rows, items)
-        place = np.lexsort((apart, items))
+        place = np.lexsort((apart, items))  # ascending `apart`: then a prefix bounds the search
         found, begins = np.unique(items[place], return_index=True)
         return cls(
             ranked,
@@ -236,6 +236,7 @@ class Owners:
 
     def from_rests(self) -> Inferences:
         """Return the inferences from the rest of a row, all of its other items."""
+        # On integers: together / (together + apart) > rho.
         broken = self.together * (self.rho.denominator - self.rho.numerator) > self.rho.numerator * self.apart
         items = np.repeat(self.items, np.diff(self.starts))[broken]
         rows = self.index.within(self.rows[broken])

@@ -71,6 +71,7 @@ class Rules:
 
     def antecedents(self) -> tuple[Itemsets, NDArray[np.int64]]:
         """Return the distinct sets of known items, in order, and the number of the set of each rule."""
+        # Rules with the same known items are represented by the first of them.
         first = parallel.first_equal_rows(self.known.codes, self.known.offsets)
         distinct, numbers = np.unique(first, return_inverse=True)
         return self.known.take(distinct), numbers.astype(np.int64)

@@ -103,7 +103,7 @@ class GroupCounts:
         ParameterError
             If the groups or their sizes differ from those of the table.
         """
-        problem = "the table of counts is not that of these rows"
+        problem = "the table of counts has other rows"
         found = np.searchsorted(self.groups, numbers)
         known = found < len(self.groups)
         known[known] = self.groups[found[known]] == numbers[known]
@@ -241,12 +241,12 @@ class SensitiveGroups:
         position = find_column(frame, column)
         itemsets = read_visible(frame.iloc[:, position])
         refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
-        shown = self._shown(itemsets)
+        shown = self._is_shown(itemsets)
         at_risk = self._below_k(itemsets, shown)
         at_risk[itemsets.rows[shown[itemsets.codes]]] = True
         self._refuse_unknown(itemsets)
         if self.classes is None:
-            return Audit(self, int(at_risk.sum()), lambda: self._threats(itemsets, shown))
+            return Audit(self, int(at_risk.sum()), lambda: self._list_threats(itemsets, shown))
         counts = self.classes
         group_of = counts.places(group_numbers(frame))
         # On integers: count > rows // p if and only if count * p > rows. The minimum avoids overflow.
@@ -255,9 +255,9 @@ class SensitiveGroups:
         risky = np.zeros(len(counts.groups), np.bool_)
         risky[counts.group[frequent]] = True
         at_risk |= risky[group_of] & ~itemsets.nulls
-        return Audit(self, int(at_risk.sum()), lambda: self._threats(itemsets, shown, frequent))
+        return Audit(self, int(at_risk.sum()), lambda: self._list_threats(itemsets, shown, frequent))
 
-    def _shown(self, itemsets: Itemsets) -> NDArray[np.bool_]:
+    def _is_shown(self, itemsets: Itemsets) -> NDArray[np.bool_]:
         """Return whether each label of a column is a sensitive item."""
         return self.sensitive.find(itemsets.vocabulary) >= 0
 
@@ -268,15 +268,15 @@ class SensitiveGroups:
         if 0 < itemsets.n_present < self.k:
             return ~itemsets.nulls
         found = SupportIndex.of(itemsets).keep_items(~shown).at_risk(self.k, self.m)
-        if self._emptied(itemsets):
+        if self._few_emptied(itemsets):
             found |= (itemsets.lengths == 0) & ~itemsets.nulls
         return found
 
-    def _emptied(self, itemsets: Itemsets) -> int:
+    def _few_emptied(self, itemsets: Itemsets) -> int:
         """Count the emptied rows, if they are fewer than k; otherwise return 0."""
         return few_emptied(itemsets, self.k, None if self.mapping is None else self.mapping.suppression)
 
-    def _rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
+    def _list_rare(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> pd.DataFrame:
         """Return the threats of `KmAnonymity` for the public items, as text."""
         assert self.k is not None
         itemsets = replace(itemsets, vocabulary=item_texts(itemsets.vocabulary).cast(pa.string()))
@@ -284,7 +284,7 @@ class SensitiveGroups:
             return threat_table(itemsets, empty_itemset(few), "rare")
         public = SupportIndex.of(itemsets).keep_items(~shown)
         rare = threat_table(itemsets, public.rare(self.k, self.m), "rare")
-        emptied = self._emptied(itemsets)
+        emptied = self._few_emptied(itemsets)
         return pd.concat([emptied_row(itemsets, emptied), rare], ignore_index=True) if emptied else rare
 
     def _refuse_unknown(self, itemsets: Itemsets) -> None:
@@ -297,7 +297,7 @@ class SensitiveGroups:
             found |= {*self.sensitive.find(counted).tolist()}
         self.sensitive.refuse_unknown(found, "sensitive", what, table)
 
-    def _threats(
+    def _list_threats(
         self, itemsets: Itemsets, shown: NDArray[np.bool_], frequent: NDArray[np.bool_] | None = None
     ) -> pd.DataFrame:
         """List the threats: items in rows, items too frequent in a group, rare itemsets."""
@@ -322,7 +322,8 @@ class SensitiveGroups:
         )
         if self.k is None:
             return found
-        rare = self._rare(itemsets, shown).reindex(columns=[*found.columns])
+        # Itemsets are not about a group: their group and size are missing.
+        rare = self._list_rare(itemsets, shown).reindex(columns=[*found.columns])
         rare = rare.astype({"group": "Int64", "size": "Int64", "why": found["why"].dtype})
         return pd.concat([found, rare], ignore_index=True)
 

@@ -219,7 +219,7 @@ def item_blocks(blocks: pd.DataFrame | None, itemsets: Itemsets) -> NDArray[np.i
             f"{int((times > 1).sum())} in several",
             hint="check the spelling and type of the items; add a block of one item for each other item",
         )
-    by_item = np.empty(itemsets.n_items, np.int64)
+    by_item = np.empty(itemsets.n_items, np.int64)  # filled completely, as each item is in one block
     by_item[codes] = found
     return by_item
 

@@ -66,11 +66,13 @@ def test_of_one_cluster_counting_and_all_its_tables_say_the_same(frame, k, m, sa
 
 SHARED = (3, 0, 4, 1, ["c"])
 WRONG = {
-    "_rare": chunks(*cluster(4, "x", ["ab", "a", "a", "a"])),
-    "_few_records": chunks(*cluster(2, "xy")),
-    "_few_parts": chunks(*cluster(4, "", ["a", "a", "a"], ["b", "b"])),
-    "_rare, in a joint cluster": chunks(*cluster(2, "x", joint=3), *cluster(2, "y", name=2, joint=3), SHARED),
-    "_covered": chunks(*cluster(4, "", ["a", "a", "a"], ["b", "b"], ["c", "c", "c", "c"])),
+    "_find_rare": chunks(*cluster(4, "x", ["ab", "a", "a", "a"])),
+    "_find_few_records": chunks(*cluster(2, "xy")),
+    "_find_few_parts": chunks(*cluster(4, "", ["a", "a", "a"], ["b", "b"])),
+    "_find_rare, in a joint cluster": chunks(
+        *cluster(2, "x", joint=3), *cluster(2, "y", name=2, joint=3), SHARED
+    ),
+    "_find_covered": chunks(*cluster(4, "", ["a", "a", "a"], ["b", "b"], ["c", "c", "c", "c"])),
 }
 
 
@@ -78,7 +80,7 @@ WRONG = {
 def test_what_is_counted_wrongly_is_refuted(condition, monkeypatch):
     frame, promise = (
         WRONG[condition],
-        DisassociatedKm(k=3 if condition == "_few_records" else 2, m=2, safe=True),
+        DisassociatedKm(k=3 if condition == "_find_few_records" else 2, m=2, safe=True),
     )
     counted = frame.txanon.audit(promise)
     assert not counted.holds
@@ -87,9 +89,9 @@ def test_what_is_counted_wrongly_is_refuted(condition, monkeypatch):
     def nothing(*_):
         return np.empty(0, np.int64), disassociated._empty_itemsets(np.empty(0, np.int64)), "nothing"
 
-    for name in ("_rare", "_few_records", "_few_parts"):
+    for name in ("_find_rare", "_find_few_records", "_find_few_parts"):
         monkeypatch.setattr(DisassociatedKm, name, nothing)
-    monkeypatch.setattr(disassociated, "_covered", nothing)
+    monkeypatch.setattr(disassociated, "_find_covered", nothing)
     audit = frame.txanon.audit(promise)
     assert audit.threats["why"].tolist() == ["refuted"]
     assert audit.rows_at_risk == counted.rows_at_risk
@@ -99,7 +101,7 @@ def test_what_is_counted_wrongly_is_refuted(condition, monkeypatch):
 def test_what_is_enumerated_wrongly_is_counted(condition, monkeypatch):
     nothing = np.empty(0, np.int64), disassociated._empty_itemsets(np.empty(0, np.int64))
     monkeypatch.setattr(disassociated, "find_refuted", lambda *_: nothing)
-    promise = DisassociatedKm(k=3 if condition == "_few_records" else 2, m=2, safe=True)
+    promise = DisassociatedKm(k=3 if condition == "_find_few_records" else 2, m=2, safe=True)
     assert not WRONG[condition].txanon.audit(promise).holds
 
 

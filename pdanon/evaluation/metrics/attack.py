@@ -1,4 +1,4 @@
-"""Simulated attacks: the number of candidate rows for an attacker who knows some items of a person."""
+"""Simulated attacks: the number of candidate rows given some known items of a person."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def attack(
     Each case is drawn in two steps: a row with an item, then a subset of its items, both uniformly. The
     attacker has the mapping, and in a local recoding also the group of the row. The attacker translates the
     known items to labels, drops suppressed ones, and counts the candidate rows: the released rows with all
-    of these labels. If no label is left, all rows that are not missing are candidates. The attacked row is
+    the labels. If no label is left, all rows that are not missing are candidates. The attacked row is
     one of them, and the attacker guesses.
 
     The attacker knows items only: neither values of other columns, nor that a person lacks an item.
@@ -162,6 +162,7 @@ def attack(
     known = np.diff(offsets)
     with show_activity(progress, "attack"):
         labels, label_offsets = _translate(release, result, np.repeat(rows, known), codes, offsets)
+        # Distinct rows with weights: releases have many equal rows.
         before = SupportIndex.of(release.items).distinct().supports(codes, offsets)
         after = SupportIndex.of(release.published).distinct().supports(labels, label_offsets)
         after[np.diff(label_offsets) == 0] = release.published.n_present  # all known items were suppressed
@@ -197,6 +198,7 @@ def _labels_in_group(
             where="result",
             got=f"{int((np.diff(entries[order]) == 0).sum())} of {len(entries)} rows of the mapping",
         )
+    # Items and groups are combined into one number, and searched among those of the mapping.
     wanted = groups[rows].astype(np.int64) * items.n_items + codes
     place = np.minimum(np.searchsorted(entries, wanted, sorter=order), len(order) - 1)
     found = order[place]

@@ -73,7 +73,7 @@ class Chances:
         table = coo_array((shares[known], cells), shape=(items.n_items, len(counted.groups)))
         return cls(counted.places(group_numbers(frame)), table.tocsr(), guarantee.is_sensitive(items))
 
-    def shown(self, queries: ItemsetTable) -> ItemsetTable:
+    def remove_hidden(self, queries: ItemsetTable) -> ItemsetTable:
         """Remove the sensitive items from queries."""
         is_shown = ~self.is_hidden[queries.codes]
         kept = np.append(0, np.cumsum(is_shown))[queries.offsets]
@@ -88,6 +88,7 @@ class Chances:
         def shares(part: slice) -> NDArray[np.float64]:
             begins, ends = offsets[:-1][part], offsets[1:][part]
             product = np.ones((len(begins), self.shares.shape[1]))
+            # Multiply by the first sensitive item of all queries, then by the second, and so on.
             for place in range(int((ends - begins).max(initial=0))):
                 having = np.flatnonzero(ends - begins > place)
                 product[having] *= self.shares[codes[begins[having] + place]].toarray()
@@ -199,6 +200,7 @@ class Condition:
             return self._within_intervals()
         before = self.before()
         codes, labels = pd.factorize(self.released, use_na_sentinel=False)
+        # Distinct pairs of a released and an original value: each original value counts once.
         pairs = np.unique(np.stack((codes, before.values)), axis=1)
         members = np.bincount(pairs[0], minlength=len(labels))
         bounds = offsets_of(members)
@@ -216,10 +218,10 @@ class Condition:
 
         def shares(queries: slice) -> Floats:
             start, stop = np.maximum(first[queries], low), np.minimum(last[queries], high)
-            if whole:
+            if whole:  # count the whole numbers in both intervals
                 share = (np.floor(stop) - np.ceil(start) + 1) / (np.floor(high) - np.ceil(low) + 1)
             else:
-                width = np.where(high > low, high - low, 1.0)
+                width = np.where(high > low, high - low, 1.0)  # a single point has no width to divide by
                 share = np.where(high > low, (stop - start) / width, stop >= start)
             return np.where(free[queries], 1.0, np.nan_to_num(np.clip(share, 0.0, 1.0)))
 
@@ -326,7 +328,7 @@ class Cover:
         cls, items: NDArray[Any], labels: NDArray[Any], members: NDArray[np.int64], n_items: int
     ) -> Cover:
         """Collect distinct pairs of an item and one of its labels."""
-        order = np.lexsort((labels, members[labels], items))
+        order = np.lexsort((labels, members[labels], items))  # the fewest members first: most specific
         offsets = offsets_of(np.bincount(items, minlength=n_items))
         return cls(labels[order].astype(np.int32), offsets, members)
 
@@ -353,6 +355,7 @@ class Cover:
                 "the release holds labels that the mapping lacks", where="mapping", hint=_MISMATCH
             )
         kept = labels >= 0
+        # A label of the mapping that no row contains has no code.
         kept[kept] = published_as[labels[kept]] >= 0
         pairs = np.unique(np.stack((items[kept], published_as[labels[kept]])), axis=1)
         members = np.bincount(pairs[1], minlength=published.n_items)

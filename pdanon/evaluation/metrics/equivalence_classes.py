@@ -51,6 +51,7 @@ def class_sizes(frame: pd.DataFrame, quasi: Sequence[Hashable]) -> pd.Series[int
     """
     classes = equal_rows(frame, find_quasi(frame, quasi))
     _, first, sizes = np.unique(classes, return_index=True, return_counts=True)
+    # Numbers of classes depend on the values: order them by their first rows.
     return pd.Series(sizes[np.argsort(first)], name="size", dtype="int64")
 
 

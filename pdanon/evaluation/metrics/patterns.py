@@ -101,10 +101,12 @@ def ml2(
         level, below = leaves, no_itemsets()
         for _ in range(tree.height + 1):
             table = _mine_nodes(itemsets, level, least, most)
+            # In pre-order, the descendants of a node have the numbers up to node + size.
             above = level[items]
             lost = np.zeros(tree.n_nodes, np.bool_)
             lost[above[(nodes < above) | (nodes >= above + tree.size[above])]] = True
             kept = _all_of(~lost, table)
+            # An itemset of the level below implies its generalization to this level.
             implied = {frozenset(tree.parent[list(each)].clip(0).tolist()) for each in below.sets()}
             detailed = np.array([frozenset(each) not in implied for each in table.sets()], np.bool_)
             for name, counted in (("ML2", np.ones(len(table), np.bool_)), ("dML2", detailed)):
@@ -249,6 +251,7 @@ def pair_errors(
         first, last = _check_ranks(ranks, itemsets.n_items)
         items = np.argsort(-supports, kind="stable")[first:last].astype(np.int32)
         left, right = np.triu_indices(len(items), 1)
+        # Codes must ascend within an itemset.
         pairs = np.sort(np.stack((items[left], items[right]), axis=1), axis=1).ravel()
         table = _estimate_supports(
             original, itemsets, pairs, 2, (released, mapping, hierarchy, mode), position

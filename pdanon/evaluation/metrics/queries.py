@@ -208,6 +208,7 @@ def expected_counts(
         index = index.distinct()
     odds = _odds(cover.members, int(np.diff(queries.offsets).max(initial=0)), mode)
     values, classes = _classes(factors, len(index.weights))
+    # Blocks of queries bound the memory of the matrix of queries by values.
     step = max(_CELLS // max(values.shape[1], *(each.n_values for each in factors), 1), 1)
     rows = index.rows
 
@@ -316,9 +317,9 @@ def answer_queries(
     actual = expected_counts(wanted, release.items, itself, "none", before)
     shown = wanted
     if release.chances is not None:
-        shown, after = release.chances.shown(wanted), [*after, release.chances.factors(wanted)]
+        shown, after = release.chances.remove_hidden(wanted), [*after, release.chances.factors(wanted)]
     estimate = expected_counts(shown, release.published, release.cover, mode, after)
-    base = np.maximum(actual, least)
+    base = np.maximum(actual, least)  # without a lower bound, an actual count of 0 has no error
     error = np.divide(np.abs(actual - estimate), base, out=np.full(len(base), np.nan), where=base > 0)
     table = pd.DataFrame({"actual": actual.astype(np.int64), "estimate": estimate, "error": error})
     return Answers(float(table["error"].mean()), table, mode)
@@ -698,9 +699,9 @@ class Workload:
         Raises
         ------
         ParameterError
-            If a query has an item or value that does not occur in the original, the parts do not belong
-            together, the release holds bags, the mode is unknown, or there are conditions and the frames
-            differ in their index.
+            If a query has an item or value that does not occur in the original; if the parts do not belong
+            together; if the release holds bags; if the mode is unknown; or if there are conditions and the
+            frames differ in their index.
         ColumnError
             If the original or the release lacks a column of the queries.
 

@@ -65,15 +65,15 @@ def risk(
 
         ``known``
             Maximum number of known items. It starts with 1; with ``quasi`` it starts with 0, for an
-            attacker who knows these columns only.
+            attacker with knowledge of the columns only.
         ``items``
             Number of items in the row (labels, if the frame is a release); NA for all rows.
         ``rows``
             Number of rows.
         ``singled_out``
-            Share of these rows that are the only match for some background knowledge.
+            Share of rows that are the only match for some background knowledge.
         ``below_k``
-            Share of these rows for which fewer than k rows match some background knowledge.
+            Share of rows for which fewer than k rows match some background knowledge.
 
     Raises
     ------
@@ -123,9 +123,10 @@ def of_few_known(table: pd.DataFrame) -> pd.DataFrame:
 def _risk_with_quasi(
     frame: pd.DataFrame, column: Hashable | None, k: int, m: int, quasi: Sequence[Hashable]
 ) -> pd.DataFrame:
-    """Measure the risk from an attacker who knows some columns as well."""
+    """Measure the risk if the attacker knows some columns as well."""
     crowds = QuasiClasses.of(frame, [column], quasi).crowds
     known = _known_range(0, m, crowds.index)
+    # Size 0 marks rows whose quasi-identifiers alone have too few candidate rows.
     smallest = [
         np.where(crowds.small(least)[crowds.members], 0, sizes)[crowds.own]
         for least, sizes in zip((2, k), _smallest(crowds.index, k, known), strict=True)
@@ -159,6 +160,7 @@ def _smallest(index: SupportIndex, k: int, known: range) -> list[NDArray[np.int6
     If a row has no such itemset, its size is ``known.stop``.
     """
     below_k = index.exposure(k, known[-1])
+    # An itemset with support 1 has support below k: only rows below k need another search.
     singled_out = below_k if k == 2 else index.exposure(2, known[-1], below_k)
     return [np.where(sizes > 0, sizes, known.stop) for sizes in (singled_out, below_k)]
 
@@ -190,6 +192,7 @@ def _shares(
     rows = np.bincount(group, weights, minlength=len(lengths)).astype(np.int64)
 
     def share(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        # Rows by the size of the smallest itemset: at risk if at least as many items are known.
         counts = np.zeros((len(lengths), known.stop + 1), np.int64)
         np.add.at(counts, (group, sizes), weights)
         return (np.cumsum(counts, axis=1)[:, known.start : known.stop] / rows[:, None]).ravel()
@@ -260,6 +263,7 @@ def exposure(
     if hidden := sensitive_of(result):
         frames = {name: _without(frame, column, hidden) for name, frame in frames.items()}
     tables = {name: of_all_rows(risk(frame, column, k=k, m=m, quasi=quasi)) for name, frame in frames.items()}
+    # The tables end at their longest rows; more known items than that change nothing.
     known = max((table.index for table in tables.values()), key=len)
     return {name: table.reindex(known, method="ffill").reset_index() for name, table in tables.items()}
 

@@ -248,9 +248,11 @@ def by_length(risk: pd.DataFrame, n_missing: int) -> pd.DataFrame:
     lengths = risk[risk["items"].notna()].astype({"items": "int64"})
     n_items = lengths["items"]
     few = n_items.nunique() <= _MOST_LENGTHS
+    # Bands double: band b > 1 has the lengths from 2**(b - 2) + 1 to 2**(b - 1).
     band = (
         n_items if few else np.where(n_items > 0, np.ceil(np.log2(n_items.clip(lower=1))) + 1, 0).astype(int)
     )
+    # Shares must be weighted by their rows before they are added up.
     parts = lengths.assign(below_k=lengths["below_k"] * lengths["rows"], band=band)
     sums = parts.groupby(["band", "known"])[["rows", "below_k"]].sum()
     shares = (sums["below_k"] / sums["rows"]).unstack("known")

@@ -245,6 +245,7 @@ def _parameters(result: Anonymized) -> str:
 
 def _guarantee(result: Anonymized) -> str:
     model = result.guarantee
+    # The first paragraph of the docstring defines the guarantee.
     meaning = (inspect.getdoc(type(model)) or "").partition("\n\n")[0].replace("`", "")
     audited = "An audit checked the finished release. It is independent of the algorithm, and "
     audited += (
@@ -255,8 +256,8 @@ def _guarantee(result: Anonymized) -> str:
         "combination of this release with another release about the same people."
     )
     no_k = (
-        "The guarantee does not prevent singling out: an attacker who knows some items of a person may find "
-        "the row, and everything else in it."
+        "The guarantee does not prevent singling out: with some known items of a person, an attacker may "
+        "find the row, and everything else in it."
     )
     return section(
         "The guarantee",
@@ -348,7 +349,7 @@ def _labels(result: Anonymized, column: Hashable) -> str:
     released = Itemsets.from_series(list_column(result.frame, column))
     supports, sizes = SupportIndex.of(released).singles, label_sizes(result.mapping)
     stands_for = sizes.reindex(released.texts()).fillna(1).to_numpy(np.int64)
-    order = np.lexsort((-supports, -stands_for))[:MOST_LABELS]
+    order = np.lexsort((-supports, -stands_for))[:MOST_LABELS]  # the most general labels first
     texts = released.texts()
     rows = [(Cell(texts[i]), count(int(stands_for[i])), count(int(supports[i]))) for i in order]
     some = f"the {len(order):,} largest of {len(texts):,}" if len(order) < len(texts) else f"{len(texts):,}"
