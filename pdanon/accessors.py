@@ -1,7 +1,7 @@
-"""``df.txanon`` and ``series.itemset``: forwarding, and an overview that is counted when it is shown.
+"""``df.txanon`` and ``series.itemset``: forwarded methods, and an overview that is counted when displayed.
 
-pandas makes a new accessor at each access, and all of them at each tab completion: they keep the object
-and nothing else, and look at dtypes and the first non-missing value only.
+pandas creates an accessor at each access, and all of them at each tab completion. Their constructors only
+store the object, and check dtypes and the first value.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ from pdanon.recoding.counts import of_all_rows, percent
 
 __all__ = ["ItemsetAccessor", "TxanonAccessor", "overview"]
 
-_K = 5  # rows that are enough, as in a first look
-_MOST_PAIRS = 10**7  # of items in rows, which are counted in about a second
+_K = 5  # rows that must match, as in `pdanon.look`
+_MOST_PAIRS = 10**7  # pairs of items in rows, which are counted in about a second
 _NEXT = {
     "look": "profile(), risk(k=5), tradeoff()",
-    "release": "anonymize(k=5, m=2) tries what can do it; or one algorithm, such as pcta(k=5, m=2)",
+    "release": "anonymize(k=5, m=2) tries all suitable algorithms; or one, such as pcta(k=5, m=2)",
     "check": "audit(pdanon.KmAnonymity(k=5, m=2)), attack(result)",
 }
 
 
 def overview(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The lines of an overview: names and texts, and no item.
+    """Return the lines of an overview, names and texts, without items.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        A table. What is wrong with its lists is said in a line.
+        A table. Errors in its lists become a line.
 
     Notes
     -----
-    Cost: that of reading the lists, and of `risk` for two known items; for one, where rows are so many or so
-    long that this would take more than about a second.
+    Cost: that of reading the lists, and of `risk` for two known items. For one known item only, if two would
+    take more than about a second.
     """
     try:
         refuse_chunks(frame)
@@ -76,29 +76,26 @@ def overview(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
     longest = itemsets.lengths.max(initial=0)
     mean = len(itemsets.codes) / max(itemsets.n_present, 1)
     yield "items", f"{itemsets.n_items:,} distinct; {mean:.3g} in a row on average, {longest:,} at most"
-    yield from _risk(itemsets)
+    yield from _risk_line(itemsets)
     yield from _NEXT.items()
 
 
-def _risk(itemsets: Itemsets) -> Iterator[tuple[str, str]]:
+def _risk_line(itemsets: Itemsets) -> Iterator[tuple[str, str]]:
     lengths = itemsets.lengths.astype(np.int64)
     few = int((lengths * (lengths - 1) // 2).sum()) <= _MOST_PAIRS
     risks = of_all_rows(risk_of(itemsets, k=_K, m=2 if few else 1)).reset_index()
     for known, alone, below_k in risks[["known", "singled_out", "below_k"]].iloc[-1:].itertuples(index=False):
-        items = f"{known} item{'s' if known > 1 else ''}"
-        found = f"{percent(alone)} of the rows alone, {percent(below_k)} among fewer than {_K}"
-        yield "risk", f"who knows {items} finds {found}"
-
-
-# --- ``df.txanon`` and ``series.itemset``: forwarding, and an overview that is counted when it is shown
+        items = "1 known item singles" if known == 1 else f"{known} known items single"
+        below = f"for {percent(below_k)}, fewer than {_K} rows match"
+        yield "risk", f"{items} out {percent(alone)} of the rows; {below}"
 
 
 @pd.api.extensions.register_dataframe_accessor("txanon")
 class TxanonAccessor:
-    """Anonymization of the list column of a frame: every algorithm, the audit, the risk and the attack.
+    """Anonymization of the list column of a frame: all algorithms, audits, risks and attacks.
 
-    Each method is the function ``pdanon.<name>`` with the frame as its first argument. Shown by itself, it is
-    an overview of the table, which is counted then.
+    Each method is the function ``pdanon.<name>`` with the frame as its first argument. Displayed alone, the
+    accessor counts and shows an overview of the table.
 
     Examples
     --------
@@ -108,9 +105,9 @@ class TxanonAccessor:
     df.txanon
       rows       12, lists in 'items'
       items      3 distinct; 1.75 in a row on average, 2 at most
-      risk       who knows 2 items finds 0 % of the rows alone, 25 % among fewer than 5
+      risk       2 known items single out 0 % of the rows; for 25 %, fewer than 5 rows match
       look       profile(), risk(k=5), tradeoff()
-      release    anonymize(k=5, m=2) tries what can do it; or one algorithm, such as pcta(k=5, m=2)
+      release    anonymize(k=5, m=2) tries all suitable algorithms; or one, such as pcta(k=5, m=2)
       check      audit(pdanon.KmAnonymity(k=5, m=2)), attack(result)
     """
 
@@ -126,14 +123,14 @@ class TxanonAccessor:
         return facts("df.txanon", overview(self._obj))
 
     def __getattr__(self, name: str) -> Any:
-        """Say which method may be meant by a name that none has."""
+        """Raise an error that suggests a method."""
         methods = [each for each in vars(TxanonAccessor) if not each.startswith("_")]
         hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
         raise MethodError("there is no such method", where="df.txanon", got=repr(name), hint=hint)
 
 
-def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as a method: same name, signature without the frame or series, same docstring."""
+def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function as a method: same name and docstring, without the frame or series."""
 
     @wraps(function)
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -158,20 +155,20 @@ _FUNCTIONS: tuple[Callable[..., Any], ...] = (
     fingerprint,
 )
 for _function in _FUNCTIONS:
-    setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
+    setattr(TxanonAccessor, _function.__name__, _as_method(_function))
 
 
 @watch
 def _offer(record: Algorithm) -> None:
-    """Make a method of an algorithm."""
-    setattr(TxanonAccessor, record.name, _forwarding(record.function))
+    """Add a method for an algorithm."""
+    setattr(TxanonAccessor, record.name, _as_method(record.function))
 
 
 @pd.api.extensions.register_series_accessor("itemset")
 class ItemsetAccessor:
-    """Questions about a column of sets, and simple edits of it. Shown by itself, it lists them.
+    """Queries of a column of sets, and simple edits of it. Displayed alone, it lists them.
 
-    An item that a row repeats counts once; an audit of the frame counts what is seen.
+    A repeated item of a row counts once. An audit of the frame counts rows as they are visible.
 
     Examples
     --------
@@ -226,7 +223,7 @@ class ItemsetAccessor:
         return pd.Series(lengths, index=self._obj.index, name="length")
 
     def supports(self) -> pd.Series[int]:
-        """Number of rows that hold each item, by item.
+        """Return the number of rows with each item, by item.
 
         Returns
         -------
@@ -243,7 +240,7 @@ class ItemsetAccessor:
         return supports(self._itemsets())
 
     def support(self, itemset: Iterable[Any]) -> int:
-        """Number of rows that hold all of the given items.
+        """Return the number of rows with all of the given items.
 
         Parameters
         ----------
@@ -257,7 +254,7 @@ class ItemsetAccessor:
         Raises
         ------
         ParameterError
-            If it is not a list of items, such as a single one.
+            If the argument is not a list of items, for example a single one.
 
         Examples
         --------
@@ -269,7 +266,7 @@ class ItemsetAccessor:
         return int(self.contains(itemset).sum())
 
     def contains(self, itemset: Iterable[Any]) -> pd.Series[bool]:
-        """Tell for each row whether it holds all of the given items; a missing row holds none.
+        """Return for each row whether it has all of the given items; a missing row has none.
 
         Parameters
         ----------
@@ -284,7 +281,7 @@ class ItemsetAccessor:
         Raises
         ------
         ParameterError
-            If it is not a list of items, such as a single one.
+            If the argument is not a list of items, for example a single one.
 
         Examples
         --------
@@ -294,19 +291,20 @@ class ItemsetAccessor:
         [['rice', 'tea'], ['tea']]
         """
         itemsets = self._itemsets()
-        wanted = np.unique(itemsets.lookup(_listed(itemset)))
+        wanted = np.unique(itemsets.lookup(_read_itemset(itemset)))
         hits = np.bincount(itemsets.rows[np.isin(itemsets.codes, wanted)], minlength=itemsets.n_rows)
         return pd.Series(hits == len(wanted), index=self._obj.index, name="contains")
 
     def rare(self, k: int, m: int | None = 2) -> pd.DataFrame:
-        """List the minimal itemsets of up to m items that occur in fewer than k rows.
+        """List the minimal itemsets of up to m items in fewer than k rows.
 
         Parameters
         ----------
         k : int
             Minimum number of rows that match an attacker's knowledge; at least 2.
         m : int or None
-            Most items that the attacker knows; None: all items of a row, and then whole rows are listed.
+            Maximum number of items that the attacker knows; None: all items of a row. Whole rows are then
+            listed.
 
         Returns
         -------
@@ -330,14 +328,14 @@ class ItemsetAccessor:
         return threats[["itemset", "support"]]
 
     def is_km_anonymous(self, k: int, m: int | None = 2) -> bool:
-        """Tell whether every itemset of up to m items that occurs is in at least k rows.
+        """Return whether every itemset of up to m items that occurs is in at least k rows.
 
         Parameters
         ----------
         k : int
             Minimum number of rows that match an attacker's knowledge; at least 2.
         m : int or None
-            Most items that the attacker knows; None: all items of a row.
+            Maximum number of items that the attacker knows; None: all items of a row.
 
         Returns
         -------
@@ -358,7 +356,7 @@ class ItemsetAccessor:
         return self._audit(k, m).holds
 
     def generalize(self, mapping: Mapping[Any, str] | pd.Series[str]) -> pd.Series[Any]:
-        """Replace items by labels; items that are not named keep their text.
+        """Replace items by labels; items without a label keep their text.
 
         Parameters
         ----------
@@ -383,7 +381,7 @@ class ItemsetAccessor:
         [['drink', 'rice'], ['drink']]
         """
         itemsets = self._itemsets()
-        named = _labels(mapping)
+        named = _check_labels(mapping)
         codes = itemsets.lookup(list(named))
         labels = itemsets.texts()
         for code, label in zip(codes.tolist(), named.values(), strict=True):
@@ -391,7 +389,7 @@ class ItemsetAccessor:
                 labels[code] = label
         encoded = pa.array(labels, pa.string()).dictionary_encode()
         targets = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
-        return self._rebuilt(itemsets.recode(targets, encoded.dictionary))
+        return self._to_series(itemsets.recode(targets, encoded.dictionary))
 
     def suppress(self, items: Iterable[Any]) -> pd.Series[Any]:
         """Remove items from every row.
@@ -404,12 +402,12 @@ class ItemsetAccessor:
         Returns
         -------
         pandas.Series
-            Lists of items of the same type. A row that had no other items is empty, and stays.
+            Lists of items of the same type. A row without other items becomes empty.
 
         Raises
         ------
         ParameterError
-            If it is not a list of items, such as a single one.
+            If the argument is not a list of items, for example a single one.
 
         Examples
         --------
@@ -420,9 +418,9 @@ class ItemsetAccessor:
         """
         itemsets = self._itemsets()
         targets = np.arange(itemsets.n_items, dtype=np.int32)
-        codes = itemsets.lookup(_listed(items))
+        codes = itemsets.lookup(_read_itemset(items))
         targets[codes[codes >= 0]] = -1
-        return self._rebuilt(itemsets.recode(targets, itemsets.vocabulary))
+        return self._to_series(itemsets.recode(targets, itemsets.vocabulary))
 
     def describe(self) -> pd.Series[float]:
         """Count rows, items, occurrences and lengths.
@@ -453,35 +451,35 @@ class ItemsetAccessor:
         return pd.Series(figures, name=self._obj.name, dtype="float64")
 
     def _audit(self, k: int, m: int | None) -> Audit:
-        """That of the rows as sets."""
-        return KmAnonymity(k, m).audit(self._rebuilt(self._itemsets()).to_frame("itemset"))
+        """Audit the rows as sets."""
+        return KmAnonymity(k, m).audit(self._to_series(self._itemsets()).to_frame("itemset"))
 
     def _itemsets(self) -> Itemsets:
         return Itemsets.from_series(self._obj)
 
-    def _rebuilt(self, itemsets: Itemsets) -> pd.Series[Any]:
+    def _to_series(self, itemsets: Itemsets) -> pd.Series[Any]:
         return pd.Series(itemsets.to_pandas(), index=self._obj.index, name=self._obj.name)
 
 
-setattr(ItemsetAccessor, to_text.__name__, _forwarding(to_text))
+setattr(ItemsetAccessor, to_text.__name__, _as_method(to_text))
 
 
-def _listed(items: Iterable[Any]) -> list[Any]:
+def _read_itemset(items: Iterable[Any]) -> list[Any]:
     return read_list(items, "an itemset", "one item is a list of one: ['tea']", "a list of items")
 
 
-def _labels(mapping: Mapping[Any, str] | pd.Series[str]) -> dict[Any, str]:
-    """Label by item, each of them text."""
+def _check_labels(mapping: Mapping[Any, str] | pd.Series[str]) -> dict[Any, str]:
+    """Check labels by item: each must be text."""
     if not isinstance(mapping, (Mapping, pd.Series)):
-        hint = "give a dict or a Series: item -> label"
-        raise ParameterError("mapping has no labels by item", got=type(mapping).__name__, hint=hint)
+        hint = "pass a dict or a Series: item -> label"
+        raise ParameterError("mapping is not a mapping", got=type(mapping).__name__, hint=hint)
     labels = dict(mapping.items())
     others = sum(not isinstance(label, str) for label in labels.values())
     if others:
-        hint = "itemset.suppress removes items"
+        hint = "call itemset.suppress to remove items"
         raise ParameterError(
             "a label must be text", where="mapping", got=f"{others} of other types", hint=hint
         )
     if not all(is_encodable(label) for label in labels.values()):
-        raise ParameterError("a label holds half of a surrogate pair", where="mapping")
+        raise ParameterError("a label contains half of a surrogate pair", where="mapping")
     return labels

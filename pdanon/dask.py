@@ -1,9 +1,9 @@
-"""Dask: releases of frames whose partitions are on several machines.
+"""Dask: releases of frames with partitions on several machines.
 
-Workers count: each partition becomes its distinct transactions, and these are merged group by group. The
-client decides on what is left. Workers recode, when the rows are asked for.
+Workers count the distinct transactions of each partition, and merge them by groups. The client decides for
+the merged transactions. Workers recode the rows when they are computed.
 
-Importing it registers ``ddf.txanon`` and ``series.itemset``, with a part of the methods that pandas has.
+The import registers ``ddf.txanon`` and ``series.itemset`` with some methods of their pandas counterparts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
 from pdanon.itemsets.dtype import ListDtype
 from pdanon.itemsets.list_columns import ListColumns, Reader, collapse_columns
-from pdanon.itemsets.mapping import apply_mapping as applied_mapping
+from pdanon.itemsets.mapping import apply_mapping as recode_frame
 from pdanon.itemsets.mapping import relabel
 from pdanon.itemsets.multisets import read_visible
 from pdanon.itemsets.support import supports
@@ -38,28 +38,28 @@ from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Anonymized, Labelled
-from pdanon.recoding.unmodified_columns import Passing, judged_columns, passing
+from pdanon.recoding.unmodified_columns import Passing, count_unmodified, judged_columns
 
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
 
 
 def _item_types(meta: pd.DataFrame, labels: list[Hashable]) -> list[pa.DataType]:
-    """The types of the items of some columns."""
+    """Return the types of the items of columns."""
     return [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]
 
 
 def _collapse_part(
     part: pd.DataFrame, labels: list[Hashable], kinds: list[pa.DataType], number: int, read: Reader
 ) -> ListColumns:
-    """The distinct transactions of a partition, whose items are to be of known types."""
+    """Return the distinct transactions of a partition, with items of the given types."""
     pairs = zip(labels, kinds, strict=True)
     return collapse_columns(
-        [[_encoded(part[label], kind, number, read) for label, kind in pairs]], len(labels)
+        [[_encode(part[label], kind, number, read) for label, kind in pairs]], len(labels)
     )
 
 
-def _encoded(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
-    """A column of a partition as codes."""
+def _encode(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
+    """Encode a column of a partition."""
     problem = None
     try:
         itemsets = read(column)
@@ -67,32 +67,32 @@ def _encoded(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reade
         problem = str(error)
     if problem is not None:
         raise ItemsetDtypeError(f"{problem}\n  in:    partition {number}")
-    if not itemsets.n_items:  # and so of any type
+    if not itemsets.n_items:  # an empty partition may have any type
         return replace(itemsets, vocabulary=pa.array([], kind))
     if itemsets.vocabulary.type != kind:
         raise ItemsetDtypeError(
-            "the items of a partition are of another type than the frame says",
+            "the items of a partition have another type than those of the frame",
             where=f"partition {number}",
             got=f"items of type {itemsets.vocabulary.type} instead of {kind}",
         )
     return itemsets
 
 
-def _merged(parts: list[ListColumns]) -> ListColumns:
-    """The distinct transactions of some partitions together."""
+def _merge(parts: list[ListColumns]) -> ListColumns:
+    """Merge the distinct transactions of partitions."""
     return collapse_columns((part.columns for part in parts), len(parts[0].columns))
 
 
-def _recoded_part(
+def _recode_part(
     part: pd.DataFrame, labels: list[Hashable], became: tuple[Itemsets, pa.Array, bool]
 ) -> pd.DataFrame:
-    """A partition with other items; a private column is built anew."""
+    """Recode a partition; a private column is written again."""
     items, texts, missing_as_empty = became
     position, *hidden = (find_column(part, label) for label in labels)
     itemsets = Itemsets.from_series(part.iloc[:, position])
     unknown = int((items.lookup(itemsets.vocabulary) < 0).sum())
     if unknown:
-        raise _rows_changed(f"{unknown} items that were not counted")
+        raise _change_error(f"{unknown} new items")
     published = relabel(itemsets, items, texts, missing_as_empty=missing_as_empty)
     released = with_column(part, position, published.to_pandas())
     for each in hidden:
@@ -101,13 +101,10 @@ def _recoded_part(
     return released
 
 
-def _rows_changed(got: str) -> ParameterError:
-    """What is raised where rows are not those that were counted."""
-    hint = "persist the frame before, or write it to files"
+def _change_error(got: str) -> ParameterError:
+    """Return the error for rows that differ from those that were counted."""
+    hint = "persist the frame first, or write it to files"
     return ParameterError("the rows have changed since they were counted", where="frame", got=got, hint=hint)
-
-
-# --- Dask: releases of frames whose partitions are on several machines
 
 
 with require_extra("dask"):
@@ -116,41 +113,41 @@ with require_extra("dask"):
     from dask.dataframe import extensions
 
 
-# Dask knows a dtype by its class.
+# Dask dispatches on the class of a dtype.
 extensions.make_array_nonempty.register(ListDtype, extensions.make_array_nonempty.dispatch(pd.ArrowDtype))
 
-_FAN_IN = 8  # parts that are merged at once
-_LISTS_HINT = """Dask turns lists of Python objects into text: make them Arrow lists before, with \
+_FAN_IN = 8  # parts that are merged in one task
+_LISTS_HINT = """Dask turns lists of Python objects into text: convert them to Arrow lists first, with \
 pdanon.as_itemsets(...), or read them with pdanon.read_parquet or dtype_backend='pyarrow'"""
 
 
-class _Seen(NamedTuple):
-    """What there is to know of rows that were read again and recoded."""
+class _RowFacts(NamedTuple):
+    """Facts about rows that were read again and recoded."""
 
-    fingerprint: int  # of the rows that were read
-    published: ListColumns  # what became of them, each distinct transaction once
-    others: pd.DataFrame  # the first rows of the columns that pass through
+    fingerprint: int  # of the original rows
+    published: ListColumns  # the distinct recoded transactions
+    others: pd.DataFrame  # the first rows of the unmodified columns
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class LazyRelease(Labelled):
-    """A release that is computed when it is asked for. ``frame, mapping = result`` unpacks the first two.
+    """A release that is computed on demand. ``frame, mapping = result`` unpacks the first two fields.
 
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        The released frame: partitions, index and other columns as in the input. It is not to be given away
-        itself, as opposed to what is computed from it: it knows how to read the input, and the mapping.
+        The released frame, with the partitions, index and other columns of the input. Publish what is
+        computed from it, not the lazy frame: that contains the location of the input and the mapping.
     mapping : pandas.DataFrame
-        What each item became: ``group, item, generalized, support``. Not part of the release.
+        The label of each item: ``group, item, generalized, support``. Not part of the release.
     guarantee : Guarantee
-        The privacy model, audited on ``frame``.
+        The privacy guarantee, audited on ``frame``.
     loss : pandas.Series
         Information loss by measure.
     rows : int
         Number of rows.
     parameters : dict
-        What was asked.
+        The parameters of the call.
     """
 
     frame: dd.DataFrame
@@ -176,47 +173,48 @@ def anonymize(
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        One row a person, with a column of Arrow lists. Divisions need not be known.
+        One row per person, with a column of Arrow lists. Divisions may be unknown.
     algorithm : str
-        One that recodes an item alike in the whole table, such as ``pcta``. If another one is named, the
-        error lists them.
+        An algorithm that recodes an item equally in the whole table, such as ``pcta``. The error for any
+        other algorithm lists them.
     column : hashable, optional
-        The list column. By default the only one, apart from a private column.
+        The list column. By default the only one, besides a private column.
     **parameters
-        Those of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
+        Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
 
     Returns
     -------
     LazyRelease
-        What the algorithm would return, with a Dask frame.
+        The result of the algorithm, with a Dask frame.
 
     Raises
     ------
     ParameterError
-        If the algorithm recodes groups of rows apart, or rows change between two readings.
+        If the algorithm recodes groups of rows separately, or rows change between two readings.
     ColumnError, ItemsetDtypeError
-        If there is no column of Arrow lists, or a partition holds something else or items of another type.
+        If there is no column of Arrow lists, or a partition has no lists or items of another type.
     InfeasibleError, HierarchyError
-        As the algorithm.
+        As in the algorithm.
 
     Warns
     -----
     IdentifierWarning
-        If other columns that ``keep`` does not name tell rows apart; counted in the first 10,000 rows.
+        If other columns that are not listed in ``keep`` may identify rows. The first 10,000 rows are counted.
     UselessWarning
-        If next to nothing is left of the items.
+        If the released items are almost empty.
 
     Notes
     -----
-    Guarantee: that of the algorithm, audited on the frame as it is released. Rows, and the recoding, are
-    those of the algorithm on a frame with all rows, however they are divided into partitions.
+    Guarantee: that of the algorithm, audited on the released frame. The release equals that of the algorithm
+    for a frame with all rows, whatever the partitions.
 
-    The frame is computed twice, once to count and once to audit, and then whenever its release is. Where
-    that is expensive, or does not give the same rows each time, persist it before: other rows than those
-    that were counted are refused. If rows change later, items that were not counted are refused, but nothing
-    is audited again: audit what was written.
+    The frame is computed twice, to count and to audit, and again with each computation of the release.
+    Persist it first if this is expensive or may give other rows. Rows other than those counted raise an
+    error before the release. If rows change later, new items raise an error, but the release is not audited
+    again: audit the written files.
 
-    Cost: a worker holds the distinct transactions of some partitions, the client all, and the algorithm.
+    Cost: a worker holds the distinct transactions of some partitions. The client holds all of them, and runs
+    the algorithm.
 
     Examples
     --------
@@ -236,7 +234,7 @@ def anonymize(
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _PartitionRows:
-    """What rows become, how many were counted, and their fingerprint."""
+    """Recoding of rows, their number, and their fingerprint."""
 
     n_rows: int
     fingerprint: int
@@ -252,50 +250,50 @@ class _Partitions:
     frame : dask.dataframe.DataFrame
         The original.
     labels : list of hashable
-        The list column, and the private column if there is one.
+        Label of the list column, and of the private column if there is one.
     """
 
     frame: dd.DataFrame
     labels: list[Hashable]
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
-        """Check the labels of columns that the caller has judged."""
+        """Check the labels of columns that the caller has reviewed."""
         recoded = [position for position, label in enumerate(self.frame.columns) if label in self.labels]
         return judged_columns(self.frame._meta, recoded, keep)
 
     def decide(self, algorithm: str, parameters: dict[str, Any]) -> Decision[_PartitionRows]:
         """Decide for the distinct transactions, on the client."""
-        columns = _counted(self.frame, self.labels)
+        columns = _count_transactions(self.frame, self.labels)
         n_rows, fingerprint = columns.n_rows, rows_fingerprint(columns.columns)
         decision = decide(columns, algorithm, parameters)
         return decision.with_rows(_PartitionRows(n_rows, fingerprint, decision.rows))
 
     @contextmanager
-    def written(self, decision: Decision[_PartitionRows]) -> Iterator[_WrittenPartitions]:
-        """Recode the partitions once, to audit them; a release recodes them again."""
-        released, look = _recoded(self.frame, self.labels, decision.rows.recoder)
-        seen: _Seen = look.compute()
+    def write(self, decision: Decision[_PartitionRows]) -> Iterator[_WrittenPartitions]:
+        """Recode the partitions once for the audit. Computing the release recodes them again."""
+        released, look = _recode(self.frame, self.labels, decision.rows.recoder)
+        seen: _RowFacts = look.compute()
         if seen.published.n_rows != decision.rows.n_rows:
-            raise _rows_changed(f"{seen.published.n_rows} rows instead of {decision.rows.n_rows}")
+            raise _change_error(f"{seen.published.n_rows} rows instead of {decision.rows.n_rows}")
         if seen.fingerprint != decision.rows.fingerprint:
-            raise _rows_changed("other items in the rows")
+            raise _change_error("rows with other items")
         yield _WrittenPartitions(decision.rows.n_rows, released, seen)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _WrittenPartitions:
-    """A released Dask DataFrame that is not audited yet, and what was seen of its rows."""
+    """A released Dask DataFrame before its audit, and the facts about its rows."""
 
     n_rows: int
     frame: dd.DataFrame
-    seen: _Seen
+    seen: _RowFacts
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
-        judged = judged_columns(self.seen.others, [], judged)  # now that there are values
-        return passing(self.seen.others, [], guarantee, judged, rows=self.n_rows)
+        judged = judged_columns(self.seen.others, [], judged)  # again, as the values can now be checked
+        return count_unmodified(self.seen.others, [], guarantee, judged, rows=self.n_rows)
 
     def columns_left(self) -> str:
-        return ""  # list columns alone are recoded
+        return ""  # only list columns are recoded
 
     def audit(self, guarantee: Guarantee) -> Audit:
         return check_recountable(guarantee).recount(self.seen.published)
@@ -311,14 +309,14 @@ class _WrittenPartitions:
 def apply_mapping(
     frame: dd.DataFrame, mapping: pd.DataFrame, column: Hashable | None = None, *, unseen: str = "error"
 ) -> dd.DataFrame:
-    """Recode rows with the mapping table of an earlier release: `pdanon.apply_mapping` of each partition.
+    """Recode rows by the mapping of an earlier release: `pdanon.apply_mapping` for each partition.
 
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        New rows, with original items.
+        New rows with original items.
     mapping, column, unseen
-        As those of `pdanon.apply_mapping`. Items that the mapping lacks are found when rows are computed.
+        As in `pdanon.apply_mapping`. Unseen items raise an error when rows are computed.
 
     Returns
     -------
@@ -327,12 +325,12 @@ def apply_mapping(
     Raises
     ------
     ColumnError, ParameterError
-        If there is no column of Arrow lists, or a parameter is not what it should be.
+        If there is no column of Arrow lists, or a parameter is invalid.
     """
     (label,) = _list_columns(frame, column)
-    meta = applied_mapping(frame._meta, mapping, label, unseen=unseen)
-    once = dask.delayed(mapping.copy())  # in the graph, instead of in each of its tasks
-    return frame.map_partitions(applied_mapping, once, label, unseen=unseen, meta=meta)
+    meta = recode_frame(frame._meta, mapping, label, unseen=unseen)
+    once = dask.delayed(mapping.copy())  # one node of the graph, instead of a copy in each task
+    return frame.map_partitions(recode_frame, once, label, unseen=unseen, meta=meta)
 
 
 @called_by_name
@@ -344,14 +342,14 @@ def audit(
     Parameters
     ----------
     frame : dask.dataframe.DataFrame
-        A released frame, such as one that was read from the files that were written.
+        A released frame, such as one read from the written files.
     guarantee : Guarantee
-        One of items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`, `RhoUncertainty`,
-        `Coherence` or `PublicK`.
+        A guarantee for items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
+        `RhoUncertainty`, `Coherence` or `PublicK`.
     column : hashable, optional
         The list column. By default the only one.
     progress : bool
-        Show the parts of the count on the client that are done.
+        Show a progress bar of the count on the client.
 
     Returns
     -------
@@ -360,13 +358,13 @@ def audit(
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If there is nothing to audit, or the guarantee speaks of other columns.
+        If there is nothing to audit, or the guarantee covers other columns.
     """
-    counted = check_recountable(guarantee)
+    recountable = check_recountable(guarantee)
     private = getattr(guarantee, "private", None)
-    rows = _counted(frame, _list_columns(frame, column, private), read=read_visible)
+    rows = _count_transactions(frame, _list_columns(frame, column, private), read=read_visible)
     with show_activity(progress, "audit"):
-        return counted.recount(rows)
+        return recountable.recount(rows)
 
 
 @called_by_name
@@ -379,7 +377,7 @@ def risk(
     quasi: Sequence[Hashable] | None = None,
     progress: bool = False,
 ) -> pd.DataFrame:
-    """Measure what an attacker who knows a few items of a row can do; as `pdanon.risk` without ``quasi``.
+    """Measure the risk from an attacker with a few known items; `pdanon.risk` without ``quasi``.
 
     Parameters
     ----------
@@ -388,11 +386,11 @@ def risk(
     column : hashable, optional
         The list column. By default the only one.
     k, m : int
-        As those of `pdanon.risk`.
+        As in `pdanon.risk`.
     quasi : sequence of hashable, optional
-        Refused: workers collapse rows to their items, so that no other column can be known as well.
+        Not supported: workers reduce rows to their items, without other columns.
     progress : bool
-        Show the parts of the count on the client that are done.
+        Show a progress bar of the count on the client.
 
     Returns
     -------
@@ -401,14 +399,14 @@ def risk(
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
     """
     labels = _list_columns(frame, column)
     refuse_chunks(frame._meta)
     if quasi is not None:
-        hint = "compute the columns that are needed: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
-        raise ParameterError("Dask counts items alone", where="quasi", got="columns", hint=hint)
-    rows = _counted(frame, labels).itemsets
+        hint = "compute the columns first: ddf[[...]].compute().txanon.risk(k=..., quasi=[...])"
+        raise ParameterError("Dask counts only items", where="quasi", got="columns", hint=hint)
+    rows = _count_transactions(frame, labels).itemsets
     with show_activity(progress, "risk"):
         return risk_of(rows, k=k, m=m)
 
@@ -417,8 +415,9 @@ def risk(
 class TxanonAccessor:
     """Anonymization of the list column of a Dask DataFrame.
 
-    The methods are `audit`, `risk`, `apply_mapping` and all algorithms, with the parameters that they have in
-    pandas. An algorithm returns a `LazyRelease`; one that does not recode the whole table alike is refused.
+    The methods are `audit`, `risk`, `apply_mapping` and all algorithms, with the parameters of their pandas
+    counterparts. An algorithm returns a `LazyRelease`. Algorithms that recode items differently in different
+    rows raise an error.
     """
 
     def __init__(self, frame: dd.DataFrame) -> None:
@@ -426,14 +425,14 @@ class TxanonAccessor:
         self._obj = frame
 
     def __getattr__(self, name: str) -> Any:
-        """Name the methods that there are."""
+        """Raise an error that lists the methods."""
         methods = [each for each in vars(TxanonAccessor) if not each.startswith("_")]
         hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
-        raise MethodError("there is no such method for Dask", where="ddf.txanon", got=repr(name), hint=hint)
+        raise MethodError("Dask has no such method", where="ddf.txanon", got=repr(name), hint=hint)
 
 
-def _anonymizing(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
-    """An algorithm as a method."""
+def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
+    """Return an algorithm as a method."""
 
     @wraps(function)
     def method(self: TxanonAccessor, column: Hashable | None = None, **parameters: Any) -> LazyRelease:
@@ -443,7 +442,7 @@ def _anonymizing(function: Callable[..., Anonymized]) -> Callable[..., LazyRelea
 
 
 def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of this module as a method."""
+    """Return a function of this module as a method."""
 
     @wraps(function)
     def method(self: TxanonAccessor, *args: Any, **kwargs: Any) -> Any:
@@ -458,13 +457,13 @@ for _function in (audit, risk, apply_mapping):
 
 @watch
 def _offer(record: Algorithm) -> None:
-    """Make a method of an algorithm."""
-    setattr(TxanonAccessor, record.name, _anonymizing(record.function))
+    """Add a method for an algorithm."""
+    setattr(TxanonAccessor, record.name, _as_method(record.function))
 
 
 @extensions.register_series_accessor("itemset")
 class ItemsetAccessor:
-    """Questions about a column of sets of a Dask DataFrame.
+    """Queries of a column of sets of a Dask DataFrame.
 
     Examples
     --------
@@ -489,7 +488,7 @@ class ItemsetAccessor:
         return self._obj.map_partitions(_lengths, meta=_lengths(self._obj._meta))
 
     def contains(self, itemset: Iterable[Any]) -> dd.Series:
-        """Tell for each row whether it holds all of the given items; a missing row holds none.
+        """Return for each row whether it has all of the given items; a missing row has none.
 
         Parameters
         ----------
@@ -500,11 +499,11 @@ class ItemsetAccessor:
         return self._obj.map_partitions(_contains, itemset, meta=meta)
 
     def supports(self) -> pd.Series[int]:
-        """Number of rows that hold each item, by item."""
-        return supports(self._counted().itemsets)
+        """Return the number of rows with each item, by item."""
+        return supports(self._transactions().itemsets)
 
     def rare(self, k: int, m: int | None = 2) -> pd.DataFrame:
-        """List the minimal itemsets of up to m items that occur in fewer than k rows.
+        """List the minimal itemsets of up to m items in fewer than k rows.
 
         Parameters
         ----------
@@ -516,10 +515,10 @@ class ItemsetAccessor:
         pandas.DataFrame
             ``itemset, support``, by size, then by items.
         """
-        return KmAnonymity(k, m).recount(self._counted()).threats[["itemset", "support"]]
+        return KmAnonymity(k, m).recount(self._transactions()).threats[["itemset", "support"]]
 
-    def _counted(self) -> ListColumns:
-        return _counted(self._obj.to_frame("items"), ["items"])
+    def _transactions(self) -> ListColumns:
+        return _count_transactions(self._obj.to_frame("items"), ["items"])
 
 
 def _lengths(part: pd.Series[Any]) -> Any:
@@ -537,7 +536,7 @@ def _check_lists(meta: pd.DataFrame) -> None:
 
 
 def _list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = None) -> list[Hashable]:
-    """The label of the list column, and of the private column if one is named."""
+    """Return the label of the list column, and of the private column if there is one."""
     if not isinstance(frame, dd.DataFrame):
         raise ParameterError("the first argument must be a Dask DataFrame", got=type(frame).__name__)
     meta = frame._meta
@@ -548,57 +547,57 @@ def _list_columns(frame: dd.DataFrame, column: Hashable | None, private: Any = N
     return [meta.columns[position] for position in positions]
 
 
-def _counted(
+def _count_transactions(
     frame: dd.DataFrame, labels: list[Hashable], *, read: Reader = Itemsets.from_series
 ) -> ListColumns:
-    """The distinct transactions of a frame, on the client."""
-    columns = frame[labels]  # of Parquet files no more is read
+    """Return the distinct transactions of a frame, on the client."""
+    columns = frame[labels]  # Parquet readers then skip all other columns
     kinds, count = _item_types(columns._meta, labels), dask.delayed(_collapse_part)
     parts = enumerate(columns.to_delayed())
     counts = [count(part, labels, kinds, number, read) for number, part in parts]
-    counted: ListColumns = _tree(counts, _merged).compute()
-    return counted
+    merged: ListColumns = _tree(counts, _merge).compute()
+    return merged
 
 
 def _tree(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
-    """Join parts in their order, some at a time, until there is one."""
+    """Merge adjacent parts, some at a time, until there is one."""
     while len(parts) > 1:
         groups = range(0, len(parts), _FAN_IN)
         parts = [dask.delayed(join)(parts[first : first + _FAN_IN]) for first in groups]
     return parts[0]
 
 
-def _first(parts: list[pd.DataFrame]) -> pd.DataFrame:
+def _first_rows(parts: list[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([part for part in parts if len(part)] or parts[:1]).head(SAMPLE)
 
 
-def _recoded(frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder) -> tuple[dd.DataFrame, Any]:
-    """The released frame, and what there is to know of its rows; nothing is computed yet."""
+def _recode(frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder) -> tuple[dd.DataFrame, Any]:
+    """Return the released frame, and the facts about its rows; nothing is computed yet."""
     became = *recoder.labels(), recoder.missing_as_empty
-    once = dask.delayed(became, traverse=False)  # in the graph, instead of in each of its tasks
+    once = dask.delayed(became, traverse=False)  # one node of the graph, instead of a copy in each task
     released = frame.map_partitions(
-        _recoded_part, labels, once, meta=_recoded_part(frame._meta, labels, became)
+        _recode_part, labels, once, meta=_recode_part(frame._meta, labels, became)
     )
-    kinds, look = _item_types(released._meta, labels), dask.delayed(_look)
+    kinds, look = _item_types(released._meta, labels), dask.delayed(_recode_and_count)
     parts = enumerate(frame.to_delayed())
-    return released, _tree([look(part, labels, once, kinds, number) for number, part in parts], _together)
+    return released, _tree([look(part, labels, once, kinds, number) for number, part in parts], _merge_facts)
 
 
-def _look(
+def _recode_and_count(
     part: pd.DataFrame,
     labels: list[Hashable],
     became: tuple[Itemsets, pa.Array, bool],
     kinds: list[pa.DataType],
     number: int,
-) -> _Seen:
-    """Recode a partition as it will be released; what was read is that which was recoded."""
-    released = _recoded_part(part, labels, became)
+) -> _RowFacts:
+    """Recode a partition as in the release; the same reading gives the rows and their fingerprint."""
+    released = _recode_part(part, labels, became)
     fingerprint = rows_fingerprint([Itemsets.from_series(part[label]) for label in labels])
     others = released.drop(columns=labels).head(SAMPLE)
-    return _Seen(fingerprint, _collapse_part(released, labels, kinds, number, read_visible), others)
+    return _RowFacts(fingerprint, _collapse_part(released, labels, kinds, number, read_visible), others)
 
 
-def _together(parts: list[_Seen]) -> _Seen:
+def _merge_facts(parts: list[_RowFacts]) -> _RowFacts:
     fingerprint = sum(part.fingerprint for part in parts) % 2**64
-    published = _merged([part.published for part in parts])
-    return _Seen(fingerprint, published, _first([part.others for part in parts]))
+    published = _merge([part.published for part in parts])
+    return _RowFacts(fingerprint, published, _first_rows([part.others for part in parts]))

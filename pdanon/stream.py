@@ -1,7 +1,7 @@
-"""Data larger than memory: Parquet files are read twice, row group by row group, and written once.
+"""Releases of Parquet files larger than memory, which are read twice, by row groups, and written once.
 
-The first reading collects the distinct transactions, with how often each is there; the algorithm decides on
-those. The second one recodes, and the new files are read again to audit them.
+The first reading counts the distinct transactions, for which the algorithm decides. The second reading
+recodes the rows. The new files are read again to audit them.
 """
 
 from __future__ import annotations
@@ -39,41 +39,41 @@ from pdanon.itemsets.validation import check_path, is_uri
 from pdanon.recoding.decision import Decision
 from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Labelled
-from pdanon.recoding.unmodified_columns import Passing, judged_columns, judged_labels, passing
+from pdanon.recoding.unmodified_columns import Passing, count_unmodified, judged_columns, judged_labels
 
 __all__ = [
     "Streamed",
     "anonymize",
-    "appearing",
     "audit",
     "check_absent",
     "check_mapping_file",
     "check_target",
-    "claimed",
+    "draft_target",
+    "lock_target",
     "write_mapping",
 ]
 
 
 def check_target(target: Path, tree: ParquetTree) -> None:
-    """Check that a release can be written to a path, which nothing has yet, and that none of it is read."""
+    """Check that a release can be written to a path, which must not exist or be part of the source."""
     check_absent(target)
     if not target.absolute().parent.is_dir():
         raise ParameterError("the directory of the target does not exist", where="target", got=str(target))
     if tree.holds(target):
-        hint = "the release would become part of what is read"
+        hint = "the release would become part of the source"
         raise ParameterError("the target is within the source", where="target", got=str(target), hint=hint)
 
 
 def check_absent(target: Path) -> None:
-    """Check that nothing has the name of a target: a directory cannot be replaced in one step."""
+    """Check that a target does not exist, as a directory cannot be replaced in one step."""
     _check_length(target)
     if os.path.lexists(target):
-        hint = "remove it, or choose another name; nothing was read or written"
+        hint = "remove it, or pass another target; nothing was read or written"
         raise ParameterError("the target exists", where="target", got=str(target), hint=hint)
 
 
 def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
-    """The path of the mapping, if a file can be written there that is neither read nor released."""
+    """Return the path of the mapping if it can be written there: neither in the source nor in the target."""
     _check_length(path)
     problem = hint = None
     if path.suffix.lower() not in (".parquet", ".csv"):
@@ -81,7 +81,7 @@ def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
     elif path.is_dir():
         problem = "is a directory"
     elif tree.reads(path):
-        problem, hint = "is within the source", "it would become part of what is read"
+        problem, hint = "is within the source", "it would become part of the source"
     elif Path(os.path.realpath(target)) in (real := Path(os.path.realpath(path)), *real.parents):
         problem, hint = "is within the target", "it would become part of the release"
     elif not path.absolute().parent.is_dir():
@@ -92,35 +92,35 @@ def check_mapping_file(path: Path, target: Path, tree: ParquetTree) -> Path:
 
 
 def _check_length(path: Path) -> None:
-    """Check that the system can be asked for a file of this name, which may be too long."""
+    """Check that the file system accepts the length of a path."""
     with name_in_errors(path), suppress(FileNotFoundError, NotADirectoryError):
         path.lstat()
 
 
 @contextmanager
-def claimed(target: Path) -> Iterator[None]:
-    """Keep other runs from a target until the block, or the process, ends in whatever way."""
-    # Of two runs the one that ends last would else replace the mapping of the other, whose target stays.
+def lock_target(target: Path) -> Iterator[None]:
+    """Keep other runs from writing to a target until the block, or the process, ends."""
+    # Otherwise a second run could replace the mapping of the first, whose release is at the target.
     lock = target.with_name(f".{uuid5(NAMESPACE_URL, target.name).hex}.lock")
     try:
-        number = _locked(lock)
+        number = _lock(lock)
     except BlockingIOError:
         number = None
     except OSError as error:
-        raise _unwritten("release", target, error) from error
+        raise _write_error("release", target, error) from error
     if number is None:
-        hint = "wait until it has ended, or choose another name; nothing was read or written"
+        hint = "wait for its end, or pass another target; nothing was read or written"
         raise ParameterError("another run writes to the target", where="target", got=str(target), hint=hint)
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)  # first, so that nobody else can have locked what is removed
+        lock.unlink(missing_ok=True)  # before unlocking, so that no other run can hold the removed file
         os.close(number)
 
 
-def _locked(path: Path) -> int:
-    """Open and lock a file of this path."""
-    import fcntl  # which not all systems have
+def _lock(path: Path) -> int:
+    """Open and lock the file of a path."""
+    import fcntl  # not available on all systems
 
     while True:
         number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
@@ -131,27 +131,27 @@ def _locked(path: Path) -> int:
         except BaseException:
             os.close(number)
             raise
-        os.close(number)  # removed in the meantime, by the run that had locked it
+        os.close(number)  # another run, which held the lock, removed the file in the meantime
 
 
 @contextmanager
-def appearing(target: Path, before: Callable[[], object], *, directory: bool) -> Iterator[Path]:
-    """Make a draft, a file or a directory, which becomes the target when the block ends well.
+def draft_target(target: Path, before: Callable[[], object], *, directory: bool) -> Iterator[Path]:
+    """Create a temporary file or directory that becomes the target if the block ends without an error.
 
-    ``before`` is called when all is ready but for the name.
+    ``before`` is called when everything is written, before the target gets its name.
     """
     draft = None
     try:
         draft = Draft(target, directory=directory)
         yield draft.path
         if os.path.lexists(target):
-            raise ParameterError("the target has appeared in the meantime", where="target", got=str(target))
+            raise ParameterError("the target was created by another process", where="target", got=str(target))
         for each in (path for path in (draft.path, *draft.path.rglob("*")) if path.is_dir()):
             _sync(each)
         before()
         draft.publish()
-    except OSError as error:  # of writing: whatever cannot be read is a FormatError already
-        raise _unwritten("release", target, error) from error
+    except OSError as error:  # from writing: errors of reading are a FormatError already
+        raise _write_error("release", target, error) from error
     finally:
         if draft is not None:
             draft.remove()
@@ -159,17 +159,17 @@ def appearing(target: Path, before: Callable[[], object], *, directory: bool) ->
 
 
 def write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:
-    """Write the mapping, if it is asked for, so that it is there for good before what follows is."""
+    """Write the mapping, if a path is given, and flush it to the disk."""
     if path is None:
         return
     try:
         write_confidential(mapping, path)
         _sync(Path(os.path.realpath(path)).parent)
     except OSError as error:
-        raise _unwritten("mapping", path, error) from error
+        raise _write_error("mapping", path, error) from error
 
 
-def _unwritten(what: str, path: Path, error: OSError) -> FormatError:
+def _write_error(what: str, path: Path, error: OSError) -> FormatError:
     full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     hint = "free some space, or write to another disk" if full else "check its directory"
     hint = f"{hint}; nothing is left of the release"
@@ -184,30 +184,27 @@ def _sync(directory: Path) -> None:
         os.close(number)
 
 
-# --- Data larger than memory: Parquet files are read twice, row group by row group, and written once
-
-
 _Publisher: TypeAlias = Callable[[Itemsets], Itemsets | None]
 
 
 @dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Streamed(Labelled):
-    """What is known about a release that was written to files.
+    """A release written to files, and all facts about it.
 
     Parameters
     ----------
     paths : tuple of pathlib.Path
         The files.
     mapping : pandas.DataFrame
-        What each item became: ``group, item, generalized, support``. Not part of the release.
+        The label of each item: ``group, item, generalized, support``. Not part of the release.
     guarantee : Guarantee
-        The privacy model, audited on the files.
+        The privacy guarantee, audited on the files.
     loss : pandas.Series
         Information loss by measure.
     rows : int
         Number of rows of all files.
     parameters : dict
-        What was asked.
+        The parameters of the call.
     """
 
     paths: tuple[Path, ...]
@@ -235,71 +232,70 @@ def anonymize(
     Parameters
     ----------
     source : path
-        A Parquet file, a directory with files that end in ``.parquet``, in subdirectories or not, or a path
-        with the wildcards ``*``, ``?`` and ``[...]``. Or the URI of one that `pyarrow.fs` opens, such as
-        ``s3://bucket/baskets``. Files and directories that begin with ``.`` or ``_`` are left out. Links are
-        followed, and each file must be reached in one way only.
+        A Parquet file, a directory of files that end in ``.parquet``, with subdirectories, or a path with the
+        wildcards ``*``, ``?`` and ``[...]``. Or the URI of one that `pyarrow.fs` opens, such as
+        ``s3://bucket/baskets``. Files and directories that begin with ``.`` or ``_`` are skipped. Links are
+        followed, and each file must be found only once.
     target : path
-        What to write, a local path: a file for a file, else a directory. It must not exist, nor be within the
-        source.
+        The local path to write: a file if the source is a file, else a directory. It must not exist, and not
+        be within the source.
     algorithm : str
-        One that recodes an item alike in the whole table, such as ``pcta``, or at least equal rows, such as
-        ``lra``. If another one is named, the error lists them.
+        An algorithm that recodes an item equally in the whole table, such as ``pcta``, or in equal rows, such
+        as ``lra``. The error for any other algorithm lists them.
     column : str, optional
-        The list column. By default the only one, apart from a private column.
+        The list column. By default the only one, besides a private column.
     mapping : path, optional
-        Where to write the mapping: a file outside of the source and the target that ends in ``.parquet`` or
-        ``.csv``. If it exists it is replaced; a new one can be read by its owner alone.
+        The file of the mapping, outside the source and the target, which ends in ``.parquet`` or ``.csv``. An
+        existing file is replaced. Only the owner can read a new one.
     **parameters
-        Those of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
+        Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
 
     Returns
     -------
     Streamed
-        The paths, the mapping, the guarantee and the loss; what the algorithm would return but for the frame.
+        The paths, the mapping, the guarantee and the loss: the result of the algorithm without the frame.
 
     Raises
     ------
     FormatError
-        If there is no Parquet file, one cannot be read (the message names it, and the row group) or is
-        reached in two ways, files have different columns, or change while they are read; if something else
-        than Parquet files would be left out; or if the release or the mapping cannot be written, as on a
-        full disk.
+        If there is no Parquet file, or other files would be skipped. If a file cannot be read (the message
+        names it and the row group), is found twice, has other columns than the first, or changes while it is
+        read. If the release or the mapping cannot be written, for example on a full disk.
     ParameterError
-        If the target exists or another run writes to it, it or the mapping is within the source, the mapping
-        is within the target or not a file of its kind, or the algorithm does not recode equal rows alike.
+        If the target exists or another run writes to it. If the target or the mapping is within the source,
+        or the mapping is within the target or has another ending. If equal rows may be recoded differently.
     InfeasibleError, HierarchyError, ColumnError, ItemsetDtypeError
-        As the algorithm.
+        As in the algorithm.
 
     Warns
     -----
     IdentifierWarning
-        If other columns tell rows apart, as far as ``keep`` does not name them; counted in the first rows, up
-        to 10,000 of them.
+        If other columns that are not listed in ``keep`` may identify rows. Up to 10,000 of the first rows are
+        counted.
     UselessWarning
-        If next to nothing is left of the items.
+        If the released items are almost empty.
 
     Notes
     -----
-    Guarantee: that of the algorithm, audited on the files as written. Rows, and the recoding, are those of
-    the algorithm on a frame with all rows.
+    Guarantee: that of the algorithm, audited on the written files. The release equals that of the algorithm
+    for a frame with all rows.
 
-    Each file becomes one of the same relative path, with the same row groups, compression and other columns;
-    these pass through as they are, and may identify. The list column becomes lists of text, or of items of
-    their own type where items are only suppressed; a private column is built anew. Of the metadata, the names
-    and types of columns are kept, so that pandas reads the same index and dtypes.
+    Each file becomes one of the same relative path, with the same row groups, compression and other columns.
+    Other columns are published unmodified and may identify rows. The list column becomes lists of text, or of
+    the type of its items if items are only suppressed. A private column is written again. Of the metadata,
+    only names and types of columns are kept, so that pandas reads the same index and dtypes.
 
-    The files are written to a hidden directory beside the target, which only its owner can read. It gets
-    the target's name, and the permissions of the umask, when all of it is safe on the disk. Just before, the
-    mapping appears, whole and safe on the disk: a target that is there has its mapping. A locked hidden file
-    keeps other runs from the target for as long, so that none of them replaces the mapping. When the process
-    is killed before, there is no target, the mapping may be there, and the next run to the same target
-    removes what is hidden. After an error, at most the mapping is there.
+    The files are written to a hidden directory in the parent of the target, readable only by its owner. When
+    it is complete and on the disk, it gets the name of the target and the permissions of the umask. The
+    mapping is completely written just before, so that every target has its mapping. A locked hidden file
+    keeps other runs from the target meanwhile. If the process is killed, there is no target, the mapping may
+    exist, and the next run to the same target removes the hidden files. After an error, at most the mapping
+    exists.
 
-    Cost: the source is read twice, its first row group once more, and the target once. Memory is bounded by
-    what the algorithm takes for the distinct transactions (at least 16 bytes an occurrence and 40 bytes for
-    each of them) and one row group, however many files and rows there are; or two, if more than one thread
-    may work (`pdanon.set_threads`): then the next row group is read while one is counted or written.
+    Cost: the source is read twice, its first row group once more, and the target once. Memory holds the
+    distinct transactions (at least 16 bytes for each occurrence and 40 bytes for each transaction) and one
+    row group, however many files and rows there are. With more than one thread (`pdanon.set_threads`), it
+    holds two row groups: the next one is read while one is counted or written.
 
     Examples
     --------
@@ -320,14 +316,14 @@ def anonymize(
     source, target = check_path(source, "source"), check_path(target, "target")
     mapping = None if mapping is None else check_path(mapping, "mapping")
     if is_uri(target):
-        hint = "choose a local path, and copy the release when it is complete"
+        hint = "pass a local path, and copy the complete release"
         raise ParameterError("the target is a URI", where="target", got=target, hint=hint)
     tree, released = ParquetTree.find(source), Path(target)
     for path in (released, mapping or released):
         check_name(path)
     check_target(released, tree)
     kept = None if mapping is None else check_mapping_file(Path(mapping), released, tree)
-    with claimed(released):
+    with lock_target(released):
         files = _Files.find(tree, released, kept, column, parameters.get("private"))
         return release(files, partial(files.decide, algorithm, parameters), parameters.get("keep", ()))
 
@@ -344,14 +340,14 @@ def audit(
     Parameters
     ----------
     source : path
-        Released files, or original ones: what `anonymize` takes as its source.
+        Released or original files, in any form that `anonymize` accepts.
     guarantee : Guarantee
-        One of items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`, `RhoUncertainty`,
-        `Coherence` or `PublicK`.
+        A guarantee for items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
+        `RhoUncertainty`, `Coherence` or `PublicK`.
     column : str, optional
-        The list column. By default the only one, apart from a private column.
+        The list column. By default the only one, besides a private column.
     progress : bool
-        Show that it goes on: the parts of the count that are done.
+        Show a progress bar of the parts counted.
 
     Returns
     -------
@@ -360,15 +356,14 @@ def audit(
     Raises
     ------
     FormatError
-        If there is no Parquet file, one cannot be read or is reached in two ways, files have different
-        columns, or change while they are read; or if something else than Parquet files would be left out.
+        If there is no Parquet file, or other files would be skipped. If a file cannot be read, is found
+        twice, has other columns than the first, or changes while it is read.
     ColumnError, ItemsetDtypeError, ParameterError
-        If there is nothing to audit, or the guarantee speaks of other columns.
+        If there is nothing to audit, or the guarantee covers other columns.
 
     Notes
     -----
-    The rows of all files count together, as one table. Cost: the files are read once; memory as `anonymize`
-    takes it for the distinct transactions and the row groups.
+    The rows of all files are audited as one table. Cost: the files are read once; memory as for `anonymize`.
 
     Examples
     --------
@@ -379,17 +374,17 @@ def audit(
     ...     pdanon.stream.audit(name, pdanon.KmAnonymity(k=5, m=1))
     Audit(holds=True, rows_at_risk=0, guarantee=KmAnonymity(k=5, m=1))
     """
-    counted = check_recountable(guarantee)
+    recountable = check_recountable(guarantee)
     tree = ParquetTree.find(check_path(source, "source"))
-    with show_activity(progress, "audit"), _unchanged(tree, tree.stamps()):
+    with show_activity(progress, "audit"), _expect_unchanged(tree, tree.stamps()):
         positions = tree.find_columns(column, getattr(guarantee, "private", None))
         names = tree.schema().names
-        return counted.recount(_collapsed(tree, [names[each] for each in positions], read=encode_visible))
+        return recountable.recount(_collapse(tree, [names[each] for each in positions], read=encode_visible))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Files:
-    """The rows of Parquet files, and where the release is written.
+    """The rows of Parquet files, and the place of their release.
 
     Parameters
     ----------
@@ -400,9 +395,9 @@ class _Files:
     mapping : Path or None
         The file of the mapping.
     positions : tuple of int
-        The list column, and the private column if there is one.
+        Position of the list column, and of the private column if there is one.
     stamps : list
-        The state of the files when they were found.
+        State of the files at the start.
     """
 
     tree: ParquetTree
@@ -415,40 +410,41 @@ class _Files:
     def find(
         cls, tree: ParquetTree, target: Path, mapping: Path | None, column: str | None, private: Any
     ) -> _Files:
-        """Find the columns that are recoded."""
+        """Find the columns to recode."""
         stamps = tree.stamps()
-        with _unchanged(tree, stamps):
+        with _expect_unchanged(tree, stamps):
             return cls(tree, target, mapping, tree.find_columns(column, private), stamps)
 
     @property
     def labels(self) -> list[str]:
-        """The columns that are recoded."""
+        """Names of the columns to recode."""
         names = self.tree.schema().names
         return [names[position] for position in self.positions]
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
-        """Check the labels of columns that the caller has judged."""
-        with _unchanged(self.tree, self.stamps):
-            return judged_labels(_shown(self.tree.schema().names, self.positions), self.labels, keep)
+        """Check the labels of columns that the caller has reviewed."""
+        with _expect_unchanged(self.tree, self.stamps):
+            others = _unmodified_columns(self.tree.schema().names, self.positions)
+            return judged_labels(others, self.labels, keep)
 
     def decide(self, algorithm: str, parameters: dict[str, Any]) -> Decision[_FileRows]:
         """Decide for the distinct transactions."""
-        with _unchanged(self.tree, self.stamps):
-            columns = _collapsed(self.tree, self.labels)
+        with _expect_unchanged(self.tree, self.stamps):
+            columns = _collapse(self.tree, self.labels)
             n_rows, decision = columns.n_rows, decide(columns, algorithm, parameters)
             return decision.with_rows(_FileRows(n_rows, decision.rows))
 
     @contextmanager
-    def written(self, decision: Decision[_FileRows]) -> Iterator[_WrittenFiles]:
-        """Write a draft when it is audited; with the mapping it becomes the target at the end."""
-        mapped = partial(write_mapping, decision.mapping, self.mapping)
-        with appearing(self.target, mapped, directory=not self.tree.is_file) as draft:
+    def write(self, decision: Decision[_FileRows]) -> Iterator[_WrittenFiles]:
+        """Write a draft, which the audit fills. At the end it becomes the target, after the mapping."""
+        write_first = partial(write_mapping, decision.mapping, self.mapping)
+        with draft_target(self.target, write_first, directory=not self.tree.is_file) as draft:
             yield _WrittenFiles(self, decision.rows, draft)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _FileRows:
-    """What rows become, and how many there are."""
+    """Number of rows and their recoding."""
 
     n_rows: int
     recoder: Recoder
@@ -456,7 +452,7 @@ class _FileRows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _WrittenFiles:
-    """The draft of a release, which is written when it is audited."""
+    """The draft of a release, written when it is audited."""
 
     files: _Files
     rows: _FileRows
@@ -467,21 +463,21 @@ class _WrittenFiles:
         return self.rows.n_rows
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
-        with _unchanged(self.files.tree, self.files.stamps):
+        with _expect_unchanged(self.files.tree, self.files.stamps):
             first = _first_rows(self.files.tree, self.files.positions)
-            judged = judged_columns(first, [], judged)  # now that there are values
-            return passing(first, [], guarantee, judged, rows=self.n_rows)
+            judged = judged_columns(first, [], judged)  # again, as the values can now be checked
+            return count_unmodified(first, [], guarantee, judged, rows=self.n_rows)
 
     def columns_left(self) -> str:
-        return ""  # list columns alone are recoded
+        return ""  # only list columns are recoded
 
     def audit(self, guarantee: Guarantee) -> Audit:
         tree = self.files.tree
-        with _unchanged(tree, self.files.stamps):
+        with _expect_unchanged(tree, self.files.stamps):
             _recode(tree, self.draft, self.files.positions, self.rows.recoder)
-            written = _collapsed(ParquetTree.find(self.draft), self.files.labels, read=encode_visible)
+            written = _collapse(ParquetTree.find(self.draft), self.files.labels, read=encode_visible)
             if written.n_rows != self.n_rows:
-                raise _changed(tree)
+                raise _change_error(tree)
             return check_recountable(guarantee).recount(written)
 
     def result(self, facts: Facts) -> Streamed:
@@ -491,53 +487,54 @@ class _WrittenFiles:
         return Streamed(paths, decision.mapping, facts.guarantee, decision.loss, self.n_rows, parameters)
 
 
-def _collapsed(
+def _collapse(
     tree: ParquetTree, labels: list[str], *, read: ArrowReader = Itemsets.from_arrow
 ) -> ListColumns:
-    """The distinct rows of the list column, or of it and the private column."""
+    """Return the distinct rows of the list column, with the private column if there is one."""
     batches = prefetch(tree.columns(labels, read), lambda columns: len(columns[0].codes))
     return collapse_columns(batches, len(labels))
 
 
 @contextmanager
-def _unchanged(tree: ParquetTree, stamps: list[object]) -> Iterator[None]:
-    """Tell of files that have changed, rather than of what went wrong because of it."""
+def _expect_unchanged(tree: ParquetTree, stamps: list[object]) -> Iterator[None]:
+    """Raise an error about changed files instead of any error that the change caused."""
     problem = None
     try:
         yield
     except Exception as error:
         problem = error
     if tree.stamps() != stamps:
-        raise _changed(tree)
+        raise _change_error(tree)
     if problem is not None:
         raise problem
 
 
 def _publisher(recoder: Recoder) -> _Publisher:
-    """What makes the released column of a row group, or None if it holds what was not there before."""
+    """Return the function that recodes a row group; it returns None for an item that was not counted."""
     parts = recoder.parts
     if parts is not None:
 
-        def published_in_parts(rows: Itemsets) -> Itemsets | None:
+        def publish_by_groups(rows: Itemsets) -> Itemsets | None:
             rows = rows.recode(np.arange(rows.n_items, dtype=np.int32), rows.vocabulary)  # as sets
             return relabel_by_groups(rows, parts.of(rows), parts.items, recoder.mapping)
 
-        return published_in_parts
+        return publish_by_groups
     items, labels = recoder.labels()
 
-    def published(rows: Itemsets) -> Itemsets | None:
-        unknown = items.lookup(rows.vocabulary) < 0  # and a file's dictionary may hold what no row does
+    def publish(rows: Itemsets) -> Itemsets | None:
+        unknown = items.lookup(rows.vocabulary) < 0
+        # The dictionary of a file may have items that are in no row.
         if unknown.any() and unknown[rows.codes].any():
             return None
         return relabel(rows, items, labels, missing_as_empty=recoder.missing_as_empty)
 
-    return published
+    return publish
 
 
 def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder: Recoder) -> None:
-    """Write each file again with other items, of text or, if they keep it, of their type."""
+    """Write each file with recoded items, as text or in their type."""
     position = positions[0]
-    published = _publisher(recoder)
+    publish = _publisher(recoder)
     kinds = {each: tree.item_type(each) for each in positions}
     labels = [tree.schema().names[each] for each in positions]
     if not recoder.keeps_type:
@@ -545,38 +542,36 @@ def _recode(tree: ParquetTree, draft: Path, positions: tuple[int, ...], recoder:
     for name in tree.names:
         path = draft if tree.is_file else draft / name
         with tree.open(name, labels) as file, open_writer(path, file.plain, kinds) as writer:
-            for table in prefetch(_recoded(tree, file, kinds, published, writer.schema), len):
+            for table in prefetch(_recode_groups(tree, file, kinds, publish, writer.schema), len):
                 writer.write_table(table, row_group_size=max(len(table), 1))
 
 
-def _recoded(
+def _recode_groups(
     tree: ParquetTree,
     file: TreeFile,
     kinds: dict[int, pa.DataType],
-    published: _Publisher,
+    publish: _Publisher,
     schema: pa.Schema,
 ) -> Iterator[pa.Table]:
-    """The row groups of a file as they are to be written."""
+    """Return the recoded row groups of a file."""
     position, *hidden = kinds
     for number in range(file.plain.num_row_groups):
         table = file.read(number)
-        recoded = published(
-            file.itemsets(table, schema.names[position], number, Itemsets.from_arrow_unsorted)
-        )
+        recoded = publish(file.itemsets(table, schema.names[position], number, Itemsets.from_arrow_unsorted))
         if recoded is None:
-            raise _changed(tree)
-        anew = {position: recoded}
+            raise _change_error(tree)
+        columns = {position: recoded}
         private = {other: file.itemsets(table, schema.names[other], number) for other in hidden}
-        anew |= {other: itemsets.missing_as_empty() for other, itemsets in private.items()}
-        for each, column in anew.items():
+        columns |= {other: itemsets.missing_as_empty() for other, itemsets in private.items()}
+        for each, column in columns.items():
             lists = column.to_arrow(dictionary=is_text_type(kinds[each]))
             table = table.set_column(each, schema.field(each), lists)
         yield table.cast(schema)
 
 
 def _first_rows(tree: ParquetTree, positions: tuple[int, ...]) -> pd.DataFrame:
-    """The first rows of the columns that pass through, as far as they are in one row group."""
-    shown = _shown(tree.schema().names, positions)
+    """Return the first rows of the unmodified columns, up to the end of the first filled row group."""
+    shown = _unmodified_columns(tree.schema().names, positions)
     options = {"types_mapper": list_dtype, "ignore_metadata": True}
     for name in tree.names:
         with tree.open(name) as file:
@@ -588,11 +583,11 @@ def _first_rows(tree: ParquetTree, positions: tuple[int, ...]) -> pd.DataFrame:
     return pd.DataFrame()
 
 
-def _shown(names: list[str], positions: tuple[int, ...]) -> list[str]:
-    """The columns that pass through; an index without a name, which pandas names like this, is none."""
+def _unmodified_columns(names: list[str], positions: tuple[int, ...]) -> list[str]:
+    """Return the unmodified columns, without an index that has no name, which pandas names like this."""
     others = [name for position, name in enumerate(names) if position not in positions]
     return [name for name in others if "__index_level_" not in name]
 
 
-def _changed(tree: ParquetTree) -> FormatError:
+def _change_error(tree: ParquetTree) -> FormatError:
     return FormatError("the files have changed since they were first read", where=tree.root)

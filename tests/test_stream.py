@@ -437,7 +437,7 @@ def test_readers_find_the_columns_in_directory_names(tmp_path):
 def test_a_release_is_written_to_a_local_path(tmp_path):
     source = one_file(table_of(), tmp_path)
     for target in ("s3://bucket/out", (tmp_path / "out").as_uri()):
-        with pytest.raises(ParameterError, match=r"the target is a URI(.|\n)*copy the release"):
+        with pytest.raises(ParameterError, match=r"the target is a URI(.|\n)*copy the complete release"):
             stream.anonymize(source, target, k=3)
     assert list(tmp_path.iterdir()) == [source]
 
@@ -485,7 +485,7 @@ def test_a_release_that_fails_its_audit_is_withheld(tmp_path, monkeypatch):
 def test_columns_that_may_identify_are_told(tmp_path):
     table = table_of().append_column("person", pa.array(range(150)))
     with pytest.warns(
-        IdentifierWarning, match="37 of the first 37 rows .* their person, .*Of all 150 rows"
+        IdentifierWarning, match="37 of the first 37 rows .* unique in person, .*In all 150 rows"
     ) as caught:
         stream.anonymize(one_file(table, tmp_path), tmp_path / "out", k=2)
     assert [warning.filename for warning in caught] == [__file__]
@@ -498,7 +498,7 @@ def test_columns_that_identify_together_are_told_until_they_are_judged(tmp_path)
     source = tmp_path / "one.parquet"
     pq.write_table(table, source)
     with pytest.warns(
-        IdentifierWarning, match="^150 of 150 rows .* with their ward and year, which"
+        IdentifierWarning, match="^150 of 150 rows .* unique in ward and year, which"
     ) as caught:
         stream.anonymize(source, tmp_path / "out", k=2)
     assert "Of all" not in str(caught[0].message)

@@ -399,8 +399,8 @@ def test_a_claim_that_was_let_go_meanwhile_is_taken_anew(tmp_path, monkeypatch):
 
     opened = []
     monkeypatch.setattr(os, "open", replaced)
-    with targets.claimed(target):
+    with targets.lock_target(target):
         assert len(opened) == 2
-        with pytest.raises(ParameterError, match="another run"), targets.claimed(target):
+        with pytest.raises(ParameterError, match="another run"), targets.lock_target(target):
             pass
     assert list(tmp_path.iterdir()) == []

@@ -1,15 +1,13 @@
-"""Algorithms: what decides what becomes of items, of quasi-identifiers, and of both."""
+"""Algorithms for items, for quasi-identifiers, and for both."""
 
 __all__ = [
-    "calling",
     "choice",
     "engines",
     "items",
-    "progress",
-    "record",
     "refinement",
     "registry",
     "relational",
+    "request",
     "rt",
     "states",
     "weights",

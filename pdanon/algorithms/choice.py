@@ -1,4 +1,4 @@
-"""Choice: who says what must hold, not how, gets the best release of the algorithms that can have it."""
+"""Choice: selection of the algorithm with the lowest loss for a guarantee."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ __all__ = ["LOSSES", "READABLE", "anonymize"]
 
 
 def _of_items(result: Anonymized, *, base: int) -> float:
-    """NCP (base 0) or LM (base 1) over the items that occur, for sets and nodes alike."""
+    """Return NCP (base 0) or LM (base 1) over the items that occur, the same for sets and nodes."""
     mapping = result.mapping
     n_items = len(mapping)
     sizes = mapping.groupby("generalized")["item"].transform("size").fillna(n_items).to_numpy(np.int64)
@@ -60,20 +60,20 @@ def _of_items(result: Anonymized, *, base: int) -> float:
 
 
 def _mean(*names: str) -> Callable[[Anonymized], float]:
-    """The mean of some losses that a result has."""
+    """Return the mean of losses of a result."""
     return lambda result: float(sum(result.loss[name] for name in names) / len(names))
 
 
-def _named(*names: str) -> dict[str, Callable[[Anonymized], float]]:
-    """Losses that a result has, by their names."""
+def _by_name(*names: str) -> dict[str, Callable[[Anonymized], float]]:
+    """Return losses of a result by their names."""
     return {name: _mean(name) for name in names}
 
 
-READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # of items, and shown of each try
-_OF_ITEMS = {"NCP": partial(_of_items, base=0), "LM": partial(_of_items, base=1)} | _named(*READABLE, "UL")
-_SUPPRESSED = {"NCP": _mean("S/N"), "LM": _mean("S/N")}  # every suppressed occurrence costs 1 by both
-_SUPPRESSED |= _named(*READABLE, "UL", "S/N")
-_OF_BOTH = {"NCP": _mean("NCP", "NCP_relational")} | _named(*READABLE, "NCP_relational")
+READABLE = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # losses of items, by try
+_OF_ITEMS = {"NCP": partial(_of_items, base=0), "LM": partial(_of_items, base=1)} | _by_name(*READABLE, "UL")
+_SUPPRESSED = {"NCP": _mean("S/N"), "LM": _mean("S/N")}  # a suppressed occurrence costs 1 in both
+_SUPPRESSED |= _by_name(*READABLE, "UL", "S/N")
+_OF_BOTH = {"NCP": _mean("NCP", "NCP_relational")} | _by_name(*READABLE, "NCP_relational")
 
 LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     KmAnonymity: _OF_ITEMS,
@@ -83,23 +83,20 @@ LOSSES: dict[type, Mapping[str, Callable[[Anonymized], float]]] = {
     Coherence: _SUPPRESSED,
     PublicK: _SUPPRESSED,
     RhoUncertainty: _OF_ITEMS,
-    SensitiveGroups: {"NCP": _mean("KL")} | _named("KL", "pairs"),
-    TransactionalK: _named(*READABLE, "NCP", "LM", "GGD", "UL"),
-    DisassociatedKm: {"NCP": _mean("term_chunks")} | _named("term_chunks", "tlost", "re"),
-    KAnonymity: {"NCP": _mean("NCP_relational")} | _named("NCP_relational"),
+    SensitiveGroups: {"NCP": _mean("KL")} | _by_name("KL", "pairs"),
+    TransactionalK: _by_name(*READABLE, "NCP", "LM", "GGD", "UL"),
+    DisassociatedKm: {"NCP": _mean("term_chunks")} | _by_name("term_chunks", "tlost", "re"),
+    KAnonymity: {"NCP": _mean("NCP_relational")} | _by_name("NCP_relational"),
     KKm: _OF_BOTH,
     KLm: _OF_BOTH,
 }
 
 
-# --- Choice: who says what must hold, not how, gets the best release of the algorithms that can have it
-
-
-# --- What can be tried
+# --- The algorithms to try
 
 
 class Step(NamedTuple):
-    """A way to a guarantee, and the algorithm that goes it; ``"refine"`` refines the best release so far."""
+    """A configuration that `anonymize` tries; the algorithm ``"refine"`` refines the best release so far."""
 
     algorithm: str
     way: Way
@@ -117,10 +114,10 @@ _REFINED = (
 )
 
 
-# What would hardly be chosen has no way: vpa, lra, suppress_public, tfirst, and the global algorithms for
-# quasi-identifiers; nor has tum_bound, which merges as rum_bound does and ends elsewhere.
+# Algorithms that hardly ever lose least have no configuration: vpa, lra, suppress_public, tfirst, and the
+# global ones for quasi-identifiers. tum_bound has none either, as its merges are those of rum_bound.
 def steps(model: type) -> list[Step]:
-    """The ways to a guarantee, the cheapest first, as the records of the algorithms have them."""
+    """Return the configurations for a guarantee in the records of the algorithms, the fastest first."""
     known = [Step(name, way) for name, record in ALGORITHMS.items() for way in record.ways]
     known += [Step("refine", way) for way in _REFINED]
     return sorted((each for each in known if each.way.guarantee is model), key=lambda each: each.way.order)
@@ -147,73 +144,73 @@ def anonymize(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize so that a guarantee holds, by whichever algorithm loses least.
+    """Anonymize under a guarantee, with the algorithm that loses least.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         One row per person. It is not modified.
     guarantee : Guarantee, optional
-        What must hold, such as ``pdanon.KKm(k=5, m=2, quasi=["age"])``.
+        The guarantee, such as ``pdanon.KKm(k=5, m=2, quasi=["age"])``.
     column : hashable, optional
         The list column. By default the only one.
     k, m : int, optional
-        Short for ``pdanon.KmAnonymity(k, m)``: whoever knows up to m items of a row finds at least k rows
-        that match; ``m=None``: all items.
+        Short for ``pdanon.KmAnonymity(k, m)``: at least k rows match up to m known items of a row.
+        ``m=None``: all items.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order. Algorithms that publish its nodes are then tried as well.
+        The hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the fan-out of a
+        balanced one over the items in order. Algorithms that publish its nodes are then also tried.
     utility : DataFrame, mapping or iterable of list-likes, optional
-        Blocks of items, as for `upcta`. Only items of one block are then published as one.
+        Blocks of items, as for `upcta`. Only items of the same block are then published as one.
     hierarchies : mapping, optional
         Hierarchy of each quasi-identifier, in any form that ``Hierarchy.of`` accepts.
     loss : str
-        What is to be least: ``"NCP"``, ``"LM"``, or what a result of this guarantee has in ``loss``, by its
-        name in any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. See the notes.
+        The loss to minimize: ``"NCP"``, ``"LM"``, or a loss of results of this guarantee, by its name in
+        any case, such as ``"occurrences"``, ``"singles"`` or ``"pairs"``. See the notes.
     time_limit : float
-        Seconds, above 0, for the search for a release that loses less. After that no further algorithm is
-        started, and one that runs is stopped. A first release, whatever it loses, has ten times as long.
+        Seconds for the search for a lower loss, above 0. Afterwards no further algorithm is started, and a
+        running one is stopped. The first release, whatever its loss, may take ten times as long.
     random_state : int, Generator or None
-        Seed, or source of randomness, of algorithms that begin with random rows: those for
+        Seed or generator of the random numbers, for algorithms that start with random rows: those for
         quasi-identifiers.
     labels : {"set", "short", "first"} or callable
-        What sets of items are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the
-        list of their items. ``result.legend`` says which items they stand for. Nodes keep their names.
+        Labels of sets of items: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the
+        list of their items. ``result.legend`` lists the items of each. Nodes keep their names.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
-        Show a progress bar: the algorithms that were tried, or left out.
+        Show a progress bar of the algorithms that were tried or skipped.
 
     Returns
     -------
     Anonymized
-        The release that loses least; of equal ones, that of the first algorithm. ``tried`` has a row for
-        each algorithm: ``algorithm, loss``, where there are items what can be read without a formula
-        (``occurrences, stands_for, singles, pairs, suppressed``), ``seconds`` and ``reason``, which says why
-        there is no loss, that next to nothing is left, or that `refine` was ended. ``cut_short`` reports what
-        the time limit ended, as does what the result prints.
+        The release with the lowest loss (ties: the first algorithm). ``tried`` has a row for each algorithm:
+        ``algorithm, loss, seconds, reason``, and for items the losses that need no formula (``occurrences,
+        stands_for, singles, pairs, suppressed``). The reason explains a missing loss, an almost empty
+        release, or an unfinished refinement. ``cut_short`` and the repr of the result report what the time
+        limit ended.
 
     Raises
     ------
     InfeasibleError
         If no algorithm finds a release, or none does within ten times the time limit.
     ParameterError
-        If the guarantee has no algorithm, lacks the hierarchy that it needs, or makes no use of one, of
-        blocks or of labels that are given; or a parameter is out of range.
+        If no algorithm supports the guarantee, the guarantee needs a hierarchy, or none of its algorithms
+        uses the given hierarchy, blocks or labels. If a parameter is out of range.
     ColumnError, ItemsetDtypeError, HierarchyError, FormatError
-        If a column, the hierarchy or a file is not what it should be.
+        If a column, the hierarchy or a file is invalid.
 
     See Also
     --------
-    compare : The same algorithm with several parameters, or several algorithms with parameters of yours.
+    compare : One algorithm with several parameters, or several algorithms with given parameters.
 
     Notes
     -----
-    Guarantee: the one that is given. The algorithms that are tried, in this order:
+    Guarantee: the given one. These algorithms are tried, in this order:
 
-    - ``KmAnonymity``: `pcta`, `coat`, and the better of them after `refine`; with a hierarchy also `apriori`,
-      `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, and `refine` of what is best
-      then. With ``utility`` only `upcta`, `coat`, and `refine`.
+    - ``KmAnonymity``: `pcta`, `coat`, and the better release after `refine`. With a hierarchy also `apriori`,
+      `direct`, `mhghs`, `optimal`, `hghs` and `optimal` with ``suppress=True``, then `refine` of the best
+      release. With ``utility`` only `upcta`, `coat`, and `refine`.
     - ``PrivacyConstraints``: `pcta` and `coat`; with ``utility`` `upcta` and `coat`; then `refine`.
     - ``PSRules``: `ps_rules`, then `refine`.
     - ``LmDiversity`` (with its k): `apriori`; needs a hierarchy.
@@ -225,31 +222,30 @@ def anonymize(
     - ``DisassociatedKm``: `disassociate`.
     - ``KAnonymity``: `mondrian`, `cluster` and `k_member`.
     - ``KKm``, ``KLm``: `rfirst` with classes of `mondrian` and of `cluster`, `rum_bound` with ``delta`` 0.1,
-      0.25 and 0.5. The items become sets, which are refined; for ``KLm`` with a hierarchy the known ones
-      become nodes as well.
+      0.25 and 0.5. The items become sets, which are refined. For ``KLm`` with a hierarchy, known items also
+      become nodes.
 
-    Sets and nodes are compared by one quantity: what a label stands for is counted in items that occur, so
-    ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. An item that is kept
-    costs 0; else NCP is that number over the number of all items, LM the same with 1 less in both; a
-    suppressed item costs 1. For coherence and public items it is ``S/N``, for quasi-identifiers
-    ``NCP_relational``, for ``SensitiveGroups`` ``KL``, for ``KKm`` and ``KLm`` the mean of ``NCP_relational``
-    and ``NCP``; these have no "LM" of their own.
-    `refine` lowers NCP where it cannot lower what is asked for, and counts only if that has become less, too.
+    Sets and nodes are compared by one measure: a label counts the occurring items that it stands for. So
+    ``tried`` may differ from ``result.loss``, which counts the leaves of the hierarchy. A kept item costs 0,
+    and a suppressed item 1. Otherwise NCP is the number of items over that of all items. LM is the same
+    with 1 less in both. Coherence and public items use ``S/N``, quasi-identifiers ``NCP_relational``, and
+    ``SensitiveGroups`` ``KL``. ``KKm`` and ``KLm`` use the mean of ``NCP_relational`` and ``NCP``. They
+    have no "LM". `refine` lowers NCP if it cannot lower the requested loss. Its release then counts only
+    if the requested loss is lower, too.
 
-    A release of which next to nothing is left, as `UselessWarning` has it, comes back only if there is no
-    other one, or the others are proven for fewer known items than were asked for.
+    An almost empty release, see `UselessWarning`, is returned only if there is no other one, or the others
+    are proven for fewer known items than requested.
 
-    Time: the limit bounds the search for a release that loses less. As long as there is no release, it does
-    not count: the cheapest algorithm goes on to its end, for up to ten times the limit. After the limit no
-    algorithm is started, and one that runs is stopped where it next reports progress. `optimal` gets half of
-    what is left, with ``suppress=True`` no more than 5 seconds, and ends with what it has. `refine` ends at
-    the limit with what it has, and never goes on to merge at random: call it for that. Nothing waits for the
-    limit.
+    Time: the limit bounds the search for a lower loss. It does not apply until there is a first release: the
+    fastest algorithm may take up to ten times the limit. After the limit, no algorithm is started, and a
+    running one is stopped at its next progress report. `optimal` gets half of the remaining time, with
+    ``suppress=True`` at most 5 seconds, and returns its best. `refine` returns its best at the limit, without
+    random merges: call it for these. The search stops early if nothing is left to try.
 
-    The outcome depends on the speed of the machine only where the limit is reached; the result, its
-    ``cut_short`` and ``tried`` report that.
+    The result depends on the speed of the machine only if the limit is reached. The result, its
+    ``cut_short`` and ``tried`` then report this.
 
-    Cost: that of the algorithms, one after the other.
+    Cost: the sum of the costs of the algorithms.
 
     Examples
     --------
@@ -278,9 +274,9 @@ def anonymize(
     measure, lowered = losses[loss], loss if loss == "LM" else "NCP"
     if utility is not None:
         given["utility"] = partition(utility)
-    asked = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
-    asked |= given | {"random_state": random_state, "keep": materialize(keep)}
-    trials = _Trials(frame, column, asked, lowered, measure, end, time_limit)
+    parameters = {each.name: getattr(guarantee, each.name) for each in fields(guarantee)}  # type: ignore[arg-type]
+    parameters |= given | {"random_state": random_state, "keep": materialize(keep)}
+    trials = _Trials(frame, column, parameters, lowered, measure, end, time_limit)
     with progress_bar(progress, "anonymize", "algorithms") as report:
         for step in ways:
             trials.add(step)
@@ -289,42 +285,40 @@ def anonymize(
 
 
 def _steps(guarantee: Guarantee, given: Mapping[str, Any]) -> list[Step]:
-    """The ways to a guarantee, if there are some that can use all that is given."""
+    """Return the configurations for a guarantee; raise if none of them uses a given parameter."""
     name = type(guarantee).__name__
     if type(guarantee) not in LOSSES:
         hint = f"known: {', '.join(each.__name__ for each in LOSSES)}"
-        raise ParameterError(f"no algorithm gives {name}", where="guarantee", hint=hint)
+        raise ParameterError(f"no algorithm supports {name}", where="guarantee", hint=hint)
     if isinstance(guarantee, LmDiversity) and guarantee.k is None:
-        hint = "diversity alone does not hide a row: LmDiversity(l, m, sensitive, k=5)"
-        raise ParameterError("no algorithm gives LmDiversity without k", where="guarantee", hint=hint)
+        hint = "pass k, as diversity alone does not hide a row: LmDiversity(l, m, sensitive, k=5)"
+        raise ParameterError("no algorithm supports LmDiversity without k", where="guarantee", hint=hint)
     known = steps(type(guarantee))
     for parameter in given:
         if not any(_uses(step, parameter) for step in known if step.algorithm != "refine"):
-            hint = f"leave it out, or call an algorithm that takes {parameter}= yourself"
+            hint = f"leave it out, or call an algorithm with {parameter}= yourself"
             if parameter == "utility" and isinstance(guarantee, KKm | KLm):
                 items = 'pdanon.Transaction("coat", options={"utility": ..., "max_suppressed": 1})'
-                hint = f"rum_bound has sets that keep to blocks: transaction={items}"
-            raise ParameterError(
-                f"nothing that is tried for {name} uses {parameter}", where=parameter, hint=hint
-            )
+                hint = f"call rum_bound, whose sets can keep to blocks: transaction={items}"
+            raise ParameterError(f"no algorithm for {name} uses {parameter}", where=parameter, hint=hint)
     needed = {step.way.needs for step in known}
     if len(needed) == 1 and (parameter := needed.pop()) and parameter not in given:
-        raise ParameterError(f"{name} needs a {parameter}", where=parameter, hint=f"give {parameter}=")
+        raise ParameterError(f"{name} needs a {parameter}", where=parameter, hint=f"pass {parameter}=")
     return known
 
 
 def _uses(step: Step, parameter: str) -> bool:
-    """Whether a way makes use of ``hierarchy``, ``utility``, ``hierarchies`` or ``labels``."""
+    """Return whether a configuration uses ``hierarchy``, ``utility``, ``hierarchies`` or ``labels``."""
     if step.algorithm == "refine":
-        return parameter == "utility"  # it keeps to the blocks of what it refines
-    if parameter == "hierarchy":  # which some take, but not with the options of the way
+        return parameter == "utility"  # it keeps to the blocks of the release
+    if parameter == "hierarchy":  # some algorithms accept one, but not with the options of the configuration
         return step.way.needs == "hierarchy"
     accepted = parameters_of(algorithm(step.algorithm))
     return parameter in accepted or (parameter == "labels" and "transaction" in accepted)
 
 
 def _transaction(known: Mapping[str, Any]) -> Transaction:
-    """What is done to the items, by the algorithm that a way names."""
+    """Return the parameters for the items, for the algorithm of a configuration."""
     parts = {each.name: known[each.name] for each in fields(Transaction) if each.name in known}
     name = known.get("transaction", Transaction.algorithm)
     parts.pop("hierarchy" if ALGORITHMS[name].nodes is None else "labels", None)
@@ -333,35 +327,35 @@ def _transaction(known: Mapping[str, Any]) -> Transaction:
 
 # --- Trials
 
-_LATE = "no time left: "  # how a reason begins
-_PATIENCE = 10  # times the limit, for the first release
+_LATE = "no time left: "  # first words of a reason
+_PATIENCE = 10  # factor of the limit for the first release
 
 
 @dataclass(slots=True)
 class _Trials:
-    """What was tried so far, and the best release of it."""
+    """The configurations tried so far, and their best release."""
 
     frame: pd.DataFrame
     column: Hashable | None
-    asked: Mapping[str, Any]
-    loss: str  # which refinement is to lower
+    parameters: Mapping[str, Any]
+    loss: str  # the loss that refinement lowers
     measure: Callable[[Anonymized], float]
     end: float  # a value of perf_counter()
     limit: float  # seconds
     best: Anonymized | None = None
-    least: tuple[bool, bool, float] = (True, True, np.inf)  # for fewer items than asked, useless, its loss
-    warned: bool = False  # whether one has run, with its warnings about other columns
+    least: tuple[bool, bool, float] = (True, True, np.inf)  # whether it falls short, is empty; loss
+    warned: bool = False  # whether the warnings about other columns were issued, by a first run
     rows: list[dict[str, Any]] = field(default_factory=list)
     failures: list[InfeasibleError] = field(default_factory=list)
-    late: bool = False  # whether a way was not tried, or not to its end, for lack of time
+    late: bool = False  # whether a configuration was skipped or stopped for lack of time
 
     def add(self, step: Step) -> None:
-        """Try one more way, if there is time and it is one."""
+        """Try one more configuration, if it applies and there is time."""
         began = perf_counter()
         left = self.end - began
-        if self.best is None:  # whatever it loses: what follows is to lose less
+        if self.best is None:  # the first release may take longer
             left += (_PATIENCE - 1) * self.limit
-        row: dict[str, Any] = {"algorithm": str(step), "reason": self._left_out(step, left)}
+        row: dict[str, Any] = {"algorithm": str(step), "reason": self._reason_to_skip(step, left)}
         self.rows.append(row)
         if row["reason"]:
             return
@@ -374,7 +368,7 @@ class _Trials:
                 row["reason"], self.late = f"{_LATE}ended with what it had", True
             row |= {name: float(result.loss[name]) for name in READABLE if name in result.loss}
             row["loss"] = self.measure(result)
-            falls_short = bool(shortfall(self.asked, result.guarantee))
+            falls_short = bool(shortfall(self.parameters, result.guarantee))
             if falls_short or result.useless:
                 row["reason"] = result.useless or f"only proven: {result.guarantee!r}"
             rank = falls_short, bool(result.useless), row["loss"]
@@ -390,21 +384,21 @@ class _Trials:
         row["seconds"] = perf_counter() - began
         self.warned = True
 
-    def _left_out(self, step: Step, left: float) -> str | None:
-        """Why a way is not tried, if it is not."""
-        if step.way.needs and step.way.needs not in self.asked:
+    def _reason_to_skip(self, step: Step, left: float) -> str | None:
+        """Return the reason why a configuration is skipped, if it is."""
+        if step.way.needs and step.way.needs not in self.parameters:
             return f"needs {step.way.needs}"
-        if step.algorithm == "refine" and (reason := self._not_refined()):
+        if step.algorithm == "refine" and (reason := self._reason_not_to_refine()):
             return reason
-        if "utility" in self.asked and not _uses(step, "utility"):
+        if "utility" in self.parameters and not _uses(step, "utility"):
             return "does not keep to utility"
         if left <= 0:
             self.late = True
             return f"{_LATE}not started"
         return None
 
-    def _not_refined(self) -> str | None:
-        """Why the best release so far is not refined, if it is not."""
+    def _reason_not_to_refine(self) -> str | None:
+        """Return the reason why the best release so far is not refined, if any."""
         if self.best is None:
             return "there is no release to refine"
         if self.best.trace is not None:
@@ -413,7 +407,7 @@ class _Trials:
 
     def _run(self, step: Step, left: float) -> Anonymized:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UselessWarning)  # of what may not come back
+            warnings.simplefilter("ignore", UselessWarning)  # `outcome` warns of the returned release
             warnings.filterwarnings("ignore", SHORT, ReleaseWarning)
             if self.warned:
                 warnings.simplefilter("ignore", ReleaseWarning)
@@ -422,7 +416,7 @@ class _Trials:
                 return refine(self.frame, self.best, loss=self.loss)
             function = algorithm(step.algorithm)
             accepted = parameters_of(function)
-            known = {**self.asked, "time_limit": min(left / 2, step.way.most), **step.way.options}
+            known = {**self.parameters, "time_limit": min(left / 2, step.way.most), **step.way.options}
             if "transaction" in accepted:
                 known["transaction"] = _transaction(known)
             place = {"column": self.column} if of_lists(function) else {}
@@ -431,13 +425,13 @@ class _Trials:
             )
 
     def outcome(self) -> Anonymized:
-        """The best release with the table of what was tried."""
+        """Return the best release with the table of all tries."""
         if self.best is None and self.late:
             raise InfeasibleError(
                 f"no algorithm found a release in {_PATIENCE} times the time limit",
                 where="time_limit",
                 got=f"{self.limit:g} seconds",
-                hint="pass a longer time_limit, or call an algorithm, which has none",
+                hint="pass a longer time_limit, or call an algorithm directly, without a limit",
             )
         if self.best is None:
             algorithms = [row for row in self.rows if row["algorithm"] != "refine"]
@@ -450,15 +444,15 @@ class _Trials:
                 partial=next((each.partial for each in self.failures if each.partial is not None), None),
             )
         warn_if_useless(self.best.useless, self.best.guarantee)
-        warn_if_short(self.asked, self.best.guarantee)
+        warn_if_short(self.parameters, self.best.guarantee)
         readable = [name for name in READABLE if name in self.best.loss]
         figures = dict.fromkeys(["loss", *readable, "seconds"], _figures)
         makers = {"algorithm": text_column, **figures, "reason": text_column}
         columns = {name: make([row.get(name) for row in self.rows]) for name, make in makers.items()}
-        return replace(self.best, tried=pd.DataFrame(columns), cut_short=self._cut_short())
+        return replace(self.best, tried=pd.DataFrame(columns), cut_short=self._describe_limit())
 
-    def _cut_short(self) -> str:
-        """What the time limit ended, or kept from being started."""
+    def _describe_limit(self) -> str:
+        """Describe the algorithms that the time limit stopped or skipped."""
         if not self.late:
             return ""
         ended: dict[str, list[str]] = {}

@@ -1,8 +1,7 @@
-"""Decisions for rows that are not in memory, but in files or on the workers of a cluster.
+"""Decisions for rows outside memory: in files, or on the workers of a cluster.
 
-Distinct transactions are enough to decide for an algorithm that recodes an item alike in the whole table, or
-at least equal rows, which are then in the same part. Who has the rows recodes them, and audits what became
-of them.
+Distinct transactions suffice if an algorithm recodes an item equally in the whole table, or in equal rows.
+The engine that holds the rows recodes and audits them.
 """
 
 from __future__ import annotations
@@ -26,27 +25,27 @@ from pdanon.recoding.decision import Decision, ListRows
 
 __all__ = ["SAMPLE", "Recoder", "check_algorithm", "decide"]
 
-SAMPLE = 10_000  # the first rows, in which it is counted what the columns tell that pass through
+SAMPLE = 10_000  # number of first rows in which unmodified columns are counted
 
 
 def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recodes, ...] = ("items",)) -> None:
-    """Check, before any row is read, that distinct transactions are enough for an algorithm.
+    """Check, before any row is read, that distinct transactions suffice for an algorithm.
 
     Parameters
     ----------
     name : str
-        Its name.
+        The name of the algorithm.
     parameters : dict
-        What is asked of it.
+        Its parameters.
     recodes : tuple of str
-        What becomes of a list column by the algorithms that they are enough for; as in `Algorithm`.
+        The recodings that the engine supports, as in `Algorithm`.
 
     Raises
     ------
     ParameterError
-        If it needs all rows at once, or there is none of that name.
+        If the algorithm needs all rows at once, or does not exist.
     CallError
-        If it does not have the parameters.
+        If the algorithm has no such parameters.
     """
     function = find_algorithm(name)
     accepted = sorted(functions(*recodes))
@@ -55,7 +54,7 @@ def check_algorithm(name: str, parameters: dict[str, Any], recodes: tuple[Recode
             "the algorithm needs all rows at once",
             where="algorithm",
             got=name,
-            hint=f"one of {', '.join(accepted)}",
+            hint=f"pass one of {', '.join(accepted)}",
         )
     check_call(function, (None,), parameters)
 
@@ -69,7 +68,7 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
         If there is no release.
     """
     record = ALGORITHMS[algorithm]
-    assert record.decide is not None  # all that recode list columns have one
+    assert record.decide is not None  # required of all algorithms for list columns
     given = {name: each.default for name, each in parameters_of(record.function).items()} | parameters
     labels, progress = given.pop("labels", "set"), given.pop("progress", False)
     given.pop("keep", None)  # a parameter of the release
@@ -81,16 +80,16 @@ def decide(columns: ListColumns, algorithm: str, parameters: dict[str, Any]) -> 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Recoder:
-    """What becomes of rows, when those that it was decided for are let go.
+    """The recoding of rows, without the transactions that it was decided for.
 
     Parameters
     ----------
     mapping : pandas.DataFrame
-        What each item becomes: ``group, item, generalized, support``.
+        The label of each item: ``group, item, generalized, support``.
     keeps_type : bool
-        Whether items are released as they were or not at all, and not as text.
+        Whether released items keep their type, as they are only suppressed.
     missing_as_empty : bool
-        Whether missing rows are published as empty ones.
+        Whether missing rows are published as empty.
     parts : Parts, optional
         Finds the group of a row in a local recoding.
     """
@@ -102,15 +101,15 @@ class Recoder:
 
     @classmethod
     def of(cls, rows: ListRows, mapping: pd.DataFrame, *, keeps_type: bool) -> Recoder:
-        """Keep of a decision what recodes other rows; the distinct transactions are let go."""
+        """Extract the recoding of other rows from a decision; the transactions are dropped."""
         itemsets, groups = rows.columns.itemsets, rows.recoding.groups
         parts = None if groups is None else Parts(itemsets, groups)
         return cls(mapping, keeps_type, not itemsets.nulls.any(), parts)
 
     def labels(self) -> tuple[Itemsets, pa.DictionaryArray]:
-        """The items and what each becomes, as `pdanon.itemsets.mapping.relabel` takes them."""
+        """Return the items and their labels, as for `pdanon.itemsets.mapping.relabel`."""
         items, labels = global_mapping(self.mapping)
-        if self.keeps_type:  # also that of large texts
+        if self.keeps_type:  # including large text types
             values = labels.dictionary.cast(items.vocabulary.type)
             labels = pa.DictionaryArray.from_arrays(labels.indices, values)
         return items, labels

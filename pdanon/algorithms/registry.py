@@ -1,7 +1,7 @@
-"""All algorithms by name, whatever their family, and what each of them takes.
+"""Registry of all algorithms by name, with their parameters and guarantees.
 
-A family registers its records when it is imported. Whatever lists algorithms asks here when it needs them,
-or watches: one that is registered later is found as well.
+A family registers its records when it is imported. Users of the registry read it when they need it, or watch
+it, so that they also see algorithms registered later.
 """
 
 from __future__ import annotations
@@ -45,30 +45,26 @@ __all__ = [
 ]
 
 Recodes: TypeAlias = Literal["items", "rows", "groups", "chunks", "values", "both"]
-OF_LISTS: tuple[Recodes, ...] = (
-    "items",
-    "rows",
-    "groups",
-    "chunks",
-)  # what recodes a list column, and nothing else
+# The families that recode a list column, and nothing else.
+OF_LISTS: tuple[Recodes, ...] = ("items", "rows", "groups", "chunks")
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How `pdanon.anonymize` tries an algorithm, which it tells what the guarantee says and some more.
+    """A configuration in which `pdanon.anonymize` tries an algorithm for a guarantee.
 
     Parameters
     ----------
     guarantee : type
-        The guarantee for which it is tried.
+        The guarantee.
     order : int
-        Ways with a lower one are tried before: the cheapest first.
+        Position among the configurations; faster ones come first.
     options : mapping
-        Parameters and their values.
+        Parameters and their values, in addition to those of the guarantee.
     needs : str
-        The parameter of `anonymize` that it cannot do without, if there is one.
+        The parameter of `anonymize` that it requires, if any.
     most : float
-        For an algorithm with a time limit: the most seconds that it is given.
+        Upper bound on the seconds of an algorithm with a time limit.
     """
 
     guarantee: type
@@ -80,42 +76,41 @@ class Way:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Algorithm:
-    """What is known of an algorithm.
+    """The record of an algorithm.
 
     Parameters
     ----------
     function : callable
-        The public function, by whose name the algorithm is known.
+        The public function, whose name is that of the algorithm.
     guarantees : tuple of type
-        What its releases may have: classes of `pdanon.guarantees`.
+        Classes of `pdanon.guarantees` that its releases can have.
     recodes : {"items", "rows", "groups", "chunks", "values", "both"}
-        What becomes of a list column: an item is recoded alike in the whole table; or equal rows are; or not
-        even these; or rows are published in chunks, so that none is left. Or what is recoded instead:
-        values of quasi-identifiers, or both.
+        The unit of a recoding of a list column: an item in the whole table, equal rows, groups of rows, or
+        chunks instead of rows. Or the recoding of other columns: values of quasi-identifiers, or both.
     decide : callable, optional
-        How it decides, if it recodes a list column and nothing else: ``decide(columns, report, k=...)``,
-        with all parameters of the function but the frame, the column, ``labels``, ``keep`` and ``progress``.
+        The decision of an algorithm that recodes only a list column: ``decide(columns, report, k=...)``, with
+        all parameters of the function but the frame, the column, ``labels``, ``keep`` and ``progress``.
     unit : str
-        What ``decide`` reports: the name of a step.
+        Name of the steps that ``decide`` reports.
     keeps_type : bool
-        Whether items are released as they were or not at all, and not as text.
+        Whether released items keep their type, as they are only suppressed.
     repeats : bool
-        Whether a row is published as a bag, in which a label may be several times.
+        Whether rows are published as bags, with repeated labels.
     nodes : callable, optional
-        How it generalizes the items of a cluster of rows: ``nodes(index, tree, leaves, k, m, report,
-        **options)``, the node of each occurrence, -1 where it is suppressed. With it, or with ``sets``, it
+        Generalizes the items of a cluster of rows: ``nodes(index, tree, leaves, k, m, report, **options)``
+        returns the node of each occurrence, -1 if it is suppressed. An algorithm with this, or with ``sets``,
         can be the ``transaction=`` of algorithms that recode both.
     sets : callable, optional
-        How it merges the items of a cluster of rows: ``sets(index, blocks, spare, k, m, report)``, the set of
-        each occurrence, -1 where it is suppressed.
+        Merges the items of a cluster of rows: ``sets(index, blocks, spare, k, m, report)`` returns the set of
+        each occurrence, -1 if it is suppressed.
     options : mapping
-        What ``transaction=`` may be asked beyond k, m and the hierarchy, with what it is asked by default.
+        Further parameters of ``transaction=``, beyond k, m and the hierarchy, with their defaults.
     form : callable, optional
-        How it forms classes of rows. With it, it can be the ``cluster=`` of algorithms that recode both.
+        Forms classes of rows. An algorithm with this can be the ``cluster=`` of algorithms that recode both.
     ways : tuple of Way
-        How `pdanon.anonymize` tries it. None for what never loses least.
+        The configurations that `pdanon.anonymize` tries; none for an algorithm that never loses least.
     adds : tuple of str
-        Columns that its releases have beyond those of the frame, which must not have them.
+        Columns that its releases have in addition to those of the frame, which must not have them.
     """
 
     function: Callable[..., Anonymized]
@@ -134,7 +129,7 @@ class Algorithm:
 
     @property
     def name(self) -> str:
-        """The name of the function."""
+        """Name of the function."""
         return self.function.__name__
 
     def release(
@@ -147,12 +142,12 @@ class Algorithm:
         keep: Sequence[Hashable] = (),
         progress: bool = False,
     ) -> Anonymized:
-        """Release a frame whose list column is recoded.
+        """Release a frame with a recoded list column.
 
         Parameters
         ----------
         frame, column, labels, keep, progress
-            Those of the function.
+            Parameters of the function.
         decide : partial
             The decision with all other parameters of the function, which are recorded.
         """
@@ -169,7 +164,7 @@ class Algorithm:
         labels: Labels = "set",
         progress: bool = False,
     ) -> Decision[ListRows]:
-        """Decide for list columns, wherever their rows are; parameters as those of `release`."""
+        """Decide for list columns, wherever their rows are; parameters as in `release`."""
         given = {name: materialize(value) for name, value in decide.keywords.items()}
         names = check_labels(labels)
         with progress_bar(progress, self.name, self.unit) as report:
@@ -177,18 +172,15 @@ class Algorithm:
         if "labels" in parameters_of(self.function):
             given["labels"] = names
         decision = relabel(decided, names)
-        return replace(decision, parameters={"algorithm": self.name, **_recorded(given, decision)})
+        return replace(decision, parameters={"algorithm": self.name, **_recorded_parameters(given, decision)})
 
 
-def _recorded(given: Mapping[str, Any], decision: Decision[ListRows]) -> dict[str, Any]:
+def _recorded_parameters(given: Mapping[str, Any], decision: Decision[ListRows]) -> dict[str, Any]:
     """Return the parameters to record: numbers as the guarantee read them, none that was left out."""
     named = [name for name in ("k", "m", "p") if given.get(name) is not None]  # None: any number
     numbers = {name: getattr(decision.guarantee, name, given[name]) for name in named}
     known = {**given, **numbers, **decision.parameters}
     return {name: value for name, value in known.items() if not isinstance(value, DefaultNumber)}
-
-
-# --- All algorithms by name, whatever their family, and what each of them takes
 
 
 ALGORITHMS: dict[str, Algorithm] = {}
@@ -198,22 +190,19 @@ _WATCHERS: list[_Watcher] = []
 _MODELS = {each for each in map(vars(guarantees).get, guarantees.__all__) if isinstance(each, type)}
 
 
-# --- What is registered
-
-
 def register(*records: Algorithm) -> None:
-    """Make algorithms known: to accessors, the command line, policies, streams, Dask and one another.
+    """Register algorithms for accessors, the command line, policies, streams, Dask and other algorithms.
 
     Parameters
     ----------
     *records : Algorithm
-        What is known of each.
+        The records.
 
     Raises
     ------
     ParameterError
-        If the name is taken, a guarantee is not one of `pdanon.guarantees`, what recodes a list column has
-        no ``decide``, or the docstring does not describe a parameter.
+        If the name is taken, a guarantee is not in `pdanon.guarantees`, an algorithm for list columns has no
+        ``decide``, or the docstring does not describe a parameter.
     """
     for record in records:
         _check(record)
@@ -223,7 +212,7 @@ def register(*records: Algorithm) -> None:
 
 
 def watch(watcher: _Watcher) -> _Watcher:
-    """Call a function, which this decorates, with each record: now, or when it is registered."""
+    """Call the decorated function with each record: those registered now, and later ones."""
     _WATCHERS.append(watcher)
     for record in ALGORITHMS.values():
         watcher(record)
@@ -232,42 +221,39 @@ def watch(watcher: _Watcher) -> _Watcher:
 
 def _check(record: Algorithm) -> None:
     if record.name in ALGORITHMS:
-        raise ParameterError("there is an algorithm of that name", where="function", got=record.name)
+        raise ParameterError("an algorithm of that name is registered", where="function", got=record.name)
     unknown = {*record.guarantees} - _MODELS or {way.guarantee for way in record.ways} - {*record.guarantees}
     if unknown:
         names = ", ".join(sorted(getattr(each, "__name__", repr(each)) for each in unknown))
-        hint = "one of pdanon.guarantees; a way is to one of those of the algorithm"
+        hint = "pass classes of pdanon.guarantees; ways need guarantees of the algorithm"
         problem = f"{record.name} has an unknown guarantee"
         raise ParameterError(problem, where="guarantees", got=names, hint=hint)
     if record.recodes in OF_LISTS and record.decide is None:
-        hint = "give the part of it that decides, which rows that are elsewhere need, too"
-        raise ParameterError(f"{record.name} does not say how it decides", where="decide", hint=hint)
-    described = _described(record)
-    lacking = [name for name in inspect.signature(record.function).parameters if name not in described]
-    if lacking and sys.flags.optimize < 2:  # 2 leaves no docstrings
-        hint = "the section Parameters of the docstring has each, and what it is"
+        hint = "pass the function that decides, which rows outside memory need"
+        raise ParameterError(f"{record.name} has no decide", where="decide", hint=hint)
+    documented = _documented_parameters(record)
+    lacking = [name for name in inspect.signature(record.function).parameters if name not in documented]
+    if lacking and sys.flags.optimize < 2:  # with -OO, there are no docstrings
+        hint = "describe each parameter in the section Parameters of the docstring"
         problem = f"{record.name} does not describe its parameters"
         raise ParameterError(problem, where="function", got=", ".join(lacking), hint=hint)
 
 
-def _described(record: Algorithm) -> set[str]:
-    """The parameters that the docstring describes: a line with their names, then indented text."""
+def _documented_parameters(record: Algorithm) -> set[str]:
+    """Return the parameters that the docstring describes: a line with their names, then indented text."""
     text = inspect.getdoc(record.function) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n---|\Z)", text, re.MULTILINE | re.DOTALL)
     entries = re.findall(r"^(\w[\w, ]*?)(?: :.*)?\n +\S", section[1] if section else "", re.MULTILINE)
     return {name for entry in entries for name in entry.split(", ")}
 
 
-# --- What is asked
-
-
 def algorithm(name: Any) -> Callable[..., Anonymized]:
-    """Look an algorithm up by its name.
+    """Return the function of an algorithm.
 
     Parameters
     ----------
     name : str
-        Its name, in any family.
+        The name of the algorithm.
 
     Returns
     -------
@@ -276,22 +262,22 @@ def algorithm(name: Any) -> Callable[..., Anonymized]:
     Raises
     ------
     ParameterError
-        If there is none of that name. The hint has the nearest one.
+        If the name is not registered. The hint contains the closest one.
     """
     return ALGORITHMS[check_known(name, ALGORITHMS, "algorithm")].function
 
 
 def functions(*recodes: str) -> dict[str, Callable[..., Anonymized]]:
-    """The algorithms that recode in one of some ways, by name."""
+    """Return the algorithms with any of the given recodings, by name."""
     return {name: each.function for name, each in ALGORITHMS.items() if each.recodes in recodes}
 
 
 def parameters_of(function: Callable[..., Anonymized]) -> dict[str, inspect.Parameter]:
-    """The parameters of an algorithm by name, without the frame and the column."""
+    """Return the parameters of an algorithm by name, without the frame and the column."""
     parameters = inspect.signature(function).parameters
     return {name: each for name, each in parameters.items() if each.kind is each.KEYWORD_ONLY}
 
 
 def of_lists(function: Callable[..., Anonymized]) -> bool:
-    """Tell whether an algorithm works on a list column, which it then takes as ``column``."""
+    """Return whether an algorithm recodes a list column, the parameter ``column``."""
     return "column" in inspect.signature(function).parameters

@@ -1,4 +1,4 @@
-"""Without an algorithm: what is asked for as a guarantee, and the release that loses least."""
+"""Requests without an algorithm: the guarantee of some parameters, and the release that loses least."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["ASKED", "LEAST", "check_asked", "least_lossy"]
 
-# What may be asked for, beside what roles of columns say.
+# Parameters of a request, besides the roles of columns.
 ASKED = (
     *("k", "m", "constraints", "rules", "c", "rho", "p", "sensitive"),
     *("utility", "loss", "time_limit", "random_state", "labels"),
 )
-LEAST = {"k", "rho", "p"}  # one of these has to be said
+LEAST = {"k", "rho", "p"}  # one of them is required
 
 
 def check_asked(
     given: Collection[str], where: str | None = None, spelled: Callable[[str], str] = str
 ) -> None:
-    """Check that what is given is of one guarantee, as far as items are sensitive.
+    """Check that parameters for sensitive items belong to one guarantee.
 
     Parameters
     ----------
     given : collection of str
         The names of parameters.
     where : str, optional
-        Where they are said.
+        The place of the parameters, for messages.
     spelled : callable
-        How a parameter is spelled there.
+        Returns the spelling of a parameter there.
     """
     rho, p, sensitive = map(spelled, ("rho", "p", "sensitive"))
     kinds = [name for name in ("rho", "p") if name in given]
     if not kinds and "sensitive" not in given:
         return
     if len(kinds) != 1:
-        hint = f"{rho} says how surely one may be inferred, {p} in which share of a group of rows one may be"
+        hint = f"{rho} bounds the confidence of an inference, {p} the share of rows of a group with an item"
         raise ParameterError(f"{sensitive} needs {rho} or {p}, or an algorithm", where=where, hint=hint)
     kind = spelled(kinds[0])
     if "sensitive" not in given:
-        hint = f"{sensitive} names the items that nobody is to learn"
+        hint = f"list the items that must not be inferred in {sensitive}"
         raise ParameterError(f"{kind} and {sensitive} go together", where=where, hint=hint)
     others = [name for name in ("constraints", "rules", "c", "k") if name in given]
     if others and (others != ["k"] or kinds == ["rho"]):
-        hint = "ask for the one or for the other"
-        raise ParameterError(f"{kind} goes without {spelled(others[0])}", where=where, hint=hint)
+        hint = "request one or the other"
+        raise ParameterError(f"{kind} excludes {spelled(others[0])}", where=where, hint=hint)
 
 
 def least_lossy(
@@ -79,22 +79,22 @@ def least_lossy(
     lists: bool = True,
     **options: Any,
 ) -> Anonymized:
-    """What `pdanon.anonymize` finds for what is asked.
+    """Return the release of `pdanon.anonymize` for some parameters.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person.
+        One row per person.
     column : str, optional
         The list column. By default the only one.
     k, m, constraints, rules, c, rho, p, sensitive
-        As of an algorithm that takes them.
+        Parameters of guarantees.
     quasi : sequence of str
-        Columns that an attacker may know, beside the items.
+        Columns that an attacker may know, besides the items.
     lists : bool
         Whether there is a list column.
     **options
-        As of `pdanon.anonymize`.
+        Further parameters of `pdanon.anonymize`.
     """
     place = column if lists else None
     if rho is not None or p is not None:
@@ -111,7 +111,8 @@ def least_lossy(
         guarantee = PrivacyConstraints(constraints=constraints, k=k)
     elif quasi and not lists:
         if not isinstance(m, DefaultNumber):
-            raise ParameterError("m is of items, and there is no list column", where="m", hint="leave it out")
+            problem = "m counts items, but there is no list column"
+            raise ParameterError(problem, where="m", hint="leave it out")
         guarantee = KAnonymity(k, quasi=quasi)
     else:
         guarantee = KKm(k=k, m=m, quasi=quasi) if quasi else KmAnonymity(k, m)
@@ -121,10 +122,10 @@ def least_lossy(
 def _of_sensitive(
     rho: float | None, p: int | None, sensitive: Any, k: int | None, m: int | None, quasi: Sequence[str]
 ) -> RhoUncertainty | SensitiveGroups:
-    """The guarantee of items that nobody is to learn; of nothing else beside them."""
+    """Return the guarantee for sensitive items; it covers no other columns."""
     if quasi:
-        hint = "give the columns of quasi another role, or name an algorithm for both, such as rum_bound"
-        raise ParameterError("rho and p protect no quasi-identifiers", hint=hint)
+        hint = "give the columns of quasi another role, or pass an algorithm for both, such as rum_bound"
+        raise ParameterError("rho and p do not protect quasi-identifiers", hint=hint)
     if rho is not None:
         return RhoUncertainty(rho=rho, sensitive=sensitive, m=None if isinstance(m, DefaultNumber) else m)
     assert p is not None
@@ -132,14 +133,12 @@ def _of_sensitive(
 
 
 def _of_rules(rules: Any, k: int, c: float | None, m: int | None, *, alone: bool) -> PSRules:
-    """The guarantee of rules, which say what is known; of nothing else beside them."""
+    """Return the guarantee for rules; it covers no other columns or constraints."""
     if rules is None or c is None:
-        hint = "rules say what must not be inferred, and c=0.5 allows it in half of the rows that match"
+        hint = "pass what must not be inferred as rules=, and the maximum confidence as c=, such as c=0.5"
         raise ParameterError("rules and c go together", where="rules", hint=hint)
     if not alone:
         hint = "leave constraints out, and give the columns of quasi another role"
-        raise ParameterError(
-            "rules go with neither constraints nor quasi-identifiers", where="rules", hint=hint
-        )
+        raise ParameterError("rules exclude constraints and quasi-identifiers", where="rules", hint=hint)
     check_m_omitted(m, "rules")
     return PSRules(rules=rules, k=k, c=c)

@@ -1,4 +1,4 @@
-"""What items are worth: weights and losses by item, as integers."""
+"""Weights and losses of items, as integers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from pdanon.itemsets.validation import describe, format_positions, is_number
 __all__ = ["item_losses", "item_weights"]
 
 
-WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: this many steps from 0 to 1
-
-
+WEIGHT_STEPS = 2**16 - 1  # weights are compared as integers: the number of steps from 0 to 1
 MOST_LOSS = 10**9
 
 
@@ -29,14 +27,14 @@ def item_weights(weights: Any, itemsets: Itemsets) -> NDArray[np.int64] | None:
     Parameters
     ----------
     weights : Mapping, Series or None
-        Importance by item; items that are not named have 1.
+        Importance by item; other items have 1.
     itemsets : Itemsets
         The data.
 
     Returns
     -------
     ndarray of int64, shape (items,), or None
-        ``round(weight * 65535)``; None if no weights are given.
+        ``round(weight * 65535)``; None without weights.
 
     Raises
     ------
@@ -46,7 +44,7 @@ def item_weights(weights: Any, itemsets: Itemsets) -> NDArray[np.int64] | None:
     if weights is None:
         return None
     if not isinstance(weights, (Mapping, pd.Series)):
-        hint = "give a dict or a Series: item -> importance in [0, 1]"
+        hint = "pass a dict or a Series: item -> importance in [0, 1]"
         raise ParameterError("weights must map items to numbers", got=type(weights).__name__, hint=hint)
     values = np.array(
         [_weight(value) for value in weights.values()]
@@ -80,21 +78,21 @@ def _item_codes(items: Iterable[Any], itemsets: Itemsets, name: str) -> NDArray[
 def item_losses(
     loss: Any, itemsets: Itemsets, supports: NDArray[np.int64], public: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
-    """Encode what suppressing an item costs as integers.
+    """Encode the losses of suppressing items as integers.
 
     Parameters
     ----------
     loss : {"support", "unit"}, Mapping or Series
-        The rows that hold the item, 1, or a number from 0 by item.
+        The number of rows with the item, 1, or a number from 0 by item.
     itemsets : Itemsets
-        The data; its items have the first numbers.
+        The data, whose items have the first numbers.
     supports, public : ndarray
-        Rows that hold each item, and whether it can be suppressed, by item number.
+        Number of rows with each item, and mask of the items that can be suppressed, by item number.
 
     Returns
     -------
     ndarray of int64
-        By item number, in whatever unit makes all of them whole.
+        By item number, in a unit that makes all losses integers.
 
     Raises
     ------
@@ -104,8 +102,8 @@ def item_losses(
     if isinstance(loss, str) and loss in ("support", "unit"):
         return supports if loss == "support" else np.ones_like(supports)
     if not isinstance(loss, (Mapping, pd.Series)):
-        hint = "give 'support', 'unit', or a dict or a Series: item -> loss"
-        raise ParameterError("loss has no such form", where="loss", got=type(loss).__name__, hint=hint)
+        hint = "pass 'support', 'unit', or a dict or a Series: item -> loss"
+        raise ParameterError("loss has an unknown form", where="loss", got=type(loss).__name__, hint=hint)
     given = [_loss(value) for value in (loss.values() if isinstance(loss, Mapping) else loss)]
     unit = 1 if all(value.denominator == 1 for value in given) else 10**6
     codes = _item_codes(loss.keys(), itemsets, "losses")
@@ -113,7 +111,7 @@ def item_losses(
     losses[codes] = [round(value * unit) for value in given]
     missing = int(public.sum() - public[codes].sum())
     if missing:
-        hint = "say for each public item what suppressing it costs"
+        hint = "pass the loss of suppressing each public item"
         raise ParameterError("loss lacks public items", where="loss", got=f"{missing} items", hint=hint)
     return losses
 

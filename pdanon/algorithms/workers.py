@@ -1,4 +1,4 @@
-"""Work that several processes share."""
+"""Worker processes, and work that they share."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from pdanon.itemsets.validation import check_count
 
 __all__ = ["Share", "check_jobs", "processes", "sharing"]
 
-_MOST_PROCESSES = 1000  # more than any machine has use for
+_MOST_PROCESSES = 1000  # more than any machine can use
 
-# What each of several parts becomes, in their order: a function, and what it is given, part by part.
+# Applies a function to the arguments of each part, and returns the results in order.
 Share: TypeAlias = Callable[..., list[Any]]
 
 
 @contextmanager
 def processes(n_jobs: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
-    """Start processes, and end them, whatever happens; what they have not begun is given up then.
+    """Start processes, and end them with the block; work that has not started is then canceled.
 
     Parameters
     ----------
     n_jobs : int
-        How many.
+        Number of processes.
     *prepare : callable, object
-        What each does first, and what it is given.
+        Function that each process calls first, and its arguments.
     """
     most, others = min(n_jobs, _MOST_PROCESSES), {*active_children()}
     pool = ProcessPoolExecutor(most, get_context("spawn"), _begin, prepare)
     try:
         yield pool
-    except KeyboardInterrupt:  # else what they have begun would be waited for
+    except KeyboardInterrupt:  # otherwise the block waits for running work
         for process in {*active_children()} - others:
             process.terminate()
         raise
@@ -47,11 +47,11 @@ def processes(n_jobs: int, *prepare: Any) -> Iterator[ProcessPoolExecutor]:
 
 
 def _begin(prepare: Callable[..., object] | None = None, *given: Any) -> None:
-    """Prepare a process that ends with the one that started it, even if that one is killed."""
+    """Prepare a process that ends with its parent, even if the parent is killed."""
     if getsignal(SIGINT) is default_int_handler:
-        signal(SIGINT, SIG_DFL)  # Ctrl-C goes to all processes of a terminal, and the first one tells of it
+        signal(SIGINT, SIG_DFL)  # Ctrl-C reaches all processes of a terminal; only the parent reports it
     Thread(target=_end_with_parent, daemon=True).start()
-    set_threads(1)  # the processes share the cores already
+    set_threads(1)  # the processes already share the cores
     if prepare is not None:
         prepare(*given)
 
@@ -64,28 +64,28 @@ def _end_with_parent() -> None:
 
 
 def check_jobs(n_jobs: Any) -> int | Executor:
-    """Check who works: a number of processes, at least 1, or an executor that somebody else has started."""
+    """Check the number of processes, at least 1, or an executor started by the caller."""
     if isinstance(n_jobs, Executor):
         return n_jobs
-    return check_count(n_jobs, "n_jobs", least=1, hint="how many processes work at a time, or an Executor")
+    return check_count(n_jobs, "n_jobs", least=1, hint="pass a number of processes, or an Executor")
 
 
 @contextmanager
 def sharing(n_jobs: int | Executor, report: Report) -> Iterator[Share]:
-    """Give a function that does the same with each of several parts, here or in other processes.
+    """Return a function that applies another to each of several parts, here or in other processes.
 
     Parameters
     ----------
     n_jobs : int or Executor
-        As `check_jobs` returns it; 1 is this process.
+        As returned by `check_jobs`; 1 is this process.
     report : callable
-        What is done is told to it: step by step here, as the last argument of each call, and part by part
-        of other processes.
+        Called with the progress: for each step in this process, as the last argument of each call, and for
+        each part of other processes.
 
     Notes
     -----
-    What comes back does not depend on which part is done first. If a part fails, its error is raised, and
-    parts that have not begun are given up.
+    Results do not depend on the order in which parts finish. If a part fails, its error is raised, and parts
+    that have not started are canceled.
     """
     if isinstance(n_jobs, Executor):
         yield lambda function, *given: _shared(n_jobs, report, function, *given)

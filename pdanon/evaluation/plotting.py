@@ -19,7 +19,7 @@ from pdanon.evaluation.metrics.risk import exposure, sensitive_of
 from pdanon.itemsets.arguments import CallError
 from pdanon.itemsets.validation import check_count, check_frame, check_text
 from pdanon.recoding.counts import class_sizes, is_kept, label_sizes
-from pdanon.recoding.result import called
+from pdanon.recoding.result import class_names
 
 __all__ = [
     "SHARES",
@@ -474,7 +474,7 @@ class Plots:
         """
         if self._result.classes is not None:
             sizes: NDArray[Any] = class_sizes(self._result.classes)
-            what, members = called(self._result)
+            what, members = class_names(self._result)
             of, title = f"{members} in each", f"Sizes of {what}"
         else:
             sizes = label_sizes(self._result.mapping).to_numpy(np.int64)

@@ -36,7 +36,7 @@ from pdanon.itemsets.parallel import first_equal_rows
 from pdanon.itemsets.support import MOST_ROWS, SupportIndex
 from pdanon.itemsets.timing import show_activity
 from pdanon.recoding.counts import FEW, is_nearly_all, of_all_rows, percent
-from pdanon.recoding.unmodified_columns import Passing, passing
+from pdanon.recoding.unmodified_columns import Passing, count_unmodified
 
 __all__ = ["Alert", "Profile", "profile"]
 
@@ -241,7 +241,7 @@ def profile(
       1 known    4 % of the rows singled out, 4 % with fewer than 5 matches
       2 known    4 % of the rows singled out, 4 % with fewer than 5 matches
       columns    age
-      look at    1 of 25 rows (4 %) are the only ones with their age, which passes through unchanged
+      look at    1 of 25 rows (4 %) are unique in age, which is published unmodified
                  -> drop columns that are not needed, use KKm(k=5, m=2, quasi=['age']), or ...keep=['age']...
       look at    2 items differ only in capitals and blanks from another item
                  -> if they mean the same, apply .str.strip().str.lower() to the items before you make lists
@@ -261,7 +261,7 @@ def profile(
     identifiers = [each.column for each in columns if _identifies(each, len(frame))]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
-        together = passing(frame, [position], KmAnonymity(k, m), identifiers)
+        together = count_unmodified(frame, [position], KmAnonymity(k, m), identifiers)
     return Profile(
         column=frame.columns[position],
         k=k,

@@ -1,4 +1,4 @@
-"""From a decision about items to a released and audited table."""
+"""The path from a decision about items to a released and audited table."""
 
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding, mapping_table

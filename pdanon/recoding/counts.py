@@ -1,4 +1,4 @@
-"""What can be told about a release without showing it: the counts behind reprs, pictures and reports."""
+"""Counts that describe a release without showing it, for reprs, plots and reports."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ __all__ = [
     "what_was_lost",
 ]
 
-FEW = 20  # rows; in fewer, any column may differ in each, and little can be left
+FEW = 20  # rows; in fewer, any column may be unique in each, and little can be left
 _NEARLY_ALL = 95  # percent
-_SAID = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # in lines of their own
+_OWN_LINES = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # described in other lines
 
 
 def what_was_lost(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[str, str]]:
-    """The lines that say what a release of items has lost, and the measures behind them: names and texts."""
+    """Return the lines that describe the loss of a release of items, names and texts."""
     if "occurrences" in loss:
         total = int(mapping["support"].sum())
         gone = percent(loss["suppressed"])
@@ -40,11 +40,11 @@ def what_was_lost(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tup
         yield "labels", _labels(mapping, loss)
         errors = f"{percent(loss['singles'])} in an item's count, {percent(loss['pairs'])} in a pair's"
         yield "error", f"{errors} (expected from the labels, on average)"
-    yield "details", losses(loss[[name for name in loss.index if name not in _SAID]])
+    yield "details", losses(loss[[name for name in loss.index if name not in _OWN_LINES]])
 
 
 def _labels(mapping: pd.DataFrame, loss: pd.Series[float]) -> str:
-    """How many labels there were and are, and what a typical one of the others stands for."""
+    """Describe the number of labels before and after, and the size of a typical changed one."""
     columns = mapping.groupby("column", sort=False) if "column" in mapping else [(None, mapping)]
     counts = [(part["item"].nunique(), part["generalized"].nunique()) for _, part in columns]
     before, after = (sum(each) for each in zip(*counts, strict=True))
@@ -59,22 +59,22 @@ def _number(count: int, what: str) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as text; "100 %" is all, and "0 %" is nothing."""
+    """Return a share as text. Only a full share is "100 %", and only an empty one "0 %"."""
     return f"{100 * share if share >= 1 else min(100 * share, 99.9):.3g} %"
 
 
 def is_nearly_all(part: Any, whole: Any) -> Any:
-    """Whether integers are at least 95 % of others."""
+    """Return whether integers are at least 95 % of others."""
     return 100 * part >= _NEARLY_ALL * whole
 
 
 def losses(loss: pd.Series[float]) -> str:
-    """All losses, by name."""
+    """Return all losses, by name."""
     return ", ".join(f"{name} {value:.4g}" for name, value in loss.items())
 
 
 def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:
-    """Which entries of a mapping are items that are published as they are."""
+    """Mark the entries of a mapping whose items are published as they are."""
     items = mapping_values(mapping, "item")
     labels = mapping_labels(mapping, items.type)
     numbers = number_texts(labels)
@@ -82,7 +82,7 @@ def is_kept(mapping: pd.DataFrame) -> pd.Series[bool]:
 
 
 def changes(mapping: pd.DataFrame) -> pd.DataFrame:
-    """How many items of a mapping, and occurrences of them, were kept, generalized and suppressed.
+    """Count the items and occurrences of a mapping that were kept, generalized and suppressed.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def changes(mapping: pd.DataFrame) -> pd.DataFrame:
 
 
 def label_sizes(mapping: pd.DataFrame) -> pd.Series[int]:
-    """How many items each published label stands for, by its text: the largest first, then by label."""
+    """Count the items of each published label: the largest first, then by label."""
     labels = mapping_labels(mapping, mapping_values(mapping, "item").type)
     numbers = number_texts(labels)
     items = mapping["item"].groupby(np.where(numbers < 0, np.nan, numbers)).nunique().astype("int64")
@@ -108,15 +108,15 @@ def label_sizes(mapping: pd.DataFrame) -> pd.Series[int]:
 
 
 def class_sizes(classes: pd.DataFrame | None) -> NDArray[np.int64]:
-    """How many rows each class has, which may have several lines, or each cluster that is no joint one."""
+    """Return the sizes of classes, which may have several lines, or of clusters that are not joint."""
     if classes is None:
         return np.zeros(0, np.int64)
     if classes.columns[0] == "cluster":
         classes = classes[~classes["cluster"].isin(classes["joint"])]
-    first = ~classes.iloc[:, 0].duplicated().to_numpy()  # by position: a column may have these names, too
+    first = ~classes.iloc[:, 0].duplicated().to_numpy()  # by position: a column may have this name
     return classes.iloc[:, 1].to_numpy(np.int64)[first]
 
 
 def of_all_rows(table: pd.DataFrame) -> pd.DataFrame:
-    """The part of `risk` that is about the whole table, by the number of known items."""
+    """Return the lines of `risk` for the whole table, by the number of known items."""
     return table[table["items"].isna()].set_index("known")

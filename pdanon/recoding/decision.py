@@ -1,4 +1,4 @@
-"""Decisions: all that is known of a release before its rows are written."""
+"""Decisions of algorithms, before their rows are written."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Decision(Generic[Rows_co]):
     Parameters
     ----------
     rows : Rows
-        What rows become, in the form that their writer needs: `ListRows` for a frame, a `Recoder` for files
-        and partitions.
+        The recoding of the rows, in the form that their writer needs: `ListRows` for a frame, a `Recoder` for
+        files and partitions.
     guarantee : Guarantee
-        The guarantee that the release must have; it knows the mapping.
+        The guarantee that the release must have, with the mapping.
     mapping : pandas.DataFrame
-        What each item becomes: ``group, item, generalized, support``.
+        The label of each item: ``group, item, generalized, support``.
     loss : pandas.Series
         Information loss by measure.
     parameters : mapping
@@ -62,7 +62,7 @@ class Decision(Generic[Rows_co]):
     problem: InfeasibleError | None = None
 
     def with_rows(self, rows: Rows) -> Decision[Rows]:
-        """Return the same decision for rows that are elsewhere."""
+        """Return the same decision for rows in another place."""
         others = (getattr(self, each.name) for each in fields(self) if each.name != "rows")
         return Decision(rows, *others)
 
@@ -80,9 +80,9 @@ class WrittenRows:
     frame : pandas.DataFrame
         The released frame.
     groups : ndarray, optional
-        The group of each row of the original, where groups are recoded separately.
+        The group of each row of the original, if groups are recoded separately.
     classes : pandas.DataFrame, optional
-        The table of these groups, or one that is published beside the frame.
+        The table of the groups, or one that is published with the frame.
     has_rows : bool
         Whether the rows are those of the original, so that its other columns are released with them.
     """
@@ -95,14 +95,14 @@ class WrittenRows:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ListRows:
-    """The recoding of a list column, and of the private column beside it.
+    """The recoding of a list column and of the private columns of the same rows.
 
     Parameters
     ----------
     columns : ListColumns
-        The columns, with missing rows as empty ones where they are published so.
+        The columns. Missing rows are empty if they are published so.
     recoding : Recoding
-        What the items of the list column become.
+        The recoding of the items of the list column.
     chunks : ChunkTable, optional
         The chunks that are published instead of rows.
     classes : pandas.DataFrame, optional
@@ -118,7 +118,7 @@ class ListRows:
     added: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def write(self, frame: pd.DataFrame, positions: Sequence[int]) -> WrittenRows:
-        """Recode the list columns of a frame, which stand at some positions."""
+        """Recode the list columns of a frame at some positions."""
         position, *hidden = positions
         groups = self.recoding.groups
         if self.chunks is not None:
@@ -142,10 +142,10 @@ def decide_lists(
     problem: InfeasibleError | None = None,
     attributes: Mapping[str, int] | None = None,
 ) -> Decision[ListRows]:
-    """Return the decision for a recoding: measure its loss, and give the guarantee the mapping.
+    """Return the decision for a recoding, with its loss and its mapping.
 
-    ``parameters`` holds those that are recorded in another form than they were given, and ``attributes`` what
-    the mapping says beside its lines. If fewer than k rows lose all their items, more are suppressed before.
+    ``parameters`` holds those that are recorded in another form than they were passed, and ``attributes``
+    those of the mapping. If fewer than k rows would lose all their items, further items are suppressed first.
     """
     if problem is None:
         recoding = hide_emptied(columns, recoding, guarantee)
@@ -153,7 +153,7 @@ def decide_lists(
     mapping = mapping_table(columns.itemsets, recoding, changes)
     mapping.attrs.update(attributes or {})
     loss = information_loss(columns.itemsets, recoding, changes)
-    rows = ListRows(replace(columns, itemsets=recoding.prepared(columns.itemsets)), recoding)
+    rows = ListRows(replace(columns, itemsets=recoding.hide_missing(columns.itemsets)), recoding)
     known = guarantee.with_mapping(mapping)
     return Decision(rows, known, mapping, loss, parameters or {}, trace, problem)
 

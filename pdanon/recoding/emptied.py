@@ -1,7 +1,7 @@
-"""Enough emptied rows: where suppression would empty fewer than k rows, it empties k.
+"""Emptied rows: if suppression would empty fewer than k rows, it empties k.
 
-A row without labels shows that all of its items were suppressed, to whoever knows that it had some. So it has
-to look like k - 1 others.
+A row without labels reveals that all of its items were suppressed, to an attacker who knew of any. It must
+therefore look like k - 1 others.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ from pdanon.recoding.recoding import Recoding, mapping_table
 
 __all__ = ["hide_emptied", "labels_to_suppress", "with_enough_emptied"]
 
-# Two count rows without (public) labels like all others; for the third, see `decide_suppressed`.
+# Two of them count rows without (public) labels like all others; for the third, see `decide_suppressed`.
 _OTHERWISE = (Coherence, PublicK, TransactionalK)
 
 
 def hide_emptied(columns: ListColumns, recoding: Recoding, guarantee: Guarantee) -> Recoding:
-    """Suppress more items of a table, until none or at least k of its rows are emptied.
+    """Suppress further items of a table until no row, or at least k rows, are emptied.
 
     Parameters
     ----------
     columns : ListColumns
         The original.
     recoding : Recoding
-        What becomes of its items.
+        The recoding of its items.
     guarantee : Guarantee
-        What the recoding has, and keeps. Without a k, nothing is done.
+        A guarantee that the recoding has and keeps. Without a k, nothing is changed.
 
     Raises
     ------
     InfeasibleError
-        If what hides the rows breaks a rule of `PSRules`.
+        If further suppression breaks a rule of `PSRules`.
 
     Notes
     -----
-    To suppress a label changes the support of no itemset of other labels. So all that a guarantee says of
-    published itemsets stays. One that names itemsets of original items speaks of what is left of them, which
-    may be rare: of each that is, a label is suppressed, too.
+    Suppressing a label changes the support of no itemset of other labels, so guarantees about published
+    itemsets still hold. A guarantee about itemsets of original items covers their remaining labels, which may
+    be rare. A label of each rare itemset is then suppressed as well.
     """
     k = getattr(guarantee, "k", None)
     if k is None or isinstance(guarantee, _OTHERWISE):
@@ -60,36 +60,36 @@ def hide_emptied(columns: ListColumns, recoding: Recoding, guarantee: Guarantee)
         found = with_enough_emptied(recoding, itemsets, k)
         if found is recoding or not isinstance(guarantee, (PrivacyConstraints, PSRules)):
             return found
-        told, published = guarantee.with_mapping(mapping_table(itemsets, found)), found.apply(itemsets)
+        known, published = guarantee.with_mapping(mapping_table(itemsets, found)), found.apply(itemsets)
         assert isinstance(published, Itemsets)  # a global recoding has no bags
-        audit = told.recount(replace(columns, itemsets=published))
+        audit = known.recount(replace(columns, itemsets=published))
         if audit.holds:
             return found
         recoding = _without_threats(found, itemsets, Itemsets.from_series(audit.threats["itemset"]))
 
 
 def with_enough_emptied(recoding: Recoding, itemsets: Itemsets, k: int) -> Recoding:
-    """Suppress more labels of a table that has fewer than k emptied rows, and labels.
+    """Suppress further labels of a table with emptied rows, but fewer than k.
 
     Parameters
     ----------
     recoding : Recoding
-        What becomes of the items.
+        The recoding of the items.
     itemsets : Itemsets
         The original column.
     k : int
-        How many rows are to be emptied, if any is.
+        Minimum number of emptied rows, if there are any.
 
     Returns
     -------
     Recoding
-        The same object if nothing is to be done.
+        The same object if nothing changes.
     """
     if (recoding.targets >= 0).all():
         return recoding
     became = recoding.targets[itemsets.codes] if recoding.groups is None else recoding.targets
     units = became.astype(np.int64)
-    if recoding.groups is not None:  # each group has labels of its own
+    if recoding.groups is not None:  # each group has its own labels
         units += recoding.groups[itemsets.rows] * np.int64(len(recoding.labels))
         units[became < 0] = -1
     gone = labels_to_suppress(units, itemsets, k)
@@ -102,15 +102,15 @@ def labels_to_suppress(
     k: int,
     class_of: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
-    """The labels that `with_enough_emptied` suppresses as well, by number; other parameters are the same.
+    """Return the numbers of the labels that `with_enough_emptied` suppresses, with its parameters.
 
     Parameters
     ----------
     units : ndarray of int64, shape (occurrences,)
-        The number of the label that each occurrence becomes; -1 where it is suppressed. Each group of a local
-        recoding has numbers of its own.
+        The number of the label of each occurrence; -1 if it is suppressed. Each group of a local recoding has
+        its own numbers.
     class_of : ndarray of int64, shape (rows,), optional
-        The class of each row; without it all are one. A class is one group of a local recoding, or several.
+        The class of each row, one or several groups of a local recoding. By default all rows are one class.
     """
     weights = SupportIndex.of(itemsets).weights
     labelled = np.zeros(itemsets.n_rows, np.bool_)
@@ -139,7 +139,7 @@ def labels_to_suppress(
 def _without(
     recoding: Recoding, itemsets: Itemsets, units: NDArray[np.int64], gone: NDArray[np.int64]
 ) -> Recoding:
-    """The same without some labels, given the number of the label of each occurrence."""
+    """Suppress labels, given the number of the label of each occurrence."""
     lost = np.isin(units, gone) & (units >= 0)
     targets = recoding.targets.copy()
     targets[itemsets.codes[lost] if recoding.groups is None else lost] = -1
@@ -153,29 +153,29 @@ def _cheapest_of(
     weights: NDArray[np.int64],
     need: int,
 ) -> NDArray[np.int64]:
-    """The labels without which so many of some rows are empty."""
+    """Return labels to suppress so that at least ``need`` of the rows are empty."""
     places = itemsets.places(rows)
     offsets = offsets_of(itemsets.lengths[rows])
     shown = units[places] >= 0
     offsets = offsets_of(shown)[offsets]
     names, codes = np.unique(units[places[shown]], return_inverse=True)
-    first = np.full(len(names), itemsets.n_items)  # labels are in the order of the first of their items
+    first = np.full(len(names), itemsets.n_items)  # labels are ordered by their first items
     np.minimum.at(first, codes, itemsets.codes[places[shown]])
     order = np.lexsort((names, first))
     names, codes = names[order], np.argsort(order)[codes]
     occurrences = np.zeros(len(names), np.int64)
     np.add.at(occurrences, codes, np.repeat(weights[rows], np.diff(offsets)))
     index = SupportIndex(codes.astype(np.int32), offsets, len(names), weights[rows])
-    index = index.recode(np.arange(len(names)), len(names)).distinct()  # a label once in a row
+    index = index.recode(np.arange(len(names)), len(names)).distinct()  # each label once in a row
     return names[_cheapest(index, occurrences, need)]
 
 
 def _cheapest(index: SupportIndex, occurrences: NDArray[np.int64], need: int) -> NDArray[np.intp]:
-    """Labels of few occurrences without which so many rows are empty; all, if there are not so many rows.
+    """Return labels with few occurrences that empty at least ``need`` rows; all labels if there are fewer.
 
-    The labels of a distinct row go together: of the row with the fewest occurrences for each row that it
-    empties (then: fewer labels, then label order), again and again. Labels that are not needed in the end
-    come back, those of most occurrences first (then: label order).
+    A step suppresses all labels of a distinct row: the row with the fewest occurrences for each row that it
+    empties (ties: fewer labels, then label order). In the end, unnecessary labels are restored, those with
+    the most occurrences first (ties: label order).
     """
     gone = np.zeros(index.n_items, np.bool_)
     while True:
@@ -188,7 +188,7 @@ def _cheapest(index: SupportIndex, occurrences: NDArray[np.int64], need: int) ->
         prices = np.add.reduceat(occurrences[rows.codes], rows.offsets[:-1])
         gains = np.minimum(rows.supports, lacking)
         order = np.lexsort((prices, gains))
-        cheapest = order[np.flatnonzero(np.diff(gains[order], prepend=-1))].tolist()  # of each gain
+        cheapest = order[np.flatnonzero(np.diff(gains[order], prepend=-1))].tolist()  # one of each gain
         best = min(cheapest, key=lambda row: (Fraction(int(prices[row]), int(gains[row])), row))
         gone[rows.codes[rows.offsets[best] : rows.offsets[best + 1]]] = True
     spare = -lacking
@@ -205,7 +205,7 @@ def _cheapest(index: SupportIndex, occurrences: NDArray[np.int64], need: int) ->
 
 
 def _rows_within(index: SupportIndex, items: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """The rows that hold none but some items."""
+    """Return the rows with no other items."""
     others = np.zeros(len(index.weights), np.bool_)
     rows = np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))
     others[rows[~items[index.codes]]] = True
@@ -213,12 +213,12 @@ def _rows_within(index: SupportIndex, items: NDArray[np.bool_]) -> NDArray[np.in
 
 
 def _without_threats(recoding: Recoding, itemsets: Itemsets, threats: Itemsets) -> Recoding:
-    """Suppress of each threat the label of fewest occurrences (then: label order)."""
+    """Suppress the label with the fewest occurrences of each threat (ties: label order)."""
     if not len(threats.lengths) or not threats.lengths.all():
         raise InfeasibleError(
-            "fewer than k rows would lose all their items, and what hides them breaks the guarantee",
+            "fewer than k rows would lose all their items, and hiding them breaks the guarantee",
             where="k",
-            hint="leave rows out of the table whose items are all suppressed, or choose a smaller k",
+            hint="drop the rows whose items are all suppressed, or choose a smaller k",
         )
     became = recoding.targets[itemsets.codes]
     occurrences = np.zeros(len(recoding.labels), np.int64)

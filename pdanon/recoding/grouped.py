@@ -1,4 +1,4 @@
-"""Grouped: rows whose sensitive items are published as counts of groups, and what these tell of the data.
+"""Rows with sensitive items published as counts of groups, and the errors of queries on them.
 
 Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
 """
@@ -19,34 +19,34 @@ from pdanon.guarantees.sensitive_groups import GROUP
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
-from pdanon.recoding.loss import Remaining, drawn_pairs
+from pdanon.recoding.loss import Remaining, draw_pairs
 from pdanon.recoding.recoding import Recoding
 
 __all__ = ["GroupedRows"]
 
-_QUERIES, _SIZE, _SEED = 100, 4, 0  # what the loss KL is counted on: always the same
+_QUERIES, _SIZE, _SEED = 100, 4, 0  # of the loss KL; a fixed seed, so that releases can be compared
 
 
 @dataclass(frozen=True, eq=False)
 class GroupedRows:
-    """The original rows, and the groups by which the sensitive items of these are counted.
+    """The original rows, and groups with the counts of their sensitive items.
 
     Parameters
     ----------
     itemsets : Itemsets
         The original column.
     recoding : Recoding
-        What becomes of its items, alike in the whole table: rows do not show the suppressed ones.
+        The recoding of the items, the same in the whole table. Rows do not show the suppressed items.
     groups : ndarray of int, shape (rows,)
         Group of each row, from 0 on.
     sensitive : ndarray of bool, shape (items,), optional
-        Which items are counted in the groups; all of them are suppressed. By default all that are.
+        Mask of the items that groups count. All of them are suppressed; by default all suppressed items.
 
     Notes
     -----
-    Who has the release takes the rows of a group to be equally likely to have a sensitive item: each has it
-    by the *chance* of its group, which is the count of the item over the size of the group. A label is taken
-    for any of its items alike.
+    A user of the release assumes that all rows of a group have a sensitive item with the same probability.
+    This *chance* is the count of the item in the group over the size of the group. A label stands for each
+    of its items with the same probability.
     """
 
     itemsets: Itemsets
@@ -56,22 +56,22 @@ class GroupedRows:
 
     @cached_property
     def is_sensitive(self) -> NDArray[np.bool_]:
-        """Which items groups count, and rows do not show."""
+        """Mask of the items that groups count, and rows do not show."""
         return self.recoding.targets < 0 if self.sensitive is None else self.sensitive
 
     @cached_property
     def is_shown(self) -> NDArray[np.bool_]:
-        """Which items rows show, as a label."""
+        """Mask of the items that rows show, as a label."""
         return self.recoding.targets >= 0
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:
-        """How many rows each group has."""
+        """Number of rows of each group."""
         return np.bincount(self.groups)
 
     @cached_property
     def counted(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """``items, groups, counts``: how often a sensitive item is in a group; by item, then by group."""
+        """``items, groups, counts``: the count of each sensitive item by group; by item, then by group."""
         hidden = self.is_sensitive[self.itemsets.codes]
         n_groups = len(self.sizes)
         cells = self.itemsets.codes[hidden] * np.int64(n_groups) + self.groups[self.itemsets.rows[hidden]]
@@ -79,9 +79,9 @@ class GroupedRows:
         return *np.divmod(cells, max(n_groups, 1)), counts
 
     def classes(self) -> pd.DataFrame:
-        """The table that is published: ``group, size, item, count``.
+        """Return the published table: ``group, size, item, count``.
 
-        By group, then by item. A group without a sensitive item has one line, whose item is missing.
+        By group, then by item. A group without a sensitive item has one line with a missing item.
         """
         items, groups, counts = self.counted
         without = np.setdiff1d(np.arange(len(self.sizes)), groups)
@@ -100,29 +100,31 @@ class GroupedRows:
         )
 
     def losses(self) -> dict[str, float]:
-        """What the two tables together have lost, by measure; the counts of sensitive items are exact."""
-        singles = self._shown.singles(told=self.is_sensitive)
+        """Return the losses of both tables together; the counts of sensitive items are exact."""
+        singles = self._published.singles(exact=self.is_sensitive)
         return {"singles": singles, "pairs": self.pairs(), "KL": self.mean_kl()}
 
     def pairs(self) -> float:
-        """Average relative error of the counts of pairs of items, which are drawn as for any release."""
-        codes, times = drawn_pairs(self.itemsets)
+        """Return the average relative error of the counts of pairs of items, sampled as for any release."""
+        codes, times = draw_pairs(self.itemsets)
         if not len(times):
             return 0.0
         offsets = np.arange(0, codes.size + 1, 2)
         actual = self._index.supports(codes.ravel(), offsets)
-        estimate, hidden = self._shown.together(codes), self.is_sensitive[codes].any(axis=1)
+        estimate, hidden = self._published.together(codes), self.is_sensitive[codes].any(axis=1)
         estimate[hidden] = [self._together(*pair) for pair in codes[hidden].tolist()]
         return float(np.average(np.abs(actual - estimate) / actual, weights=times))
 
     def mean_kl(self) -> float:
-        """Mean reconstruction error of 100 queries, by a seed of its own: of up to 4 public items each."""
+        """Return the mean reconstruction error of 100 queries of up to 4 public items, with a fixed seed."""
         rng = np.random.default_rng(_SEED)
-        queries = self.drawn(_QUERIES, _SIZE, rng)
+        queries = self.draw_queries(_QUERIES, _SIZE, rng)
         return float(np.mean([self.kl(secret, items) for secret, items in queries])) if queries else 0.0
 
-    def drawn(self, n: int, size: int, rng: np.random.Generator) -> list[tuple[int, NDArray[np.int64]]]:
-        """Draw queries: a sensitive item, and up to so many public ones, all alike likely; by their codes."""
+    def draw_queries(
+        self, n: int, size: int, rng: np.random.Generator
+    ) -> list[tuple[int, NDArray[np.int64]]]:
+        """Draw queries uniformly: codes of a sensitive item and of up to ``size`` public ones."""
         secrets, public = np.flatnonzero(self.is_sensitive), np.flatnonzero(self.is_shown)
         if not len(secrets) or not len(public):
             return []
@@ -130,11 +132,11 @@ class GroupedRows:
         return [(int(rng.choice(secrets)), rng.choice(public, size, replace=False)) for _ in range(n)]
 
     def kl(self, secret: int, items: Iterable[int]) -> float:
-        """Reconstruction error of a query: the divergence of the estimate from the truth, in nats.
+        """Return the reconstruction error of a query: the divergence of the estimate from the truth, in nats.
 
-        The rows with a sensitive item are divided into cells by which of some public items they hold. ``Act``
-        is the share of each cell, and ``Est`` what is expected of it by the chances of the groups. The error
-        is the sum of ``Act * log(Act / Est)`` over the cells.
+        The rows with a sensitive item are divided into cells, by the public items that they have. ``Act`` is
+        the share of each cell. ``Est`` is its expectation by the chances of the groups. The error is the sum
+        of ``Act * log(Act / Est)`` over the cells.
         """
         codes = np.fromiter(items, np.int64)
         labels = self.recoding.targets[codes]
@@ -142,24 +144,24 @@ class GroupedRows:
         held = np.zeros(self.itemsets.n_rows)
         held[tids[starts[secret] : starts[secret + 1]]] = 1
         actual = self._by_cell(self._index, codes, held)
-        estimate = self._by_cell(self._shown.index, labels, self._chance(secret)[self.groups])
-        for place, size in enumerate(self._shown.sizes[labels].tolist()):
+        estimate = self._by_cell(self._published.index, labels, self._chance(secret)[self.groups])
+        for place, size in enumerate(self._published.sizes[labels].tolist()):
             without, having = estimate.reshape(-1, 2, 1 << place).swapaxes(0, 1)
-            without += having * (1 - 1 / size)  # the rows that have the label, and another of its items
+            without += having * (1 - 1 / size)  # the rows that have the label for another of its items
             having /= size
-        there = actual > 0  # and so is the estimate: a row that has the item has a chance
+        there = actual > 0  # the estimate is then positive: a row with the item has a chance
         share = actual[there] / held.sum()
         return float(share @ np.log(share / (estimate[there] / held.sum())))
 
     def _by_cell(
         self, index: SupportIndex, codes: NDArray[Any], weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The sums of some weights of the rows, by which of some codes these hold: the first one is bit 0."""
+        """Return the sums of row weights by cell, a number whose bits are the codes of a row."""
         starts, tids, _ = index.transpose
         cell, touched = self._cells, [np.empty(0, np.int32)]
         for place, code in enumerate(codes):
             holders = tids[starts[code] : starts[code + 1]]
-            touched.append(holders[cell[holders] == 0])  # each row once
+            touched.append(holders[cell[holders] == 0])  # each row is listed once
             cell[holders] |= 1 << place
         rows = np.concatenate(touched)
         sums = np.bincount(cell[rows], weights[rows], minlength=1 << len(codes)).astype(np.float64)
@@ -172,22 +174,22 @@ class GroupedRows:
         return SupportIndex.of(self.itemsets)
 
     @cached_property
-    def _shown(self) -> Remaining:
-        """What rows show of the public items."""
+    def _published(self) -> Remaining:
+        """The public items that rows show."""
         return Remaining.of(self.itemsets, self.recoding, self.recoding.changes(self.itemsets))
 
     @cached_property
     def _cells(self) -> NDArray[np.int64]:
-        """Work space: 0 for each row."""
+        """Work space: 0 for each row, reset after each use."""
         return np.zeros(self.itemsets.n_rows, np.int64)
 
     @cached_property
     def _bounds(self) -> NDArray[np.int64]:
-        """Where the lines of each item begin in ``counted``."""
+        """First line of each item in ``counted``."""
         return offsets_of(np.bincount(self.counted[0], minlength=self.itemsets.n_items))
 
     def _chance(self, secret: int) -> NDArray[np.float64]:
-        """The chance that a row of each group has a sensitive item."""
+        """Return the chance of a sensitive item in each group."""
         _, groups, counts = self.counted
         lines = slice(self._bounds[secret], self._bounds[secret + 1])
         chance = np.zeros(len(self.sizes))
@@ -195,7 +197,7 @@ class GroupedRows:
         return chance
 
     def _together(self, one: int, other: int) -> float:
-        """How many rows are expected to have two items, at least one of them sensitive."""
+        """Return the expected number of rows with two items, at least one of them sensitive."""
         if not self.is_sensitive[one]:
             one, other = other, one
         chance = self._chance(one)
@@ -204,6 +206,6 @@ class GroupedRows:
         label = self.recoding.targets[other]
         if label < 0:
             return 0.0
-        starts, tids, _ = self._shown.index.transpose
+        starts, tids, _ = self._published.index.transpose
         rows = tids[starts[label] : starts[label + 1]]
-        return float(chance[self.groups[rows]].sum() / self._shown.sizes[label])
+        return float(chance[self.groups[rows]].sum() / self._published.sizes[label])

@@ -1,4 +1,4 @@
-"""Labels: what the sets of a release are called, whatever algorithm has made them."""
+"""Labels of the sets of a release, for all algorithms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PREFIX = "G"
 
 
 def check_labels(labels: Any) -> Labels:
-    """Check what sets are to be called: one of the names, or a function that makes a text of a set."""
+    """Check the form of labels: one of the names, or a function that returns the text of a set."""
     if callable(labels):
         return labels
     return check_known(labels, LABELS, "kind of labels", where="labels")
@@ -37,30 +37,30 @@ def check_labels(labels: Any) -> Labels:
 def relabelled_sets(
     recoding: Recoding, itemsets: Itemsets, labels: Labels, others: Sequence[pa.Array] = ()
 ) -> Recoding:
-    """The same recoding, its sets called otherwise; items by themselves and nodes keep their names.
+    """Return the same recoding with other labels of sets; single items and nodes keep theirs.
 
     Parameters
     ----------
     recoding : Recoding
-        Whose sets are called ``(a,b)``.
+        The recoding. The labels of its sets are ``(a,b)``.
     itemsets : Itemsets
         The original column.
     labels : str or callable
-        As checked by `check_labels`.
+        The form, checked by `check_labels`.
     others : sequence of pyarrow.Array
-        Texts beside the items of the column that mean something else, and that no set may be called.
+        Further texts with another meaning, which must not be labels of sets.
 
     Raises
     ------
     ParameterError
-        If a function makes labels that are no text, empty, alike, or the text of an item.
+        If a function returns labels that are not text, empty, equal, or the text of an item.
     """
     if labels == "set" or recoding.hierarchical or not (recoding.covered > 1).any():
         return recoding
     texts = [item_texts(each) for each in (itemsets.vocabulary, *others)]
     sets = _Sets.of(recoding, itemsets, pa.concat_arrays(texts))
     makers = {"short": sets.short, "first": sets.first}
-    called = makers[labels]() if isinstance(labels, str) else sets.called(labels)
+    called = makers[labels]() if isinstance(labels, str) else sets.call(labels)
     names = recoding.labels.to_pylist()
     for number, label in zip(sets.numbers.tolist(), called, strict=True):
         names[number] = label
@@ -74,15 +74,15 @@ class _Sets:
     Parameters
     ----------
     numbers : ndarray of int64
-        The generalized item that each of them is.
+        Their positions among the generalized items.
     members : list of list
-        The items of each, in item order.
+        Their items, in item order.
     firsts : list of str
-        The text of the first of these.
+        The text of the first item of each.
     order : list of int
-        The sets as they are numbered: those in more rows of the release first.
+        Their order of numbers: those in more rows of the release first.
     taken : pyarrow.LargeStringArray
-        What no set may be called.
+        Texts that must not be labels of sets.
     """
 
     numbers: NDArray[np.int64]
@@ -106,7 +106,7 @@ class _Sets:
         return cls(numbers, members, firsts, _order(numbers, recoding, itemsets), taken)
 
     def short(self) -> list[str]:
-        """``G01``, ``G02`` and so on, with another prefix if an item looks like that."""
+        """Return ``G01``, ``G02`` and so on, with another prefix if an item has this form."""
         prefix = _PREFIX
         while pc.any(pc.match_substring_regex(self.taken, rf"(?i)^{prefix}[0-9]")).as_py():
             prefix += _PREFIX
@@ -116,39 +116,39 @@ class _Sets:
         return labels
 
     def first(self) -> list[str]:
-        """``apples +17``, with a number if several sets, or an item, would be called so."""
+        """Return ``apples +17``, with a number if several sets, or an item, would have this label."""
         labels = [f"{first} +{len(own) - 1}" for first, own in zip(self.firsts, self.members, strict=True)]
         times, taken = Counter(labels), {*self.taken.to_pylist()}
         numbers: Counter[str] = Counter()
         for each in self.order:
             label = labels[each]
             if times[label] > 1 or label in taken:
-                labels[each] = next(_numbered(label, numbers, taken))
+                labels[each] = next(_free_numbers(label, numbers, taken))
         return labels
 
-    def called(self, make: Callable[[list[Any]], str]) -> list[str]:
-        """What a function makes of each."""
+    def call(self, make: Callable[[list[Any]], str]) -> list[str]:
+        """Return the texts of a function for the items of each."""
         labels: list[Any] = []
         failed = ""
         try:
             labels = [make([*own]) for own in self.members]
         except Exception as error:
             failed = type(error).__name__
-        if failed:  # raised outside the handler: the message may quote an item
-            hint = "it is given a list of items, and returns a text"
+        if failed:  # raised outside the handler: the exception of the function may quote an item
+            hint = "it is called with a list of items, and must return a text"
             raise ParameterError("the function for labels fails", where="labels", got=failed, hint=hint)
-        _check_called(labels, self.taken)
+        _check_texts(labels, self.taken)
         return labels
 
 
 def _order(numbers: NDArray[np.int64], recoding: Recoding, itemsets: Itemsets) -> list[int]:
-    """Sets by descending support in the release, which anybody can count there.
+    """Order sets by descending support in the release, which everybody can count there.
 
-    Neither item order nor size may show, nor the order of rows, which engines do not know. So it is a hash
-    that decides between sets in equally many rows.
+    Item order, size and row order must not be visible, and engines do not share a row order. Between sets of
+    equal support, a hash decides.
     """
     own = replace(recoding, labels=pa.array(np.arange(len(recoding.labels)))).apply(itemsets)
-    assert isinstance(own, Itemsets)  # rows of sets are no bags
+    assert isinstance(own, Itemsets)  # only hierarchies publish bags
     supports = np.zeros(len(recoding.labels), np.int64)
     supports[to_numpy(own.vocabulary)] = np.bincount(own.codes, own.occurrence_weights, minlength=own.n_items)
     names = recoding.labels.take(pa.array(numbers)).to_pylist()
@@ -157,35 +157,35 @@ def _order(numbers: NDArray[np.int64], recoding: Recoding, itemsets: Itemsets) -
     return sorted(range(len(names)), key=lambda each: (-counts[each], hashes[each]))
 
 
-def _numbered(label: str, numbers: Counter[str], taken: set[str]) -> Iterator[str]:
-    """A label with the numbers that come next, without those that mean something else."""
+def _free_numbers(label: str, numbers: Counter[str], taken: set[str]) -> Iterator[str]:
+    """Return a label with the next numbers that are not taken."""
     while True:
         numbers[label] += 1
         if (numbered := f"{label} #{numbers[label]}") not in taken:
             yield numbered
 
 
-def _check_called(labels: list[Any], taken: pa.LargeStringArray) -> None:
-    """Check that what a function has made can be labels of different sets."""
+def _check_texts(labels: list[Any], taken: pa.LargeStringArray) -> None:
+    """Check that texts of a function can be labels of different sets."""
     others = sum(not isinstance(label, str) for label in labels)
     if others:
-        raise _unfit("is no text", others, labels)
+        raise _unfit("is not text", others, labels)
     empty = sum(not label.strip() for label in labels)
     if empty:
         raise _unfit("is empty", empty, labels)
-    unwritten = sum(not is_encodable(label) for label in labels)
-    if unwritten:
-        raise _unfit("holds half of a surrogate pair", unwritten, labels)
-    alike = sum(times for times in Counter(labels).values() if times > 1)
-    if alike:
-        raise _unfit("is that of another set", alike, labels)
+    unencodable = sum(not is_encodable(label) for label in labels)
+    if unencodable:
+        raise _unfit("contains half of a surrogate pair", unencodable, labels)
+    repeated = sum(times for times in Counter(labels).values() if times > 1)
+    if repeated:
+        raise _unfit("is that of another set", repeated, labels)
     items = pc.sum(pc.is_in(pa.array(labels, pa.large_string()), value_set=taken)).as_py()
     if items:
         raise _unfit("is the text of an item, or a label of another column", items, labels)
 
 
 def _unfit(what: str, times: int, labels: list[Any]) -> ParameterError:
-    hint = "a label is a text of its own for each set: labels='short' numbers them"
+    hint = "return a different text for each set, or pass labels='short'"
     return ParameterError(
         f"a label {what}", where="labels", got=f"{times} of {len(labels)} labels", hint=hint
     )

@@ -1,6 +1,6 @@
-"""Information loss of a recoding: what remains of its items, NCP, LM and UL.
+"""Information loss of a recoding: errors of counts, NCP, LM, UL and GGD.
 
-Which definition each number follows is said in :func:`information_loss`; they are not interchangeable.
+:func:`information_loss` defines each measure.
 """
 
 from __future__ import annotations
@@ -22,28 +22,27 @@ from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.threads import even_parts, share
 from pdanon.recoding.recoding import Changes, Recoding
 
-__all__ = ["LOSSES", "Remaining", "drawn_pairs", "information_loss", "joint_loss", "with_measure"]
+__all__ = ["LOSSES", "Remaining", "draw_pairs", "information_loss", "joint_loss", "with_measure"]
 
-_DRAWN = 200  # pairs
+_SAMPLE_SIZE = 200  # pairs
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Remaining:
-    """A column, what became of its items, and the rows that are published.
+    """A column, its recoding, and the released rows.
 
     Parameters
     ----------
     itemsets : Itemsets
         The original column.
     recoding : Recoding
-        What became of its items.
+        The recoding of its items.
     changes : Changes
-        The same by group and item.
+        The recoding by group and item.
     covers : tuple of ndarray
-        ``labels, items``: which label stands for which items, those that became it in any group; by label,
-        then by item.
+        ``labels, items``: each label with the items that became it in any group; by label, then by item.
     sizes : ndarray of int64, shape (labels,)
-        For how many items each label stands.
+        Number of items of each label.
     index : SupportIndex
         The released rows, as sets of labels.
     """
@@ -57,7 +56,7 @@ class Remaining:
 
     @classmethod
     def of(cls, itemsets: Itemsets, recoding: Recoding, changes: Changes) -> Remaining:
-        """Find what the labels stand for, and write the rows as numbers of labels."""
+        """Find the items of each label, and encode the released rows by their labels."""
         n_labels, published = len(recoding.labels), changes.targets >= 0
         cells = changes.targets[published] * np.int64(max(itemsets.n_items, 1)) + changes.items[published]
         labels, items = np.divmod(distinct(cells), max(itemsets.n_items, 1))
@@ -71,23 +70,23 @@ class Remaining:
 
     @property
     def is_kept(self) -> NDArray[np.bool_]:
-        """Which of the changes are none: items that are published as they are."""
+        """Mask of the changes without effect: items that are published as they are."""
         labels, items = (item_texts(each) for each in (self.recoding.labels, self.itemsets.vocabulary))
         own = to_numpy(pc.index_in(labels, value_set=items).fill_null(-2))  # the item that a label names
         return np.append(own, -2)[self.changes.targets] == self.changes.items
 
     def stands_for(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """For how many items the labels of changed items stand, and how many occurrences became them."""
+        """Return the number of items of each label of a changed item, and the occurrences that became it."""
         changed = (self.changes.targets >= 0) & ~self.is_kept
         return self.sizes[self.changes.targets[changed]], self.changes.supports[changed]
 
-    def singles(self, told: NDArray[np.bool_] | None = None) -> float:
-        """Average relative error of the counts of single items, weighted by these counts.
+    def singles(self, exact: NDArray[np.bool_] | None = None) -> float:
+        """Return the average relative error of the counts of single items, weighted by these counts.
 
-        There is none in the counts of items that are ``told`` elsewhere.
+        The counts of ``exact`` items, published in another table, have no error.
         """
         labels, items = self.covers
-        if self.recoding.repeats:  # each copy of a label is that of one item
+        if self.recoding.repeats:  # each copy of a label comes from one item
             published = self.changes.targets >= 0
             of_label, supports = self.changes.targets[published], self.changes.supports[published]
             held = np.bincount(of_label, supports, minlength=len(self.sizes))
@@ -97,13 +96,13 @@ class Remaining:
         actual = np.bincount(self.changes.items, self.changes.supports, minlength=n_items)
         estimate = np.bincount(items, (held / np.maximum(self.sizes, 1))[labels], minlength=n_items)
         error = np.abs(actual - estimate)
-        if told is not None:
-            error[told] = 0
+        if exact is not None:
+            error[exact] = 0
         return float(error.sum() / max(actual.sum(), 1))
 
     def pairs(self) -> float:
-        """Average relative error of the counts of pairs that occur, drawn by these counts."""
-        codes, times = drawn_pairs(self.itemsets)
+        """Return the average relative error of the counts of pairs, sampled by these counts."""
+        codes, times = draw_pairs(self.itemsets)
         if not len(times):
             return 0.0
         actual = _supports(SupportIndex.of(self.itemsets), codes)
@@ -115,55 +114,57 @@ class Remaining:
         return self._by_one_label(pairs) if self.recoding.groups is None else self._by_any_label(pairs)
 
     def _by_one_label(self, pairs: Codes) -> NDArray[np.float64]:
-        """The estimated counts of pairs of items, if each item has one label or none."""
+        """Return the estimated counts of pairs if each item has at most one label."""
         labels = np.sort(self.recoding.targets[pairs], axis=1)
         published = labels[:, 0] >= 0
         is_one = labels[:, 0] == labels[:, 1]
-        found = np.zeros(len(pairs), np.int64)  # what is suppressed is nowhere
+        found = np.zeros(len(pairs), np.int64)  # a suppressed item is in no row
         found[published & is_one] = self.index.singles[labels[published & is_one, 0]]
         found[published & ~is_one] = _supports(self.index, labels[published & ~is_one])
         return found / np.append(self.sizes, 1)[labels].prod(axis=1)
 
     def _by_any_label(self, pairs: Codes) -> NDArray[np.float64]:
-        """The same, if an item may have several: in a row the one that stands for the fewest."""
+        """Return the estimated counts if an item may have several labels: in a row, the narrowest counts."""
         items = np.unique(pairs)
         pairs = np.searchsorted(items, pairs).astype(np.int32)
         labels, covered = self.covers
-        asked = np.isin(covered, items)
-        labels, covered = labels[asked], np.searchsorted(items, covered[asked])
+        is_used = np.isin(covered, items)
+        labels, covered = labels[is_used], np.searchsorted(items, covered[is_used])
         order = np.lexsort((labels, self.sizes[labels], covered))
         used, number = np.unique(labels[order], return_inverse=True)
         of_item = number.ravel().astype(np.int32), offsets_of(np.bincount(covered, minlength=len(items)))
         odds = self.sizes[used, None].astype(np.float64) ** -np.arange(3)
-        index = _only(self.index, used).distinct()
-        offsets, alike = np.arange(0, pairs.size + 1, 2), np.zeros(len(index.weights), np.int64)
-        return estimates(pairs.ravel(), offsets, *of_item, odds, index.rows, alike, np.ones((len(pairs), 1)))
+        index = _keep_codes(self.index, used).distinct()
+        offsets, one_group = np.arange(0, pairs.size + 1, 2), np.zeros(len(index.weights), np.int64)
+        weights = np.ones((len(pairs), 1))
+        return estimates(pairs.ravel(), offsets, *of_item, odds, index.rows, one_group, weights)
 
 
-def drawn_pairs(itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
-    """Draw pairs of items that are in a row together: 200, or all if there are fewer; the same each time.
+def draw_pairs(itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
+    """Sample 200 pairs of items of the same row, or all if there are fewer; the same in each call.
 
-    The rows are shuffled, and of all their pairs, side by side, every n-th is taken. How they are shuffled
-    depends on their items alone, so that equal rows are neighbours, and may be one with a weight.
+    The rows are ordered by a hash of their items, and every n-th of all their pairs is taken. Equal rows are
+    then adjacent, and may be one row with a weight.
 
     Returns
     -------
     codes : ndarray of int32, shape (pairs, 2)
         Distinct pairs, each ascending.
     times : ndarray of int64, shape (pairs,)
-        How often each was drawn.
+        How often each was sampled.
     """
     pairs = itemsets.lengths * (itemsets.lengths - 1) // 2
     rows = np.flatnonzero(pairs)
-    rows = rows[np.argsort(_mixed(itemsets, rows))]  # of equal ones any may be first
+    rows = rows[np.argsort(_hash_rows(itemsets, rows))]  # rows with the same hash are equal: any order
     weights = 1 if itemsets.weights is None else itemsets.weights[rows]
     ends = np.cumsum(pairs[rows] * weights)
     total = int(ends[-1]) if len(rows) else 0
-    number = min(_DRAWN, total)
+    number = min(_SAMPLE_SIZE, total)
     drawn = np.array([(2 * i + 1) * total // (2 * number) for i in range(number)], np.int64)
     place = np.searchsorted(ends, drawn, side="right")
     row = rows[place]
-    within = (drawn - ends[place]) % pairs[row]  # in each copy of a row the same
+    within = (drawn - ends[place]) % pairs[row]  # each copy of a row has the same pairs
+    # Exact: the pair number is later * (later - 1) / 2 + earlier.
     later = np.array([(1 + isqrt(1 + 8 * each)) // 2 for each in within.tolist()], np.int64)
     earlier = within - later * (later - 1) // 2
     starts = itemsets.offsets[row]
@@ -171,8 +172,8 @@ def drawn_pairs(itemsets: Itemsets) -> tuple[Codes, NDArray[np.int64]]:
     return np.unique(codes, axis=0, return_counts=True)
 
 
-def _mixed(itemsets: Itemsets, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """A number of each of some rows that hold items: alike for equal rows, as if random for others."""
+def _hash_rows(itemsets: Itemsets, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return a hash of each row by its items, whatever their order."""
     mixed = np.arange(1, itemsets.n_items + 1, dtype=np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
@@ -189,19 +190,18 @@ def _mixed(itemsets: Itemsets, rows: NDArray[np.int64]) -> NDArray[np.uint64]:
 
 
 def _supports(index: SupportIndex, pairs: Codes) -> NDArray[np.int64]:
-    """In how many rows pairs are: few items are in them, and a transpose of all would take more memory."""
+    """Return the supports of pairs. They have few items, so only these are transposed to save memory."""
     items, numbers = np.unique(pairs, return_inverse=True)
-    return _only(index, items).supports(numbers.astype(np.int32).ravel(), np.arange(0, pairs.size + 1, 2))
+    return _keep_codes(index, items).supports(
+        numbers.astype(np.int32).ravel(), np.arange(0, pairs.size + 1, 2)
+    )
 
 
-def _only(index: SupportIndex, codes: NDArray[Any]) -> SupportIndex:
-    """The same rows with some of their codes only, numbered anew."""
+def _keep_codes(index: SupportIndex, codes: NDArray[Any]) -> SupportIndex:
+    """Return the same rows with some of their codes only, renumbered."""
     number = np.full(index.n_items, -1, np.int32)
     number[codes] = np.arange(len(codes), dtype=np.int32)
     return index.recode(number, len(codes))
-
-
-# --- Information loss of a recoding: what remains of its items, NCP, LM and UL
 
 
 # The names of all losses that a result may have, in the order of tables.
@@ -215,16 +215,16 @@ LOSSES = (
 def information_loss(
     itemsets: Itemsets, recoding: Recoding, changes: Changes | None = None
 ) -> pd.Series[float]:
-    """Measure what a recoding of a column loses.
+    """Measure the information loss of a recoding of a column.
 
     Parameters
     ----------
     itemsets : Itemsets
         The original column.
     recoding : Recoding
-        What became of its items.
+        The recoding of its items.
     changes : Changes, optional
-        The same by group and item, if that is known.
+        The recoding by group and item, if it is known.
 
     Returns
     -------
@@ -232,51 +232,49 @@ def information_loss(
         By name:
 
         ``occurrences``
-            Share of the original occurrences that are not published as the item that they are.
+            Share of the original occurrences that are not published as their own item.
         ``stands_for``
-            The number of items that a changed label stands for: the median over the changed occurrences that
-            are published, the lower one of two; 1 if there are none. A label stands for the items that became
-            it, in whatever group.
+            Number of items of a changed label: the lower median over the changed occurrences that are
+            published; 1 if there are none. A label stands for all items that became it, in any group.
         ``singles``
-            Average relative error of the count of an item that occurs, if each label of a row is taken for
-            any of its items alike; each item is weighted by its count. In a bag each copy of a label counts.
+            Average relative error of the count of an item, weighted by its count. The estimate divides each
+            label of a row equally among its items. In a bag, each copy of a label counts.
         ``pairs``
-            The same of two items together, of up to 200 pairs: drawn from all pairs of all rows, always the
-            same ones; 0 if no row has two. Where several labels of a row stand for an item, it is the one
-            that stands for the fewest.
+            The same for two items together, for a fixed sample of up to 200 pairs of all rows; 0 if no row
+            has two items. If several labels of a row stand for an item, the one with the fewest items counts.
         ``suppressed``
             Share of the original occurrences that were suppressed.
         ``NCP``
-            Normalized certainty penalty, averaged over the original occurrences: a kept item costs 0, a
-            suppressed one 1, a generalized one the share of the domain that it stands for. The domain is
-            the items that occur for sets, the leaves of the hierarchy for its nodes.
+            Normalized certainty penalty, averaged over the original occurrences. A kept item costs 0, a
+            suppressed one 1, a generalized one its share of the domain. The domain has the items that occur
+            for sets, and the leaves of the hierarchy for nodes.
         ``LM``
-            Loss metric, only with a hierarchy: as NCP, with ``(leaves - 1) / (all leaves - 1)``.
+            Loss metric, only with a hierarchy: NCP with ``(leaves - 1) / (all leaves - 1)``.
         ``GGD``
-            Group generalization distortion over the number of occurrences, only where groups of rows have
-            nodes of a hierarchy of their own: LM summed over the published labels, and 1 for each
-            occurrence beyond them, be it suppressed or collapsed into a label that another has already.
+            Group generalization distortion over the number of occurrences, only if each group of rows has
+            nodes of its own. LM is summed over the published labels. Each other occurrence costs 1, whether
+            it is suppressed or another of its row already has the label.
         ``UL``
             Utility loss in bits: log2 of the sum over published items of ``(2**s - 1) / (2**n - 1) *
             support / rows``, where ``s`` of the ``n`` items that occur were merged into the item. A
-            suppressed item costs its own support / rows. -inf if nothing is published or suppressed. In
-            a local recoding items are merged, and supports counted, within a group.
+            suppressed item costs its own support / rows. -inf if nothing is published or suppressed. A local
+            recoding merges items, and counts supports, within a group.
 
     Notes
     -----
-    Each original occurrence is charged, also where several collapse into one generalized item. A table
-    without occurrences loses nothing.
+    Each original occurrence counts, even if several collapse into one generalized item. A table without
+    occurrences has no loss.
     """
-    return _measured(itemsets, recoding, recoding.changes(itemsets) if changes is None else changes)[0]
+    return _measure(itemsets, recoding, recoding.changes(itemsets) if changes is None else changes)[0]
 
 
 def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Series[float]:
-    """Measure what the recodings of several columns of the same rows lose together; as `information_loss`.
+    """Measure the joint loss of the recodings of several columns of the same rows, see `information_loss`.
 
-    Each measure is averaged over the occurrences of all columns, and the median is theirs; a pair is one of
-    two items of the same column. There is no UL, which is of one vocabulary.
+    Each measure is averaged over the occurrences of all columns. The median is over all of them, and a pair
+    has two items of the same column. UL is left out, as it is defined for one vocabulary.
     """
-    measured = [_measured(*column) for column in columns]
+    measured = [_measure(*column) for column in columns]
     if len(measured) == 1:
         return measured[0][0]
     weights = np.array([int(remaining.changes.supports.sum()) for _, remaining in measured])
@@ -286,7 +284,7 @@ def joint_loss(columns: Sequence[tuple[Itemsets, Recoding, Changes]]) -> pd.Seri
     return joint
 
 
-def _measured(itemsets: Itemsets, recoding: Recoding, changes: Changes) -> tuple[pd.Series[float], Remaining]:
+def _measure(itemsets: Itemsets, recoding: Recoding, changes: Changes) -> tuple[pd.Series[float], Remaining]:
     remaining = Remaining.of(itemsets, recoding, changes)
     published = changes.targets >= 0
     stands_for = np.append(recoding.covered, recoding.domain)[changes.targets]  # -1: the whole domain
@@ -305,7 +303,7 @@ def _measured(itemsets: Itemsets, recoding: Recoding, changes: Changes) -> tuple
     if recoding.hierarchical and recoding.groups is not None:
         of_occurrence = lost[changes.of_occurrence]
         if not recoding.repeats:
-            of_occurrence[_repeated(itemsets, recoding)] = 1.0
+            of_occurrence[_is_repeated(itemsets, recoding)] = 1.0
         weights = itemsets.occurrence_weights
         loss["GGD"] = float(np.average(of_occurrence, weights=weights)) if len(of_occurrence) else 0.0
     loss["UL"] = _utility_loss(itemsets, remaining)
@@ -313,7 +311,7 @@ def _measured(itemsets: Itemsets, recoding: Recoding, changes: Changes) -> tuple
 
 
 def _median(columns: Sequence[Remaining]) -> float:
-    """The lower median of what changed labels stand for, over the occurrences that became them."""
+    """Return the lower median of the items of changed labels, over the occurrences that became them."""
     parts = [column.stands_for() for column in columns]
     sizes, supports = (np.concatenate(each) for each in zip(*parts, strict=True))
     if not len(sizes):
@@ -324,7 +322,7 @@ def _median(columns: Sequence[Remaining]) -> float:
 
 
 def with_measure(loss: pd.Series[float], name: str, value: float) -> pd.Series[float]:
-    """Some losses and one more, as a Series of its own."""
+    """Return the losses with one more measure, as a new Series."""
     return pd.Series({**loss.to_dict(), name: value}, name="loss", dtype="float64")
 
 
@@ -333,8 +331,8 @@ def _average(values: np.ndarray, occurrences: np.ndarray) -> float:
     return float(values @ occurrences / total) if total else 0.0
 
 
-def _repeated(itemsets: Itemsets, recoding: Recoding) -> np.ndarray:
-    """Occurrences that became what an earlier one of their row has become."""
+def _is_repeated(itemsets: Itemsets, recoding: Recoding) -> np.ndarray:
+    """Mark occurrences that became the same label as an earlier one of their row."""
     first = np.zeros(len(recoding.targets), np.bool_)
     cells = itemsets.rows * np.int64(len(recoding.labels) + 1) + recoding.targets
     first[np.unique(cells, return_index=True)[1]] = True
@@ -342,7 +340,7 @@ def _repeated(itemsets: Itemsets, recoding: Recoding) -> np.ndarray:
 
 
 def _utility_loss(itemsets: Itemsets, remaining: Remaining) -> float:
-    """log2 of the utility loss; sizes go beyond what a float can hold as powers of two."""
+    """Return log2 of the utility loss; powers of two would exceed the range of floats."""
     n, changes = itemsets.n_items, remaining.changes
     if n == 0:
         return -np.inf
@@ -357,7 +355,7 @@ def _utility_loss(itemsets: Itemsets, remaining: Remaining) -> float:
 
 
 def _sets_of_groups(itemsets: Itemsets, changes: Changes) -> tuple[NDArray[np.int64], SupportIndex]:
-    """How many items of its group each generalized item stands for, and the rows, each group with its own."""
+    """Return the number of items of each generalized item of a group, and the rows encoded by group."""
     published = changes.targets >= 0
     sets = changes.groups * (int(changes.targets.max()) + 1) + changes.targets
     _, set_of, members = np.unique(sets[published], return_inverse=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""The original of a release: whether a frame is the one, which column was recoded, what its items became."""
+"""The original of a release: checks that a frame is the original, and the labels of its items."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ["labels_of", "other_frame", "recoded_column"]
 
 
 def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
-    """The position of the only list column that was recoded, in the frame that it was recoded in.
+    """Return the position of the only recoded list column in the original frame.
 
     Raises
     ------
     ParameterError
-        If the frame has other rows or columns than the release, or there is no such column.
+        If the rows or columns of the frame differ from the release, or there is no such column.
     """
     if not isinstance(original, pd.DataFrame):
         raise other_frame(type(original).__name__)
@@ -38,13 +38,12 @@ def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
 
 
 def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.DictionaryArray:
-    """What each item of the original became, by its code; null where it was suppressed.
+    """Return the label of each item of the original, by its code; null for a suppressed item.
 
     Raises
     ------
     ParameterError
-        If the mapping of the result is of other items, or has them in another number of rows; or is not
-        that of a global recoding.
+        If the mapping of the result has other items, or other supports, or is that of a local recoding.
     """
     items, labels = global_mapping(result.mapping)
     supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
@@ -52,7 +51,7 @@ def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.DictionaryArray:
         raise other_frame(f"{itemsets.n_items} items, the result has {items.n_items}")
     if (items.lookup(itemsets.vocabulary) < 0).any():
         raise other_frame("other items")
-    places = np.argsort(items.codes)  # where in the mapping each item is
+    places = np.argsort(items.codes)  # the line of each item in the mapping
     counted = result.mapping["support"].to_numpy()[places]
     if (counted != supports).any():
         raise other_frame(f"{int((counted != supports).sum())} items with other supports")
@@ -60,6 +59,6 @@ def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.DictionaryArray:
 
 
 def other_frame(got: str) -> ParameterError:
-    """Say that a result was made from something else."""
-    hint = "give the frame that the result was made from"
+    """Return the error for a frame that is not the original of a result."""
+    hint = "pass the frame that the result was made from"
     return ParameterError("the result is not of this frame", where="original", got=got, hint=hint)

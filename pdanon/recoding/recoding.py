@@ -1,7 +1,7 @@
-"""Recoding: what becomes of each item, and the one door by which anything is released.
+"""Recoding: the generalized item of each item, and the released column.
 
-The released column is built from codes and a fresh vocabulary of labels; the mapping table says which
-item became which label. Nothing else writes output.
+Only this module writes items of a release: codes with a new vocabulary of labels. The mapping table lists
+the label of each item.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from pdanon.itemsets.support import SupportIndex
 
 __all__ = ["Changes", "Recoding", "label_column", "mapping_table"]
 
-_MOST_TEXT = 2**28  # bytes of the labels of a mapping table, line after line
+_MOST_TEXT = 2**28  # bytes of the labels of a mapping table, repeated in each line
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Recoding:
-    """What becomes of each item, in the whole table or group of rows by group of rows.
+    """The generalized item of each item, in the whole table or in each group of rows.
 
     Parameters
     ----------
     targets : ndarray of int32, shape (items,) or (occurrences,)
-        Generalized item of each item, or in a local recoding of each occurrence; -1 if it is suppressed.
+        Generalized item of each item, or of each occurrence in a local recoding; -1 if it is suppressed.
     labels : pyarrow.Array
-        Published label of each generalized item: text, or items of the column's own type if none is changed.
+        Published label of each generalized item: text, or the items themselves if none is generalized.
     covered : ndarray of int64
-        How many items of the domain each generalized item stands for.
+        Number of items of the domain that each generalized item stands for.
     domain : int
         Size of the domain: items that occur, or leaves of the hierarchy.
     hierarchical : bool
@@ -46,7 +46,7 @@ class Recoding:
     groups : ndarray of int32, shape (rows,), optional
         Group of each row in a local recoding.
     repeats : bool
-        Whether a row is published as a bag: with a label for each occurrence, although it may be there.
+        Whether rows are published as bags, with a label for each occurrence.
     """
 
     targets: Codes
@@ -59,16 +59,16 @@ class Recoding:
 
     @classmethod
     def of_clusters(cls, clusters: Codes, itemsets: Itemsets, groups: Codes | None = None) -> Recoding:
-        """Publish each cluster of items as a set.
+        """Create a recoding that publishes each cluster of items as a set.
 
         Parameters
         ----------
         clusters : ndarray of int, shape (items,), or (occurrences,) with groups
-            Any number shared by the items, or occurrences, of a cluster; -1 where they are suppressed.
+            Any number shared by the items, or occurrences, of a cluster; -1 if they are suppressed.
         itemsets : Itemsets
-            The data that the items come from.
+            The original column.
         groups : ndarray of int32, shape (rows,), optional
-            Group of each row, if each group has clusters of its own.
+            Group of each row, if each group has its own clusters.
         """
         items = itemsets.codes if groups is not None else np.arange(itemsets.n_items)
         kept = clusters >= 0
@@ -76,9 +76,8 @@ class Recoding:
         owners, members = np.divmod(members, max(itemsets.n_items, 1))
         owners, starts = np.unique(owners, return_index=True)
         sizes = np.diff(starts, append=len(members))
-        labels = set_labels(
-            itemsets.vocabulary, members, sizes
-        ).dictionary_encode()  # alike in groups: the same
+        # Equal sets of different groups have the same label.
+        labels = set_labels(itemsets.vocabulary, members, sizes).dictionary_encode()
         number = labels.indices.to_numpy()
         targets = np.full(len(clusters), -1, np.int32)
         targets[kept] = number[np.searchsorted(owners, clusters[kept])]
@@ -95,21 +94,21 @@ class Recoding:
         repeats: bool = False,
         n_leaves: int | None = None,
     ) -> Recoding:
-        """Publish each item as a node of a hierarchy.
+        """Create a recoding that publishes each item as a node of a hierarchy.
 
         Parameters
         ----------
         nodes : ndarray of int32, shape (items,), or (occurrences,) with groups
-            The node of each item, or of each occurrence; -1 where it is suppressed.
+            The node of each item, or of each occurrence; -1 if it is suppressed.
         hierarchy : Hierarchy
-            Whose nodes they are.
+            The hierarchy of the nodes.
         groups : ndarray of int32, shape (rows,), optional
-            Group of each row, if each group has nodes of its own.
+            Group of each row, if each group has its own nodes.
         repeats : bool
-            Whether rows are published as bags; only with groups.
+            Whether rows are published as bags; requires groups.
         n_leaves : int, optional
-            The leaves that nodes may stand for, if further ones were added below the root, for items that are
-            published as themselves or not at all.
+            Number of leaves that nodes may stand for, if leaves were added below the root for items that are
+            only published as they are or suppressed.
         """
         domain = hierarchy.n_leaves if n_leaves is None else n_leaves
         used = np.unique(nodes[nodes >= 0])
@@ -120,32 +119,32 @@ class Recoding:
 
     @classmethod
     def of_suppressed(cls, suppressed: NDArray[np.bool_], itemsets: Itemsets) -> Recoding:
-        """Publish items as they are, in their own type, or not at all.
+        """Create a recoding that publishes items as they are, in their own type, or suppresses them.
 
         Parameters
         ----------
         suppressed : ndarray of bool, shape (items,)
-            Which items are removed.
+            Mask of the items to suppress.
         itemsets : Itemsets
-            The data that the items come from.
+            The original column.
         """
         targets = np.where(suppressed, -1, np.arange(itemsets.n_items)).astype(np.int32)
         covered = np.ones(itemsets.n_items, np.int64)
         return cls(targets, itemsets.vocabulary, covered, itemsets.n_items, False)
 
     def apply(self, itemsets: Itemsets) -> Itemsets | Multisets:
-        """The released column: each item replaced by its label, duplicates collapsed unless rows are bags."""
-        itemsets = self.prepared(itemsets)
+        """Replace items by their labels, without duplicates unless rows are bags."""
+        itemsets = self.hide_missing(itemsets)
         if self.repeats:
             return Multisets.relabel(itemsets, self.targets, self.labels)
         if self.groups is None:
             return itemsets.recode(self.targets, self.labels)
         return itemsets.relabel(self.targets, self.labels)
 
-    def prepared(self, itemsets: Itemsets) -> Itemsets:
-        """The rows to be recoded: where anything is suppressed, missing ones become empty ones.
+    def hide_missing(self, itemsets: Itemsets) -> Itemsets:
+        """Return the rows to recode: if anything is suppressed, missing rows become empty.
 
-        Who knows an item that was suppressed would otherwise leave them out, and find fewer rows.
+        Otherwise, knowledge of a suppressed item would rule out the missing rows.
         """
         if not itemsets.nulls.any():
             return itemsets
@@ -153,12 +152,12 @@ class Recoding:
         return itemsets.missing_as_empty() if (targets < 0).any() else itemsets
 
     def changes(self, itemsets: Itemsets) -> Changes:
-        """What each item of a column becomes, group by group, and in how many rows."""
+        """Return the generalized item and the support of each item, group by group."""
         if self.groups is None:
             supports = SupportIndex.of(itemsets).singles
             items = np.arange(itemsets.n_items, dtype=np.int32)
             return Changes(np.zeros_like(supports), items, self.targets, supports, itemsets.codes)
-        # In two steps, so that no key exceeds 64 bits; by hashing, in linear time.
+        # In two steps, so that no key exceeds 64 bits; with hashes, in linear time.
         edits = itemsets.codes * np.int64(len(self.labels) + 1) + self.targets + 1
         edit, edits = pd.factorize(edits, sort=True)
         cells = self.groups.astype(np.int64)[itemsets.rows] * len(edits) + edit
@@ -171,7 +170,7 @@ class Recoding:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Changes:
-    """What each item became, group by group; one entry for each group, item and generalized item.
+    """The generalized item of each item: one entry for each group, item and generalized item.
 
     Parameters
     ----------
@@ -180,9 +179,9 @@ class Changes:
     items : ndarray of int32
         Item codes; ascending within a group.
     targets : ndarray of int32
-        Generalized item; -1 where suppressed.
+        Generalized item; -1 if the item is suppressed.
     supports : ndarray of int64
-        Number of rows of the group in which the item became that.
+        Number of rows of the group with this change.
     of_occurrence : ndarray, shape (occurrences,)
         The entry of each occurrence of the column.
     """
@@ -195,24 +194,25 @@ class Changes:
 
 
 def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | None = None) -> pd.DataFrame:
-    """The table that says what each item became.
+    """Return the table with the label of each item.
 
     Parameters
     ----------
     itemsets : Itemsets
         The original column.
     recoding : Recoding
-        What became of its items.
+        The recoding of its items.
     changes : Changes, optional
-        The same by group and item, if that is known.
+        The recoding by group and item, if it is known.
 
     Returns
     -------
     pandas.DataFrame
-        Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` (missing where suppressed; else
-        of the type of what is released) and ``support``, the rows of the group in which the item became
-        that; by group, then by item. If something is suppressed, and some rows had no item, the attribute
-        ``empty_rows`` is the number of these.
+        Columns ``group`` (0 in a global recoding), ``item``, ``generalized`` and ``support``; by group, then
+        by item. ``generalized`` is missing for a suppressed item, else of the type of the released column.
+        ``support`` counts the rows of the group with this change.
+        The attribute ``empty_rows`` counts the rows without an item, if there are any and something is
+        suppressed.
     """
     changes = recoding.changes(itemsets) if changes is None else changes
     mapping = pd.DataFrame(
@@ -230,19 +230,19 @@ def mapping_table(itemsets: Itemsets, recoding: Recoding, changes: Changes | Non
 
 
 def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.ExtensionArray:
-    """Build the column ``generalized`` of a mapping table.
+    """Return the column ``generalized`` of a mapping table.
 
     Parameters
     ----------
     labels : pyarrow.Array
         The labels, of text or of the type of the items.
     targets : ndarray of int32
-        The label of each line; -1 where the item is suppressed.
+        The label of each line; -1 if the item is suppressed.
 
     Returns
     -------
     ExtensionArray
-        Arrow values of the type of the labels. Texts that would take more than 256 MiB line after line are a
+        Arrow values of the type of the labels. Texts of more than 256 MiB in total are a
         ``pandas.Categorical``, which stores each once: the label of a set of n items is in n lines.
     """
     if not text_exceeds(labels, targets[targets >= 0], _MOST_TEXT):
@@ -250,7 +250,7 @@ def label_column(labels: pa.Array, targets: Codes) -> pd.api.extensions.Extensio
     codes, used = compact(targets[targets >= 0], labels)
     lines = np.full(len(targets), -1, np.int32)
     lines[targets >= 0] = codes
-    # Objects: taking Arrow texts would copy each line.
+    # Objects: taking from Arrow texts would copy each line.
     return pd.Categorical.from_codes(lines, pd.Index(used.to_pylist(), dtype=object))
 
 

@@ -1,4 +1,4 @@
-"""Reconstruction: tables of whole records that a release of chunks can have come from."""
+"""Reconstruction: random tables of whole records that a release in chunks may come from."""
 
 from __future__ import annotations
 
@@ -31,36 +31,37 @@ def reconstruct(
     *,
     random_state: Any = None,
 ) -> list[pd.DataFrame]:
-    """Make tables at random that a release by `disassociate` can have come from.
+    """Draw random tables that a release by `disassociate` may come from.
 
     Parameters
     ----------
     released : Anonymized or pandas.DataFrame
-        What `disassociate` returned, or its frame.
+        The result of `disassociate`, or its frame.
     n : int
-        How many tables, at least 1.
+        Number of tables, at least 1.
     column : hashable, optional
         The list column. By default the only one.
     random_state : int, Generator or None
-        A seed, for the same tables again.
+        Seed or generator of the random numbers.
 
     Returns
     -------
     list of pandas.DataFrame
-        Each has a list column with a row for each record, cluster by cluster.
+        Each has a list column with a row per record, cluster by cluster.
 
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If the frame is not one of chunks, or a parameter is not what it should be.
+        If the frame has no chunks, or a parameter is invalid.
 
     Notes
     -----
-    Each sub-record is given to a record of its cluster or joint cluster, no two of a chunk to the same one,
-    and each term of a term chunk to one record of its cluster; records that would be empty are given terms
-    and sub-records first. What is measured on a table depends on these draws: average it over several.
+    Each sub-record is assigned to a record of its cluster or joint cluster, and two of the same chunk to
+    different records. Each term of a term chunk is assigned to one record of its cluster. Records that would
+    be empty come first. Measures of a table depend on the draw: average them over several tables.
 
-    A reconstruction says no more than the release. It is not the original, and rows of it are no persons.
+    A reconstruction contains no more information than the release. It is not the original, and its rows are
+    not persons.
 
     Cost: time and memory of a few sorts of the sub-records and of the records.
 
@@ -82,36 +83,36 @@ def reconstruct(
 
 
 def rebuilt(table: ChunkTable, rng: np.random.Generator) -> Itemsets:
-    """One table that chunks can have come from.
+    """Draw one table that chunks may come from.
 
     Parameters
     ----------
     table : ChunkTable
         The chunks.
     rng : numpy.random.Generator
-        The source of randomness.
+        The source of random numbers.
 
     Returns
     -------
     Itemsets
-        One row a record.
+        One row per record.
     """
     record_of = np.full(len(table.chunks), -1, np.int64)
     filled = np.zeros(table.n_records, np.bool_)
     own = (table.part_of >= 0) & table.is_cluster[table.owners]
     of_terms = table.chunks == 0
     terms = np.zeros(len(table.sizes), np.int64)
-    terms[table.owners[of_terms]] = table.itemsets.lengths[of_terms]  # each can fill a record
-    for chunk in np.unique(table.chunks[own]).tolist():  # one after the other: who is still empty matters
+    terms[table.owners[of_terms]] = table.itemsets.lengths[of_terms]  # each can fill an empty record
+    for chunk in np.unique(table.chunks[own]).tolist():  # in order: each chunk fills empty records first
         rows = np.flatnonzero(own & (table.chunks == chunk))
         later = own & (table.chunks > chunk)
         left = terms + np.bincount(table.owners[later], minlength=len(table.sizes))
-        record_of[rows] = _placed(table, rows, table.owners[rows], filled, left, rng)
+        record_of[rows] = _assign_records(table, rows, table.owners[rows], filled, left, rng)
         filled[record_of[rows]] = True
     rows = np.flatnonzero((table.part_of >= 0) & ~own)
-    record_of[rows] = _placed(table, rows, table.part_of[rows], filled, None, rng)
+    record_of[rows] = _assign_records(table, rows, table.part_of[rows], filled, None, rng)
     filled[record_of[rows]] = True
-    records, codes = _with_terms(table, filled, rng)
+    records, codes = _assign_terms(table, filled, rng)
     parts = np.flatnonzero(record_of >= 0)
     records = np.concatenate((np.repeat(record_of[parts], table.itemsets.lengths[parts]), records))
     codes = np.concatenate((table.itemsets.codes[table.itemsets.places(parts)], codes))
@@ -121,7 +122,7 @@ def rebuilt(table: ChunkTable, rng: np.random.Generator) -> Itemsets:
     return Itemsets(codes[order], offsets_of(lengths), table.itemsets.vocabulary, nulls)
 
 
-def _placed(
+def _assign_records(
     table: ChunkTable,
     rows: Numbers,
     chunk: Numbers,
@@ -129,9 +130,9 @@ def _placed(
     left: Numbers | None,
     rng: np.random.Generator,
 ) -> Numbers:
-    """A record for each sub-record, all of them different within a chunk.
+    """Assign a record to each sub-record, different ones within a chunk.
 
-    With ``left``, how many terms and sub-records of later chunks each cluster has, as many empty records come
+    ``left`` counts the terms and sub-records of later chunks of each cluster. As many empty records come
     first as these could not fill.
     """
     order = np.argsort(chunk, kind="stable")
@@ -140,7 +141,7 @@ def _placed(
     which, candidates = _ranges(table.first_records[owners], table.sizes[owners])
     keys = rng.random(len(candidates))
     if left is not None:
-        drawn = np.lexsort((keys, filled[candidates], which))  # the empty ones of each cluster first
+        drawn = np.lexsort((keys, filled[candidates], which))  # empty records of each cluster first
         rank = np.empty(len(drawn), np.int64)
         rank[drawn] = _ranges(np.zeros(len(owners), np.int64), table.sizes[owners])[1]
         empty = np.bincount(which, ~filled[candidates], len(owners)).astype(np.int64)
@@ -153,10 +154,10 @@ def _placed(
     return result
 
 
-def _with_terms(
+def _assign_terms(
     table: ChunkTable, filled: NDArray[np.bool_], rng: np.random.Generator
 ) -> tuple[Numbers, NDArray[np.int32]]:
-    """Records and terms of the term chunks: each term at least once, and no record left empty."""
+    """Assign records to the terms of the term chunks: each term at least once, and no record stays empty."""
     rows = np.flatnonzero((table.chunks == 0) & (table.itemsets.lengths > 0))
     owners, n_terms = table.owners[rows], table.itemsets.lengths[rows]
     which, candidates = _ranges(table.first_records[owners], table.sizes[owners])
@@ -164,13 +165,13 @@ def _with_terms(
     n_empty = np.bincount(which, open_, len(rows)).astype(np.int64)
     n_placed = np.maximum(n_terms, n_empty)
     cluster, number = _ranges(np.zeros(len(rows), np.int64), n_placed)
-    # A term: those of the cluster in random order, again and again.
+    # Terms: those of the cluster in random order, repeated.
     place, terms = _ranges(table.itemsets.offsets[:-1][rows], n_terms)
     shuffled = terms[np.lexsort((rng.random(len(terms)), place))]
     codes = table.itemsets.codes[
         shuffled[(np.cumsum(n_terms) - n_terms)[cluster] + number % n_terms[cluster]]
     ]
-    # A record: the empty ones of the cluster, then any.
+    # Records: the empty ones of the cluster, then any.
     empty = candidates[open_][np.lexsort((rng.random(int(open_.sum())), which[open_]))]
     is_empty = number < n_empty[cluster]
     records = table.first_records[owners][cluster] + rng.integers(0, table.sizes[owners][cluster])
@@ -179,6 +180,6 @@ def _with_terms(
 
 
 def _ranges(begins: Numbers, counts: Numbers) -> tuple[Numbers, Numbers]:
-    """The number of each range, and its members, as often as there are."""
+    """Return the number of each range, repeated for its members, and the members."""
     which = np.repeat(np.arange(len(counts)), counts)
     return which, np.arange(len(which)) + np.repeat(begins - (np.cumsum(counts) - counts), counts)

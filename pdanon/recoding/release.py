@@ -1,4 +1,4 @@
-"""The release pipeline: what every release goes through, wherever its rows are."""
+"""The release pipeline of all algorithms and engines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pdanon.errors import GuaranteeError
 from pdanon.guarantees.verdict import Audit, Guarantee
 from pdanon.recoding.decision import Decision, WrittenRows
 from pdanon.recoding.result import Anonymized
-from pdanon.recoding.unmodified_columns import Passing, judged_columns, passing, recorded
+from pdanon.recoding.unmodified_columns import Passing, count_unmodified, judged_columns, keep_parameter
 from pdanon.recoding.warnings import columns_left, items_left, warn_if_short, warn_if_useless
 
 __all__ = ["Facts", "FrameRows", "FrameWriter", "Writer", "Written", "release"]
@@ -26,20 +26,20 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Facts:
-    """All that is known of a release once its rows are written and audited.
+    """All facts about a release once its rows are written and audited.
 
     Parameters
     ----------
     decision : Decision
         The decision, with all recorded parameters.
     guarantee : Guarantee
-        The guarantee, as far as the audit proved it.
+        The guarantee that the audit proved.
     unmodified : Passing
-        The columns that are released as they were.
+        The unmodified columns.
     useless : str
-        Where next to nothing is left; empty if something is.
+        Description of what is almost empty; empty if nothing is.
     holds : bool
-        The verdict of the audit.
+        Verdict of the audit.
     """
 
     decision: Decision[Any]
@@ -50,73 +50,73 @@ class Facts:
 
 
 class Written(Protocol[Result_co]):
-    """The rows of a release, written or about to be, which nobody else sees yet."""
+    """Rows of a release, written or about to be written, and not visible yet."""
 
     @property
     def n_rows(self) -> int:
         """Number of rows of the original."""
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
-        """Count what the unmodified columns tell, and warn if they may identify."""
+        """Count rows that the unmodified columns identify, and warn."""
 
     def columns_left(self) -> str:
-        """Describe the recoded columns, other than list columns, of which next to nothing is left."""
+        """Describe the recoded columns, other than list columns, that are almost empty."""
 
     def audit(self, guarantee: Guarantee) -> Audit:
-        """Recount the rows from scratch, as they were written."""
+        """Recount the rows as they were written."""
 
     def result(self, facts: Facts) -> Result_co:
-        """Build what the caller gets."""
+        """Return the result for the caller."""
 
 
 class Writer(Protocol[Rows_contra, Result_co]):
     """Rows to be released: those of a frame, of files, or of partitions."""
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
-        """Check the labels of columns that the caller has judged."""
+        """Check the labels of columns that the caller has reviewed."""
 
-    def written(self, decision: Decision[Rows_contra]) -> AbstractContextManager[Written[Result_co]]:
-        """Write the rows. They become visible when the block ends without an error."""
+    def write(self, decision: Decision[Rows_contra]) -> AbstractContextManager[Written[Result_co]]:
+        """Write the rows. They become visible if the block ends without an error."""
 
 
 def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], keep: Any = ()) -> Result:
-    """Decide, write, audit, warn: what every release goes through.
+    """Decide, write, audit and warn, for all releases.
 
     Parameters
     ----------
     writer : Writer
-        The rows.
+        The rows to release.
     decide : callable
-        Decides what becomes of them.
+        Returns the decision.
     keep : sequence of hashable
-        Columns that the caller has judged.
+        Columns that the caller has reviewed.
 
     Returns
     -------
     Result
-        What the writer builds: for a frame `Anonymized`.
+        The result of the writer; `Anonymized` for a frame.
 
     Raises
     ------
     InfeasibleError
-        If the decision is only an attempt. A frame's attempt is the ``partial`` of the error.
+        If the decision is only an attempt. The attempt of a frame is the ``partial`` of the error.
     GuaranteeError
         If the release fails its audit. It is withheld.
 
     Warns
     -----
     IdentifierWarning, UselessWarning, ReleaseWarning
-        If unmodified columns may identify rows, if next to nothing is left, or if the guarantee is proven
-        for fewer known items than were asked for.
+        If unmodified columns may identify rows, if a release is almost empty, or if the guarantee is proven
+        for fewer known items than requested.
     """
     judged = writer.check_keep(keep)
     decision = decide()
-    decision = replace(decision, parameters={**decision.parameters, **recorded(judged)})
-    with writer.written(decision) as written:
+    decision = replace(decision, parameters={**decision.parameters, **keep_parameter(judged)})
+    with writer.write(decision) as written:
         unmodified = written.check_unmodified(decision.guarantee, judged)
         items = items_left(decision.mapping, decision.loss, written.n_rows, decision.guarantee)
         useless = ". ".join(filter(None, (items, written.columns_left())))
-        if decision.problem is None:  # an attempt is explained by its error
+        if decision.problem is None:  # the error describes an attempt
             warn_if_useless(useless, decision.guarantee)
         audit = written.audit(decision.guarantee)
         facts = Facts(decision, audit.guarantee, unmodified, useless, audit.holds)
@@ -137,24 +137,24 @@ def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], 
 
 
 class FrameRows(Protocol):
-    """What rows of a frame become."""
+    """The recoding of the rows of a frame."""
 
     def write(self, frame: pd.DataFrame, positions: Sequence[int]) -> WrittenRows:
-        """Recode a frame, which is not modified, given the positions of its list columns."""
+        """Return the recoded frame, given the positions of its list columns. The frame is not modified."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FrameWriter:
-    """The rows of a frame, in memory.
+    """Rows of a frame, in memory.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        The original; it is not modified.
+        The original. It is not modified.
     lists : sequence of int
         Positions of the list columns that are recoded.
     private : sequence of int
-        Position of the private column, if there is one: the guarantee speaks of it, and it keeps its items.
+        Position of the private column of a guarantee, if any. It keeps its items.
     quasi : sequence of int
         Positions of the quasi-identifiers that are recoded.
     """
@@ -165,11 +165,11 @@ class FrameWriter:
     quasi: Sequence[int] = ()
 
     def check_keep(self, keep: Any) -> tuple[Hashable, ...]:
-        """Check the labels of columns that the caller has judged."""
+        """Check the labels of columns that the caller has reviewed."""
         return judged_columns(self.frame, [*self.lists, *self.private, *self.quasi], keep)
 
     @contextmanager
-    def written(self, decision: Decision[FrameRows]) -> Iterator[_WrittenFrame]:
+    def write(self, decision: Decision[FrameRows]) -> Iterator[_WrittenFrame]:
         """Recode the frame."""
         yield _WrittenFrame(self, decision.rows.write(self.frame, [*self.lists, *self.private]))
 
@@ -189,7 +189,7 @@ class _WrittenFrame:
         if not self.rows.has_rows:
             return Passing()
         writer = self.writer
-        return passing(
+        return count_unmodified(
             writer.frame, [*writer.lists, *writer.quasi], guarantee, judged, private=writer.private
         )
 

@@ -1,4 +1,4 @@
-"""What comes back: the release with everything known about it."""
+"""Results: a release with everything known about it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "Anonymized",
     "Labelled",
     "add_views",
-    "called",
+    "class_names",
     "counted",
     "headline",
     "in_chunks",
@@ -34,24 +34,23 @@ __all__ = [
     "recoded_lists",
 ]
 
-# What shows a result is above it: `pdanon.evaluation` says here who draws, reports and explains.
+# `pdanon.evaluation`, which imports this module, registers the functions behind plot, report and explain.
 _VIEWS: dict[str, Callable[..., Any]] = {}
 
 
 class Labelled:
-    """What has a mapping, and can say without it what the labels of a release stand for."""
+    """A release with a mapping, whose labels can be explained without the mapping."""
 
     __slots__ = ()
     mapping: pd.DataFrame
 
     @property
     def legend(self) -> pd.DataFrame:
-        """What the labels stand for: ``label, item``, and ``column`` first if there are several list columns.
+        """The items of the labels: ``label, item``, and ``column`` first if there are several list columns.
 
-        A line for each item that became a label other than itself, by label, then by item; no supports and
-        no groups, and no item that was suppressed everywhere. The release can be published with it or
-        without: its guarantee holds for those who know the legend. Where labels are nodes of a hierarchy, it
-        lists the items that occur, which the hierarchy does not tell.
+        One line for each item with another label than itself, by label, then by item. Supports, groups and
+        items that are suppressed everywhere are left out. The guarantee holds whether the legend is published
+        or not. If labels are nodes of a hierarchy, the legend lists the items that occur.
 
         Examples
         --------
@@ -76,48 +75,48 @@ class Labelled:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Anonymized(Labelled):
-    """A release and what is known about it; `published` holds the tables of the release itself.
+    """A release and all facts about it; `published` holds the tables to publish.
 
     ``frame, mapping = result`` unpacks the first two fields.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Published. The released frame: index, column order, dtypes of other columns and attrs as in the
-        input. Releases in chunks have rows of their own, which are parts of rows. Releases of `cahd` have one
+        Published. The released frame. Index, column order, attrs and the dtypes of other columns are those of
+        the input. Releases in chunks have other rows, which are parts of rows. Releases of `cahd` have one
         more column, ``group``.
     mapping : pandas.DataFrame
-        Confidential. What each item became: ``group, item, generalized, support``. ``generalized`` has the
-        type of what is released: text for labels, the items' own type where items are only suppressed. Labels
-        that would take more than 256 MiB line after line are a ``pandas.Categorical``.
+        Confidential. The label of each item: ``group, item, generalized, support``. ``generalized`` has the
+        type of the released column: text for labels, the type of the items if items are only suppressed.
+        Labels of more than 256 MiB in total are a ``pandas.Categorical``.
     classes : pandas.DataFrame or None
-        Results of `cahd`: published beside the frame. The count of each sensitive item in each group:
-        ``group, size, item, count``. Releases in chunks: published; one row a cluster, ``cluster, size,
-        joint``, which the frame repeats. Relational results: confidential; one row a group, ``group, size``,
-        then the generalized quasi-identifiers. Groups that are recoded separately may be equal in these.
+        Results of `cahd`: published with the frame. The count of each sensitive item in each group: ``group,
+        size, item, count``. Releases in chunks: published; one row per cluster, ``cluster, size, joint``,
+        which the frame repeats. Relational results: confidential; one row per group, ``group, size``, and the
+        generalized quasi-identifiers. Groups that are recoded separately may have equal ones.
     groups : pandas.Series or None
-        Confidential. Local recodings, releases in chunks and relational results: the group of each row.
+        Confidential. The group of each row, for local recodings, releases in chunks and relational results.
     guarantee : Guarantee
-        The privacy model, audited on ``frame``. May be published.
+        The privacy guarantee, audited on ``frame``. May be published.
     loss : pandas.Series
-        Information loss by measure. Counts facts about the original: publish it if they may be known.
+        Information loss by measure. It counts facts about the original: publish it if they may be known.
     parameters : dict
-        The parameters of the call. Confidential as far as they name items.
+        The parameters of the call. Confidential if they name items.
     passing : Passing
-        The columns that are released as they were, and how many rows they tell apart. Confidential.
+        The unmodified columns, and the number of rows that they identify. Confidential.
     useless : str
-        Of what next to nothing is left, as the `UselessWarning` said; empty if something is left.
+        Description of what is almost empty, as in the `UselessWarning`; empty if nothing is.
     holds : bool
-        Whether the audit found the guarantee to hold. False only in the `partial` of an `InfeasibleError`,
-        which is not to be released.
+        Whether the guarantee holds by its audit. False only in the `partial` of an `InfeasibleError`, which
+        must not be released.
     trace : pandas.DataFrame or None
         Refined releases: the loss over time, ``seconds, loss``.
     tried : pandas.DataFrame or None
-        Releases of `pdanon.anonymize`: what was tried, ``algorithm, loss``, of items what can be read without
-        a formula, ``seconds, reason``. The reason says why there is no loss, that next to nothing is left, or
-        that refinement was ended.
+        Releases of `pdanon.anonymize`: the algorithms tried, ``algorithm, loss, seconds, reason``, and for
+        items the losses that need no formula. The reason explains a missing loss, an almost empty release, or
+        an unfinished refinement.
     cut_short : str
-        What a time limit ended of the search for a release that loses less; empty if it was completed.
+        The part of the search that a time limit ended; empty if the search was completed.
     """
 
     frame: pd.DataFrame
@@ -155,14 +154,14 @@ class Anonymized(Labelled):
 
     @property
     def published(self) -> dict[str, pd.DataFrame]:
-        """The tables that are published, by name: ``frame``, and ``classes`` where it is part of the release.
+        """The tables to publish, by name: ``frame``, and ``classes`` if it is part of the release.
 
-        Everything else that a result holds is confidential. Only the legend may be published as well.
+        Everything else in a result is confidential. Only the legend may be published as well.
 
         Raises
         ------
         GuaranteeError
-            If the guarantee does not hold: nothing is to be published then.
+            If the guarantee does not hold: nothing may be published.
 
         Examples
         --------
@@ -174,7 +173,7 @@ class Anonymized(Labelled):
         ['frame', 'classes']
         """
         if not self.holds:
-            hint = "it is the best attempt of an algorithm, to be looked at only"
+            hint = "look at this attempt of an algorithm, but do not release it"
             raise GuaranteeError("the guarantee does not hold, so nothing is published", hint=hint)
         tables = {"frame": self.frame}
         if self.classes is not None and self._publishes_classes:
@@ -191,8 +190,8 @@ class Anonymized(Labelled):
         Parameters
         ----------
         directory : path
-            The directory. Nothing may have this name yet. Each table of `published` becomes a Parquet file
-            there: ``frame.parquet``, ``classes.parquet``.
+            The directory, which must not exist. Each table of `published` becomes a Parquet file in it:
+            ``frame.parquet``, ``classes.parquet``.
 
         Raises
         ------
@@ -209,9 +208,8 @@ class Anonymized(Labelled):
 
         Notes
         -----
-        The directory holds the release and nothing else, so that it can be handed over. Write the mapping
-        elsewhere, where only those may read who may read the original:
-        ``pdanon.to_parquet(result.mapping, path)``.
+        The directory contains only what is published, so that it can be handed over. Write the mapping to a
+        place with the same access rights as the original: ``pdanon.to_parquet(result.mapping, path)``.
 
         Examples
         --------
@@ -230,12 +228,12 @@ class Anonymized(Labelled):
 
     @property
     def passed_through(self) -> tuple[Hashable, ...]:
-        """Labels of the columns that are released as they were."""
+        """Labels of the unmodified columns."""
         return self.passing.columns
 
     @property
     def plot(self) -> Any:
-        """The pictures: ``plot.loss()``, ``plot.risk(original)``, ``plot.sizes()``, ``plot.mapping()``."""
+        """Plots: ``plot.loss()``, ``plot.risk(original)``, ``plot.sizes()``, ``plot.mapping()``."""
         return _VIEWS["plot"](self)
 
     def report(
@@ -245,38 +243,37 @@ class Anonymized(Labelled):
         *,
         tradeoff: pd.DataFrame | None = None,
     ) -> None:
-        """Write a page that shows the release to others.
+        """Write a page that presents the release to others.
 
-        One HTML file that needs no network: what was asked, the guarantee and how it was checked, the risk,
-        what was lost, what became of the items, the columns that passed through, and which tables the page is
-        about: the time, versions and fingerprints. Its pictures need matplotlib; without it the page has
-        tables only.
+        The page is one HTML file that needs no network. It lists the parameters, the guarantee and its audit,
+        the risk, the loss, the recoded items and the unmodified columns. It identifies the tables by time,
+        versions and fingerprints. Pictures require matplotlib; without it, the page has tables only.
 
         Parameters
         ----------
         path : path
-            The file. If it exists it is replaced when the new one is complete.
+            The file. An existing file is replaced when the new one is complete.
         original : pandas.DataFrame, optional
-            What the release was made from, to show the risk before as well.
+            The original, to show the risk before as well.
         tradeoff : pandas.DataFrame, optional
-            What `pdanon.tradeoff` returned of it, to show what other k and m would have cost.
+            The table of `pdanon.tradeoff` for the original, to show the loss of other k and m.
 
         Raises
         ------
         FormatError
             If the file cannot be written.
         ParameterError
-            If the original does not have the rows of the release, ``tradeoff`` is no such table, or
-            ``SOURCE_DATE_EPOCH`` is no time.
+            If the original has other rows than the release, ``tradeoff`` is no such table, or
+            ``SOURCE_DATE_EPOCH`` is not a time.
 
         Notes
         -----
-        The page holds counts, the names of the columns and up to 100 labels that are published; no row of the
-        data, and no item that was removed, unless the label of a set names it. The counts, such as how many
-        items were suppressed and the risk before, and the fingerprint of the original are facts about it:
-        publish the page if they may be known.
+        The page has counts, the names of the columns and up to 100 published labels. It has no row of the
+        data. It names a suppressed item only as part of the label of a set. Its counts, such as the number of
+        suppressed items and the risk before, and the fingerprint are facts about the original: publish the
+        page if they may be known.
 
-        The risk is counted for m + 1 known items as well, which takes as long as an audit of that. The same
+        The risk is also counted for m + 1 known items, which takes as long as an audit for them. The same
         release gives the same bytes if the environment variable ``SOURCE_DATE_EPOCH`` fixes the time.
 
         Examples
@@ -299,26 +296,26 @@ class Anonymized(Labelled):
         item : object
             An item of the original.
         original : pandas.DataFrame
-            What the release was made from. A result does not keep it.
+            The original. A result does not store it.
 
         Returns
         -------
         Explanation
-            The threats that the item was part of, what would be exposed if it were not changed, and up to
-            which k it would be left alone. It is about the original, and is not to be published.
+            The threats that contain the item, the itemsets that would be at risk if it were restored, and the
+            largest k that leaves it unchanged. It describes the original and must not be published.
 
         Raises
         ------
         ParameterError
-            If the result is not of this frame, the item does not occur in it, the recoding is a local one,
-            or the guarantee is neither `KmAnonymity` nor `PrivacyConstraints`.
+            If the result is not of this frame, the item does not occur in it, the recoding is local, or the
+            guarantee is neither `KmAnonymity` nor `PrivacyConstraints`.
 
         Notes
         -----
-        An item that no threat holds was changed for the sake of others: they needed its rows.
+        An item without threats was changed for other items, which needed its rows.
 
-        Cost: of listing the rare itemsets of the rows that hold the item, of one audit, and of running the
-        algorithm once more, with the k that leaves the item alone.
+        Cost: listing the rare itemsets of the rows with the item, one audit, and one more run of the
+        algorithm, with the k that leaves the item unchanged.
 
         Examples
         --------
@@ -328,9 +325,9 @@ class Anonymized(Labelled):
         >>> why
         Explanation
           item       generalized
-          threats    1 that hold it, the rarest in 1 row; k=2
-          exposed    1 if it were not, the rarest in 1 row
-          alone      at no k of 2 and more
+          threats    1 itemset with the item at risk, lowest support 1; k=2
+          exposed    1 itemset would be at risk if it were restored, lowest support 1
+          alone      itemsets with the item are at risk at every k
         >>> why.threats
             itemset  support
         0  ['salt']        1
@@ -351,10 +348,10 @@ class Anonymized(Labelled):
 
 
 def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
-    """The lines of a result that say the most: names and texts."""
+    """Return the most important lines of a result: names and texts."""
     yield "guarantee", f"{result.guarantee!r}, {'audited' if result.holds else 'which does NOT hold'}"
     if result.classes is not None:
-        sizes, (name, members) = class_sizes(result.classes), called(result)
+        sizes, (name, members) = class_sizes(result.classes), class_names(result)
         yield name, f"{len(sizes)}" + (f", the smallest of {sizes.min()} {members}" if len(sizes) else "")
     yield from what_was_lost(result.mapping, result.loss)
     if short := shortfall(result.parameters, result.guarantee):
@@ -366,20 +363,20 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
 
 
 def made_by(result: Anonymized, unknown: str = "release") -> str:
-    """Name the algorithm that made a release, and whether the release was refined."""
+    """Return the name of the algorithm of a release, and whether it was refined."""
     algorithm = str(result.parameters.get("algorithm", unknown))
     return algorithm if result.trace is None else f"{algorithm}, refined"
 
 
-def called(result: Anonymized) -> tuple[str, str]:
-    """What the classes of a release are called, and what they consist of."""
+def class_names(result: Anonymized) -> tuple[str, str]:
+    """Return the names of the classes of a release and of their members."""
     if in_chunks(result):
         return "clusters", "records"
     return "groups" if isinstance(result.guarantee, SensitiveGroups) else "classes", "rows"
 
 
 def counted(result: Anonymized, spelling: str = "d") -> str:
-    """How many rows a release has, or records, where its rows are parts of these."""
+    """Describe the number of rows of a release, or of records if its rows are parts of them."""
     rows = format(len(result.frame), spelling)
     if not in_chunks(result):
         return f"{rows} rows"
@@ -387,17 +384,17 @@ def counted(result: Anonymized, spelling: str = "d") -> str:
 
 
 def in_chunks(result: Anonymized) -> bool:
-    """Tell whether the rows of a release are parts of records, so that none is that of a person."""
+    """Return whether the rows of a release are parts of records, so that no row is a person."""
     return isinstance(result.guarantee, DisassociatedKm)
 
 
 def recoded_lists(result: Anonymized) -> list[Hashable]:
-    """Labels of the list columns that were recoded."""
+    """Return the labels of the recoded list columns."""
     frame = result.frame
     lists = [label for i, label in enumerate(frame) if is_list_column(frame.iloc[:, i])]
     return [label for label in lists if label not in result.passed_through]
 
 
 def add_views(**views: Callable[..., Any]) -> None:
-    """Say what a result is shown by: its ``plot``, ``report`` and ``explain``."""
+    """Register the functions behind ``plot``, ``report`` and ``explain`` of results."""
     _VIEWS.update(views)

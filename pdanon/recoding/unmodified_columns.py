@@ -1,4 +1,4 @@
-"""Passing: the columns that are released as they were, and how many rows they tell apart together."""
+"""Unmodified columns: columns published as they are, and the number of rows that they identify together."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from pdanon.itemsets.columns import column_labels, is_list_column, label_key, sa
 from pdanon.itemsets.equality import Numbers, value_numbers
 from pdanon.recoding.counts import FEW, is_nearly_all, percent
 
-__all__ = ["Passing", "judged_columns", "judged_labels", "passing", "recorded"]
+__all__ = ["Passing", "count_unmodified", "judged_columns", "judged_labels", "keep_parameter"]
 
-_MOST_KNOWN = 3  # columns that explain them
-_MOST_COMBINED = 8  # columns that are tried for that
-_MOST_NAMED = 8  # columns in a message
+_MOST_KNOWN = 3  # columns of the subset that explains the others
+_MOST_COMBINED = 8  # columns searched for the subset
+_MOST_NAMED = 8  # columns listed in a message
 
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """What is released as it was, and how many rows are found by who knows all of it, or little of it.
+    """The unmodified columns, and the number of rows identified by all of them, or by few.
 
     Parameters
     ----------
@@ -37,30 +37,30 @@ class Passing:
     levels : tuple of hashable
         Names of the levels of the index that have one.
     judged : tuple of hashable
-        Those that the caller has judged, by ``keep=``; they count nowhere below.
+        Columns that the caller has reviewed, by ``keep=``; they are not counted below.
     incomparable : tuple of hashable
-        Those of the others whose values cannot be compared, such as dicts; nor do they.
+        Further columns whose values cannot be compared, such as dicts; they are not counted either.
     known : tuple of hashable
-        All that are left.
+        All remaining columns.
     rows : int
-        How many rows were counted.
+        Number of rows counted.
     k : int
         The k of the guarantee; 2 if it has none.
     unique : int
-        How many rows are the only ones with their values of all that are known.
+        Number of rows with a unique combination of values of all ``known`` columns.
     below_k : int
-        How many rows share these values with so few that they are fewer than k.
+        Number of rows that share this combination with fewer than k rows, themselves included.
     subset : tuple of hashable
-        One to three of them that explain most of that. A single one if it alone has nearly as many rows
-        below k, and so on; of those that do, the ones that have the most values.
+        One to three of the columns that explain most of ``below_k``: a single one if it has almost as many
+        rows below k, and so on. Of equally good ones, those with the most values.
     subset_unique, subset_below_k : int
-        As ``unique`` and ``below_k``, of these.
+        ``unique`` and ``below_k`` of the subset.
 
     Notes
     -----
-    Values are alike as in :class:`pdanon.KAnonymity`: numbers and dates as they are published, lists with
-    their order. The counts are exact. Of more than 8 columns, the 8 that have the most values are tried for
-    the subset, as time grows with the number of threes; ``unique`` and ``below_k`` are always of all.
+    Values are compared as in :class:`pdanon.KAnonymity`: numbers and dates as they are published, lists with
+    their order. The counts are exact. Of more than 8 columns, the 8 with the most values are searched for the
+    subset, as the time grows with the number of triples. ``unique`` and ``below_k`` count all columns.
     """
 
     columns: tuple[Hashable, ...] = ()
@@ -78,59 +78,59 @@ class Passing:
 
     @property
     def telling(self) -> tuple[Hashable, ...]:
-        """The columns that are to be named: all, unless one explains everything, or they are many."""
+        """The columns to list in a message: the subset if it is one column, or if all are too many."""
         return self.subset if self._by_one or len(self.known) > _MOST_NAMED else self.known
 
     def is_judged(self, label: Hashable) -> bool:
-        """Tell whether the caller has judged the columns of a label."""
+        """Return whether the caller has reviewed the columns of a label."""
         return any(same_label(label, each) for each in self.judged)
 
     def sentences(self, rows: int | None = None) -> Iterator[str]:
-        """Say in words what was found, if there is something to be said.
+        """Describe in sentences what was found, if anything.
 
         Parameters
         ----------
         rows : int, optional
-            Of how many rows those that were counted are the first. By default they are all.
+            Number of rows of the whole table, if only the first ones were counted. By default all were.
         """
         first = rows is not None and rows > self.rows
         counted = f"the first {self.rows:,} rows" if first else f"{self.rows:,} rows"
         if self._by_one:
-            yield self._found(self.subset_unique, self.subset_below_k, self.subset, counted)
+            yield self._sentence(self.subset_unique, self.subset_below_k, self.subset, counted)
         elif self.below_k:
-            yield self._found(self.unique, self.below_k, self.known, counted)
+            yield self._sentence(self.unique, self.below_k, self.known, counted)
             if self.subset != self.known:
-                alone = f"{self._share(self.subset_unique)} alone, and " if self.subset_unique else ""
-                few = f"{self._share(self.subset_below_k)} among fewer than {self.k}"
-                yield f"Who knows only {_named(self.subset)} finds {alone}{few}"
+                alone = f"{self._share(self.subset_unique)} are unique, and " if self.subset_unique else ""
+                few = f"fewer than {self.k} rows match for {self._share(self.subset_below_k)}"
+                yield f"With {_join_labels(self.subset)} alone, {alone}{few}"
         if self.below_k and first:
-            yield f"Of all {rows:,} rows they may be fewer"
+            yield f"In all {rows:,} rows, the shares may be lower"
         if self.incomparable:
-            yield f"The values of {_named(self.incomparable)} cannot be compared, and are not counted"
+            yield f"The values of {_join_labels(self.incomparable)} cannot be compared, and are not counted"
 
     @property
     def _by_one(self) -> bool:
-        """Whether one column alone has nearly all rows that are unique or below k."""
+        """Whether one column alone explains almost all rows that are unique or below k."""
         explained = is_nearly_all(self.subset_unique, self.unique) and is_nearly_all(
             self.subset_below_k, self.below_k
         )
         return len(self.subset) == 1 and explained
 
-    def _found(self, unique: int, below_k: int, known: Sequence[Hashable], counted: str) -> str:
-        what = _named(known) if len(known) <= _MOST_NAMED else f"values in {len(known)} columns"
-        what += f", which {'passes' if len(known) == 1 else 'pass'} through unchanged"
+    def _sentence(self, unique: int, below_k: int, known: Sequence[Hashable], counted: str) -> str:
+        what = _join_labels(known) if len(known) <= _MOST_NAMED else f"{len(known)} columns"
+        what += f", which {'is' if len(known) == 1 else 'are'} published unmodified"
         if not unique:
             few = f"{below_k:,} of {counted} ({percent(below_k / self.rows)})"
-            return f"For {few} fewer than {self.k} have the same {what}"
-        alone = f"{unique:,} of {counted} ({percent(unique / self.rows)}) are the only ones with their {what}"
-        few = f"; for {self._share(below_k)} fewer than {self.k} have the same"
+            return f"For {few}, fewer than {self.k} rows match in {what}"
+        alone = f"{unique:,} of {counted} ({percent(unique / self.rows)}) are unique in {what}"
+        few = f"; for {self._share(below_k)}, fewer than {self.k} rows match"
         return alone if below_k == unique else alone + few
 
     def _share(self, count: int) -> str:
         return f"{count:,} ({percent(count / self.rows)})"
 
 
-def passing(
+def count_unmodified(
     frame: pd.DataFrame,
     recoded: Collection[int],
     guarantee: Guarantee,
@@ -139,28 +139,28 @@ def passing(
     private: Collection[int] = (),
     rows: int | None = None,
 ) -> Passing:
-    """Count what the columns tell that are released as they are, and warn if they may identify.
+    """Count the rows that unmodified columns identify, and warn if there are any.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         The original, or its first rows.
     recoded : collection of int
-        Positions of the columns that are not.
+        Positions of the recoded columns.
     guarantee : Guarantee
-        What the release has; its k says how few rows are too few.
+        Guarantee of the release, for its k.
     judged : sequence of hashable
-        Columns that the caller has judged: what `judged_columns` made of ``keep=``.
+        Columns that the caller has reviewed, as returned by `judged_columns`.
     private : collection of int
-        Positions of columns that pass, and that the guarantee speaks of: they are not counted.
+        Positions of columns that the guarantee covers: they are not counted.
     rows : int, optional
-        Of how many rows these are the first. By default they are all.
+        Number of rows of the whole table, if the frame holds the first ones. By default it is the whole.
 
     Warns
     -----
     IdentifierWarning
-        Once, if there are at least 20 rows, and one shares its values of all that nobody has judged, columns
-        and levels of the index with a name, with fewer than k; or if such values cannot be compared.
+        Once, if at least 20 rows are counted, and fewer than k match a row in all columns and named index
+        levels that nobody has reviewed. Also if such values cannot be compared.
     """
     known, incomparable = [], []
     settled = {label_key(label) for label in judged}
@@ -171,7 +171,7 @@ def passing(
             incomparable += [each] if numbers is None else []
     k = getattr(guarantee, "k", None) or 2
     whole = _count([numbers for _, numbers in known], k)
-    least = _explaining([numbers for _, numbers in known], whole.below_k, k)
+    least = _find_subset([numbers for _, numbers in known], whole.below_k, k)
     found = Passing(
         columns=tuple(label for place, label in enumerate(frame.columns) if place not in recoded),
         levels=tuple(name for name in frame.index.names if name is not None),
@@ -191,11 +191,11 @@ def passing(
     return found
 
 
-# --- Columns that pass, and those of them that were judged
+# --- Unmodified columns, and those that were reviewed
 
 
 class _Column(NamedTuple):
-    """A column that passes through; at position -1 a level of the index."""
+    """An unmodified column; at position -1 a level of the index."""
 
     label: Hashable
     position: int
@@ -203,7 +203,7 @@ class _Column(NamedTuple):
 
 
 def _passing_columns(frame: pd.DataFrame, recoded: Collection[int]) -> Iterator[_Column]:
-    """The columns that are not recoded, and the levels of the index that have a name."""
+    """Return the columns that are not recoded, and the named levels of the index."""
     for position, label in enumerate(frame.columns):
         if position not in recoded:
             yield _Column(label, position, frame.iloc[:, position])
@@ -213,21 +213,21 @@ def _passing_columns(frame: pd.DataFrame, recoded: Collection[int]) -> Iterator[
 
 
 def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> tuple[Hashable, ...]:
-    """Check ``keep=`` of a frame: the labels of columns, and of levels of the index, that pass through.
+    """Check ``keep=`` of a frame: labels of unmodified columns and index levels.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         The original.
     recoded : collection of int
-        Positions of the columns that do not.
+        Positions of the recoded columns.
     keep : iterable of hashable
-        What the caller says.
+        The argument of the caller.
 
     Raises
     ------
     ParameterError
-        If it is not a list of columns, or names one twice.
+        If it is not a list of columns, or lists one twice.
     ColumnError
         If one does not exist, is recoded, or has values that cannot be compared.
     """
@@ -237,18 +237,21 @@ def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> 
     settled = {label_key(label) for label in judged}
     for each in _passing_columns(frame, recoded):
         if label_key(each.label) in settled and value_numbers(each.values) is None:
-            problem, hint = "the values of a column cannot be compared", "make them text, or drop the column"
+            problem, hint = (
+                "the values of a column cannot be compared",
+                "convert them to text, or drop the column",
+            )
             raise ColumnError(problem, where="keep", got=each.label, hint=hint)
     return judged
 
 
 def judged_labels(others: Sequence[Hashable], recoded: Sequence[Hashable], keep: Any) -> tuple[Hashable, ...]:
-    """Check ``keep=`` by the labels of what passes through, and of what is recoded: as `judged_columns`."""
+    """Check ``keep=``, given the labels of unmodified and of recoded columns; see `judged_columns`."""
     labels = column_labels(keep, "keep")
     hidden, visible = ({label_key(each) for each in some} for some in (recoded, others))
     for label in labels:
         if label_key(label) in hidden:
-            remedy = "name columns that are released as they are"
+            remedy = "list only columns that are not recoded"
             raise ColumnError(f"column {label!r} is recoded", where="keep", hint=remedy)
         if label_key(label) not in visible:
             texts = [each for each in others if isinstance(each, str)]
@@ -260,8 +263,8 @@ def judged_labels(others: Sequence[Hashable], recoded: Sequence[Hashable], keep:
     return labels
 
 
-def recorded(judged: Sequence[Hashable]) -> dict[str, list[Hashable]]:
-    """What is recorded of ``keep=`` among the parameters: nothing if nothing was said."""
+def keep_parameter(judged: Sequence[Hashable]) -> dict[str, list[Hashable]]:
+    """Return ``keep=`` as a recorded parameter, if it was passed."""
     return {"keep": list(judged)} if judged else {}
 
 
@@ -269,7 +272,7 @@ def recorded(judged: Sequence[Hashable]) -> dict[str, list[Hashable]]:
 
 
 class _Known(NamedTuple):
-    """What is known, by its places, how many rows are unique in it, and how many are below k."""
+    """Columns by their places, with the number of rows that are unique in them, and below k."""
 
     places: tuple[int, ...]
     unique: int
@@ -277,7 +280,7 @@ class _Known(NamedTuple):
 
 
 def _count(columns: Sequence[Numbers], k: int, places: tuple[int, ...] | None = None) -> _Known:
-    """Count the rows that share their combination of some columns, by default of all, with fewer than k."""
+    """Count the rows that fewer than k match in some columns, by default in all."""
     places = tuple(range(len(columns))) if places is None else places
     if not places:
         return _Known((), 0, 0)
@@ -286,10 +289,10 @@ def _count(columns: Sequence[Numbers], k: int, places: tuple[int, ...] | None = 
 
 
 def _sizes(columns: Sequence[Numbers]) -> NDArray[np.int64]:
-    """How many rows have each combination of numbers; 0 where it does not occur."""
+    """Count the rows of each combination of numbers; 0 where it does not occur."""
     numbers, cells = columns[0], _n_values(columns[0])
     for each in columns[1:]:
-        if cells * _n_values(each) >= 2**63:  # numbered anew there are no more than rows
+        if cells * _n_values(each) >= 2**63:  # renumbered, there are at most as many cells as rows
             numbers = np.unique(numbers, return_inverse=True)[1]
             cells = _n_values(numbers)
         numbers = numbers * _n_values(each) + each
@@ -303,32 +306,32 @@ def _n_values(numbers: Numbers) -> int:
     return int(numbers.max(initial=0)) + 1
 
 
-def _explaining(columns: Sequence[Numbers], below_k: int, k: int) -> _Known:
-    """The one to three columns that explain most of the rows below k."""
+def _find_subset(columns: Sequence[Numbers], below_k: int, k: int) -> _Known:
+    """Return the one to three columns that explain most of the rows below k."""
     if not below_k:
         return _Known((), 0, 0)
     values = [_n_values(each) for each in columns]
     tried = sorted(range(len(columns)), key=lambda place: -values[place])[:_MOST_COMBINED]
     best: list[_Known] = []
     for number in range(1, min(_MOST_KNOWN, len(tried)) + 1):
-        best.append(_best(columns, values, combinations(sorted(tried), number), below_k, k))
+        best.append(_best_subset(columns, values, combinations(sorted(tried), number), below_k, k))
         if is_nearly_all(best[-1].below_k, below_k):
             return best[-1]
     return next(each for each in best if is_nearly_all(each.below_k, best[-1].below_k))
 
 
-def _best(
+def _best_subset(
     columns: Sequence[Numbers],
     values: Sequence[int],
     subsets: Iterator[tuple[int, ...]],
     below_k: int,
     k: int,
 ) -> _Known:
-    """The first of some subsets that explains nearly all rows below k, or the one that explains most."""
+    """Return the first subset that explains almost all rows below k, or the one that explains most."""
     best = _Known((), 0, -1)
     by_values = ((prod(values[place] for place in places), places) for places in subsets)
     for cells, places in sorted(by_values, key=lambda each: -each[0]):
-        if cells * (k - 1) <= best.below_k:  # as many rows at most are below k in so many combinations
+        if cells * (k - 1) <= best.below_k:  # upper bound on the rows below k in this many combinations
             return best
         best = max(best, _count(columns, k, places), key=lambda each: each.below_k)
         if is_nearly_all(best.below_k, below_k):
@@ -336,7 +339,7 @@ def _best(
     return best
 
 
-# --- Saying it
+# --- Messages
 
 
 def _warning(
@@ -348,12 +351,14 @@ def _warning(
     if quasi and hasattr(guarantee, "quasi"):
         protect = f"add {quasi} to quasi=, "
     keep = [*found.telling, *found.incomparable]
-    hint = f"{protect}drop what is not needed, or say keep={keep} of what may be published as it is"
+    hint = (
+        f"{protect}drop columns that are not needed, or pass keep={keep} if they may be published as they are"
+    )
     return IdentifierWarning(". ".join(found.sentences(rows)), hint=hint)
 
 
-def _named(labels: Sequence[Hashable]) -> str:
-    """Labels in a sentence; as Python writes them where that is not plain."""
+def _join_labels(labels: Sequence[Hashable]) -> str:
+    """Join labels in a sentence; labels that are not plain text as their repr."""
     plain = [
         label if isinstance(label, str) and label.isprintable() and label.strip() else repr(label)
         for label in labels

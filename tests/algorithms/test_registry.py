@@ -185,13 +185,13 @@ def unsaid(frame):
 @pytest.mark.parametrize(
     ("record", "message"),
     [
-        (replace(ALGORITHMS["pcta"], ways=()), "there is an algorithm of that name"),
+        (replace(ALGORITHMS["pcta"], ways=()), "an algorithm of that name is registered"),
         (
             replace(RECORD, guarantees=(KmAnonymity, dict)),
             "has an unknown guarantee(.|\n)*got: *dict",
         ),
         (replace(RECORD, ways=(Way(KKm, 5),)), "has an unknown guarantee(.|\n)*got: *KKm"),
-        (replace(RECORD, decide=None), "rare_first does not say how it decides"),
+        (replace(RECORD, decide=None), "rare_first has no decide"),
         (replace(RECORD, function=undescribed), "undescribed does not describe(.|\n)*got: *column, m\n"),
         (replace(RECORD, function=unsaid), "unsaid does not describe its parameters(.|\n)*got: *frame\n"),
     ],

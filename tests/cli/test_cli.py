@@ -315,8 +315,8 @@ def identifying():
 
 
 WARNING = (
-    "pdanon: warning: 40 of 40 rows (100 %) are the only ones with their ward and year, which pass through "
-    "unchanged\n  hint:  "
+    "pdanon: warning: 40 of 40 rows (100 %) are unique in ward and year, which are published "
+    "unmodified\n  hint:  "
 )
 
 

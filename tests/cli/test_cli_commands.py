@@ -168,7 +168,7 @@ def test_an_audit_says_how_far_it_came(run, monkeypatch):
     asked = ("audit", "rows.parquet", "--rho", "0.5", "--sensitive", "s")
     code, out, _ = run(*asked)
     assert code == 0
-    assert "  proven     The guarantee is proven for 1 known item; any number was asked for\n" in out
+    assert "  proven     The guarantee is proven for 1 known item; any number was requested\n" in out
     assert "proven" not in run(*asked, "-m", "1")[1]
 
 

@@ -87,7 +87,7 @@ def test_what_is_too_frequent_may_be_suppressed(sick, run):
         (("--rules", "rules.csv"), "rules and c go together"),
         (("-c", "0.5"), "rules and c go together"),
         (("--rules", "rules.csv", "-c", "0.5", "-m", "2"), "m is not used with rules"),
-        (("--rules", "rules.csv", "-c", "0.5", "--constraints", "sets.csv"), "rules go with neither"),
+        (("--rules", "rules.csv", "-c", "0.5", "--constraints", "sets.csv"), "rules exclude constraints"),
         (("--rules", "rules.csv", "-c", "0.5", "--algorithm", "pcta"), "pcta does not take"),
         (("--rules", "rules.txt", "-c", "0.5"), "must end in"),
         (("--algorithm", "ps_rules", "--rules", "rules.csv"), "ps_rules needs -c"),

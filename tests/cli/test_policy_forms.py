@@ -156,7 +156,7 @@ def test_a_hierarchy_lets_more_algorithms_compete():
         (asked("m = 2"), "no algorithm, and no k"),
         (asked("rho = 0.5"), "rho and sensitive go together"),
         (asked("k = 2\nsensitive = ['a']"), "sensitive needs rho or p"),
-        (asked("k = 2\nrho = 0.5\nsensitive = ['a']"), "rho goes without k"),
+        (asked("k = 2\nrho = 0.5\nsensitive = ['a']"), "rho excludes k"),
         (asked("k = 2\nkeep = ['store']"), "by the role of a column"),
         (asked("k = 2", 'quasi = ["store"]'), "random_state = 1"),
         (asked("k = 2\nmax_suppressed = 0.1"), "no such parameter of anonymize"),
@@ -171,7 +171,7 @@ def test_what_cannot_be_asked_for_is_refused_at_once(text, message):
     ("parameters", "columns", "message"),
     [
         ('constraints = [["a"]]\nrandom_state = 1', 'quasi = ["store"]', "quasi-identifiers by constraints"),
-        ("m = 2\nrandom_state = 1", 'quasi = ["store"]\ndrop = ["items"]', "m is of items"),
+        ("m = 2\nrandom_state = 1", 'quasi = ["store"]\ndrop = ["items"]', "m counts items"),
         ('constraints = [["a"]]\nm = 2', 'keep = ["store"]', "m is not used with constraints"),
     ],
 )

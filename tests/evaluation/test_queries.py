@@ -21,7 +21,7 @@ from pdanon.evaluation.metrics.queries import Answers
 from pdanon.io.datasets import make_baskets
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.compatibility import text_column
-from pdanon.recoding.loss import drawn_pairs
+from pdanon.recoding.loss import draw_pairs
 
 MODES = ["subset", "uniform", "optimistic", "none"]
 ITEMS = "abcdef"
@@ -208,7 +208,7 @@ def test_pairs_of_groups_are_those_of_the_loss(data):
     frame = pdanon.read_parquet(data / "groceries.parquet")
     result = frame.txanon.cahd(p=2, sensitive=sorted(frame["items"].itemset.items)[::20])
     itemsets = Itemsets.from_series(frame["items"])
-    codes, times = drawn_pairs(itemsets)
+    codes, times = draw_pairs(itemsets)
     texts = itemsets.texts()
     pairs = [[texts[code] for code in pair] for pair in codes.tolist()]
     errors = Workload.from_frame(pd.DataFrame({"items": pairs})).are(frame, result).table["error"]
@@ -461,7 +461,7 @@ def test_all_subsets_of_a_row_are_drawn_alike():
     assert counts.between(850, 1150).all()  # 1,000 expected, standard deviation 29
 
 
-def test_draws_from_generalized_items_only():
+def test_draws_from_generalized_items_keep_codes():
     frame = make_baskets(400, 40, random_state=3)
     mapping = frame.txanon.pcta(k=5, m=2).mapping
     generalized = mapping.loc[mapping["item"] != mapping["generalized"], "item"]

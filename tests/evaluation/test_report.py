@@ -55,9 +55,7 @@ def test_columns_that_identify_are_told_at_the_top(identifying):
     assert first == (
         "⚠ The release has its guarantee. Its unmodified columns identify rows, and are not covered."
     )
-    assert second == (
-        "40 of 40 rows (100 %) are the only ones with their ward and <year>, which pass through unchanged."
-    )
+    assert second == ("40 of 40 rows (100 %) are unique in ward and <year>, which are published unmodified.")
     assert [each.get("class") for each in page.attributes("p")[:2]] == ["verdict warned", "alert warned"]
     assert "✓" not in text
     assert "<year>" not in text

@@ -43,7 +43,7 @@ def test_the_accessor_shows_what_is_in_the_table_and_no_item():
     risks = FRAME.txanon.risk(k=5, m=2).loc[1]
     assert "20, lists in 'items'" in text
     assert "2 distinct; 1.5 in a row on average, 2 at most" in text
-    assert f"who knows 2 items finds {100 * risks['singled_out']:.3g} % of the rows alone" in text
+    assert f"2 known items single out {100 * risks['singled_out']:.3g} % of the rows" in text
     assert "secret" not in text + page
     assert len(text.splitlines()) <= 10
     for line in text.splitlines()[1:]:
@@ -79,7 +79,7 @@ def test_the_accessor_counts_nothing_until_it_is_shown(monkeypatch):
         (pd.DataFrame({"a": [["secret", None]]}), "an item is missing"),
         (pd.DataFrame({"a": [None, None]}), "no row shows what it holds"),
         (pd.DataFrame({"a": pdanon.as_itemsets([])}), "0, lists in 'a'"),
-        (pd.DataFrame({"a": pdanon.as_itemsets([[], None])}), "finds 0 % of the rows alone"),
+        (pd.DataFrame({"a": pdanon.as_itemsets([[], None])}), "out 0 % of the rows"),
     ],
 )
 def test_what_is_wrong_with_the_lists_is_shown_and_not_raised(frame, said):
@@ -89,9 +89,9 @@ def test_what_is_wrong_with_the_lists_is_shown_and_not_raised(frame, said):
 
 def test_large_tables_are_shown_by_what_one_item_tells(monkeypatch):
     monkeypatch.setattr("pdanon.accessors._MOST_PAIRS", 9)
-    assert "who knows 1 item finds" in repr(FRAME.txanon)
+    assert "1 known item singles out" in repr(FRAME.txanon)
     monkeypatch.setattr("pdanon.accessors._MOST_PAIRS", 10)
-    assert "who knows 2 items find" in repr(FRAME.txanon)
+    assert "2 known items single out" in repr(FRAME.txanon)
 
 
 # --- Tables of figures

@@ -204,7 +204,7 @@ def test_anonymize_passes_labels_on():
         plain, result = (table.txanon.anonymize(**given_, labels=each) for each in ("set", "short"))
         assert_same_but_for_names(result, plain, frame)
         assert {re.sub("[0-9]+", "", label) for label in result.legend["label"]} == {"G"}
-    with pytest.raises(ParameterError, match="nothing that is tried for PublicK uses labels"):
+    with pytest.raises(ParameterError, match="no algorithm for PublicK uses labels"):
         frame.txanon.anonymize(pdanon.PublicK(k=2, public=["a"]), labels="short")
 
 
@@ -327,11 +327,11 @@ def test_a_function_is_given_the_items_as_they_are():
     ("labels", "problem", "got"),
     [
         (lambda items: "same", "a label is that of another set", "2 of 2 labels"),
-        (len, "a label is no text", "2 of 2 labels"),
+        (len, "a label is not text", "2 of 2 labels"),
         (lambda items: "" if items[0] == "a" else items[0] + "x", "a label is empty", "1 of 2 labels"),
         (lambda items: " \n", "a label is empty", "2 of 2 labels"),
         (lambda items: items[0], "a label is the text of an item", "2 of 2 labels"),
-        (lambda items: items[0] + "\ud800", "a label holds half of a surrogate pair", "2 of 2 labels"),
+        (lambda items: items[0] + "\ud800", "a label contains half of a surrogate pair", "2 of 2 labels"),
         (lambda items: {}[items[0]], "the function for labels fails", "KeyError"),
         (lambda: "x", "the function for labels fails", "TypeError"),
         ("shrt", "there is no such kind of labels", "did you mean 'short'"),

@@ -23,7 +23,7 @@ import pdanon
 from examples import examples
 from pdanon import ColumnError, IdentifierWarning, KmAnonymity, ParameterError
 from pdanon.algorithms.registry import ALGORITHMS
-from pdanon.recoding.unmodified_columns import Passing, passing
+from pdanon.recoding.unmodified_columns import Passing, count_unmodified
 
 KM = KmAnonymity(5, 2)
 
@@ -32,7 +32,7 @@ def counted(frame, *, k=3, judged=()):
     """What passes, without a word."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
-        return passing(frame, [], KmAnonymity(k, 2), judged)
+        return count_unmodified(frame, [], KmAnonymity(k, 2), judged)
 
 
 def hospital(rows=1000):
@@ -197,8 +197,8 @@ def test_a_hospital_table_is_warned_about():
     assert Path(caught[0].filename).name == Path(__file__).name
     message = str(caught[0].message)
     assert message.startswith(
-        "931 of 1,000 rows (93.1 %) are the only ones with their GENDER, RACE, ZIP and birth_year, which "
-        "pass through unchanged; for 1,000 (100 %) fewer than 5 have the same. Who knows only ZIP and "
+        "931 of 1,000 rows (93.1 %) are unique in GENDER, RACE, ZIP and birth_year, which are published "
+        "unmodified; for 1,000 (100 %), fewer than 5 rows match. With ZIP and birth_year alone, "
     )
     assert "KKm(k=5, m=2, quasi=['GENDER', 'RACE', 'ZIP', 'birth_year'])" in message
     assert result.passing.subset == ("ZIP", "birth_year")
@@ -212,7 +212,7 @@ def test_real_patients_are_warned_about(data):
             frame.txanon.pcta(k=5, m=2).passing.unique
             == frame.drop(columns="items").value_counts(dropna=False).eq(1).sum()
         )
-    with pytest.warns(IdentifierWarning, match="the only ones with their ID, which pass"):
+    with pytest.warns(IdentifierWarning, match="are unique in ID, which are published"):
         patients.txanon.pcta(k=5, m=2)
 
 
@@ -222,14 +222,14 @@ def test_a_column_that_alone_explains_everything_is_named_alone(k):
     with pytest.warns(IdentifierWarning) as caught:
         frame.txanon.pcta("items", k=k, m=2)
     message = str(caught[0].message)
-    assert message.startswith("1,000 of 1,000 rows (100 %) are the only ones with their number, which pass")
+    assert message.startswith("1,000 of 1,000 rows (100 %) are unique in number, which is published")
     assert not any(label in message for label in ("GENDER", "ZIP", "birth_year"))
 
 
 def test_rows_that_are_few_and_not_unique_are_told():
     frame = frame_of([{"a"}] * 40).assign(ward=[1] * 36 + [2] * 2 + [3] * 2)
     with pytest.warns(
-        IdentifierWarning, match=r"^For 4 of 40 rows \(10 %\) fewer than 3 have the same ward, "
+        IdentifierWarning, match=r"^For 4 of 40 rows \(10 %\), fewer than 3 rows match in ward, "
     ):
         frame.txanon.pcta("items", k=3)
     frame.txanon.pcta("items", k=2)
@@ -241,7 +241,7 @@ def test_many_columns_are_not_all_named():
     with pytest.warns(IdentifierWarning) as caught:
         frame.txanon.pcta("items", k=2)
     message = str(caught[0].message)
-    assert "200 of 200 rows (100 %) are the only ones with their values in 20 columns" in message
+    assert "200 of 200 rows (100 %) are unique in 20 columns" in message
     assert message.count("'c") == 6  # three in quasi, three in keep
 
 
@@ -277,7 +277,7 @@ def test_what_cannot_be_compared_is_said():
     assert result.passing.incomparable == ("notes",)
     assert result.passing.known == ("ward",)
     frame["ward"] = range(30)
-    with pytest.warns(IdentifierWarning, match=r"their ward, .*\. The values of notes cannot be compared"):
+    with pytest.warns(IdentifierWarning, match=r"in ward, .*\. The values of notes cannot be compared"):
         frame.txanon.pcta("items", k=2)
 
 
@@ -320,7 +320,7 @@ def test_a_private_column_is_what_the_guarantee_speaks_of():
 
 def test_a_guarantee_without_k_counts_pairs():
     frame = frame_of([{"a"}, {"b"}] * 15).assign(ward=[*range(15)] * 2)
-    assert passing(frame, [0], pdanon.LmDiversity(l=2, m=1, sensitive=["a"])).k == 2
+    assert count_unmodified(frame, [0], pdanon.LmDiversity(l=2, m=1, sensitive=["a"])).k == 2
 
 
 # --- keep=
@@ -353,7 +353,7 @@ def test_the_release_is_the_same_whatever_is_judged():
 
 def test_a_level_of_the_index_can_be_judged():
     frame = frame_of([{"a"}] * 40).set_axis(pd.Index(range(40), name="patient"))
-    with pytest.warns(IdentifierWarning, match="their patient, which pass"):
+    with pytest.warns(IdentifierWarning, match="unique in patient, which is published"):
         frame.txanon.pcta(k=2)
     assert frame.txanon.pcta(k=2, keep=["patient"]).passing.judged == ("patient",)
 

@@ -18,7 +18,7 @@ ITEMS = frozenset("abcdefghijkl")  # any part of which could give s away, and no
 ROWS = [sorted((ITEMS - {each}) | own) for each in ITEMS for own in ({"s"}, set())]
 FRAME = pd.DataFrame({"items": ROWS})
 ASKED = {"rho": 0.5, "sensitive": ["s"]}
-SAID = "The guarantee is proven for up to {m} known items; any number was asked for"
+SAID = "The guarantee is proven for up to {m} known items; any number was requested"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from pdanon.hierarchy import Hierarchy
 from pdanon.itemsets import threads
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.list_columns import collapse
-from pdanon.recoding.loss import drawn_pairs, information_loss, joint_loss
+from pdanon.recoding.loss import draw_pairs, information_loss, joint_loss
 from pdanon.recoding.recoding import Recoding
 
 READABLE = ["occurrences", "stands_for", "singles", "pairs", "suppressed"]
@@ -82,14 +82,14 @@ def test_the_same_pairs_are_drawn_from_distinct_rows_in_another_order(monkeypatc
     shuffled = itemsets.take(np.random.default_rng(0).permutation(itemsets.n_rows))
     collapsed = collapse([shuffled]).itemsets
     assert collapsed.n_rows < itemsets.n_rows
-    codes, times = drawn_pairs(itemsets)
+    codes, times = draw_pairs(itemsets)
     assert times.sum() == 200
     for other in (shuffled, collapsed):
-        for one, two in zip((codes, times), drawn_pairs(other), strict=True):
+        for one, two in zip((codes, times), draw_pairs(other), strict=True):
             assert (one == two).all()
     monkeypatch.setattr(threads, "_WORTH", 100)  # the rows are read in parts
     monkeypatch.setattr(threads, "_LONGEST", 1000)
-    for one, two in zip((codes, times), drawn_pairs(itemsets), strict=True):
+    for one, two in zip((codes, times), draw_pairs(itemsets), strict=True):
         assert (one == two).all()
 
 
@@ -101,7 +101,7 @@ def test_pairs_are_answered_as_a_workload_answers_them(data):
         frame.txanon.lra(k=5, m=2, hierarchy=5, parts=20),
     ):
         itemsets = Itemsets.from_series(frame["items"])
-        codes, times = drawn_pairs(itemsets)
+        codes, times = draw_pairs(itemsets)
         items = np.array(itemsets.vocabulary.to_pylist())
         workload = pdanon.Workload.from_frame(pd.DataFrame({"items": items[codes].tolist()}))
         _, table = workload.are(frame, result, mode="uniform")

@@ -125,7 +125,7 @@ def test_columns_are_judged_one_by_one():
 def test_columns_that_were_emptied_are_named():
     before = pd.DataFrame({"age": range(20), "same": [1] * 19 + [2], "place": ["x", "y"] * 10})
     after = pd.DataFrame({"age": ["*"] * 19 + ["[1, 2]"], "same": ["*"] * 20, "place": ["x", "y"] * 10})
-    assert columns_left(before, after, [0, 1, 2]) == "Nearly all rows have become alike in age"
+    assert columns_left(before, after, [0, 1, 2]) == "Almost all rows have the same value in age"
     assert columns_left(before[:19], after[:19], [0, 1, 2]) == ""
 
 
@@ -202,11 +202,11 @@ def test_the_command_line_says_it(tmp_path, run):
 
 def test_quasi_identifiers_that_are_emptied_warn():
     frame = pd.DataFrame({"age": range(40), "items": [["a"]] * 40})
-    with pytest.warns(UselessWarning, match="^Nearly all rows have become alike in age"):
+    with pytest.warns(UselessWarning, match="^Almost all rows have the same value in age"):
         result = pdanon.mondrian(frame, k=40, quasi=["age"], keep=["items"])
-    assert result.useless == "Nearly all rows have become alike in age"
+    assert result.useless == "Almost all rows have the same value in age"
     assert pdanon.mondrian(frame, k=20, quasi=["age"], keep=["items"]).useless == ""
-    with pytest.warns(UselessWarning, match="^Nearly all rows have become alike in age"):
+    with pytest.warns(UselessWarning, match="^Almost all rows have the same value in age"):
         pdanon.rfirst(frame, k=40, m=1, quasi=["age"], random_state=0)
 
 

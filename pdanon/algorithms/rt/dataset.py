@@ -234,7 +234,7 @@ class Dataset:
         The items of each cluster are protected already. With one list column, the sizes suffice.
         """
         k, m = self.guarantee.k, self.guarantee.m
-        columns = [each.prepared(column) for each, column in zip(recodings, self.columns, strict=True)]
+        columns = [each.hide_missing(column) for each, column in zip(recodings, self.columns, strict=True)]
         if not any(column.nulls.any() for column in columns):
             return columns
         shown = zip(columns, recodings, strict=True)

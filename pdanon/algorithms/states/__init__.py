@@ -1,15 +1,3 @@
-"""States of a decision: what changes step by step until it is safe, or until nothing loses less."""
+"""States of algorithms: clusters, cuts and rules that change step by step, and the searches over them."""
 
-__all__ = [
-    "clusters",
-    "cuts",
-    "cuts_search",
-    "descent",
-    "groups_search",
-    "leaf_rows",
-    "moles",
-    "packing",
-    "sets_search",
-    "solver",
-    "trace",
-]
+__all__ = ["clusters", "cuts", "cuts_search", "descent", "rules", "sensitive_rules", "sets_search"]

@@ -1,4 +1,4 @@
-"""Clusters: a partition of the items that is made coarser, or poorer, until nothing rare is left."""
+"""Clusters: a partition of the items that is merged, or suppressed in part, until no itemset is rare."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from pdanon.itemsets.timing import Pace, Report, check_time, halt_flag
 
 __all__ = ["MOST_LISTED", "Clusters", "rare_in_turn"]
 
-MOST_LISTED = 2**22  # itemsets of a portion: some 100 bytes each while they are listed and sorted
-_RUNS = 256  # parts of the search
+MOST_LISTED = 2**22  # itemsets in a batch: about 100 bytes each while they are listed and sorted
+_RUNS = 256  # parts of the search, for threads
 
 _Runs = list[tuple[int, int]]
 
 
 def rare_in_turn(index: SupportIndex, k: int, size: int, most: int = MOST_LISTED) -> Iterator[ItemsetTable]:
-    """List the itemsets of one size that are rare and hold no smaller one, the largest support first.
+    """List the rare itemsets of one size without a smaller rare subset, the largest support first.
 
     Parameters
     ----------
     index : SupportIndex
-        Rows whose rare itemsets are of this size or larger.
+        Rows without smaller rare itemsets.
     k : int
-        Itemsets in fewer rows, but in some, are rare.
+        An itemset is rare if its support is in (0, k).
     size : int
         At least 3.
     most : int
-        How many itemsets a portion has; more only if those of one support and few first items are more.
+        Maximum number of itemsets in a batch, unless one support and a few first items have more.
 
     Yields
     ------
     ItemsetTable
-        By support, falling, then by codes; also from one portion to the next.
+        By descending support, then by codes, within and across batches.
 
     Notes
     -----
-    Where there may be more than a portion they are counted first, and each further search lists some.
+    If there may be more than a batch, they are counted first, and each further search lists one batch.
     """
     search = _Search(index, k, size)
     if search.at_most() <= most:
         portions = [(1, k - 1, search.runs)]
     else:
-        portions = list(_portions(search.counted(), search.runs, most))
+        portions = list(_portions(search.count(), search.runs, most))
     for least, largest, runs in portions:
-        listed = search.listed(least, largest, runs)
+        listed = search.list_range(least, largest, runs)
         if len(listed):
             yield listed
 
 
 class _Search:
-    """A search for rare itemsets by first item, in the order of the codes."""
+    """A search for rare itemsets by their first items, in the order of the codes."""
 
     def __init__(self, index: SupportIndex, k: int, size: int) -> None:
         self._index, self._k, self._size = index, k, size
@@ -68,22 +68,22 @@ class _Search:
         self.runs = many_parts(np.concatenate(([0], np.cumsum(steps))), _RUNS)
 
     def at_most(self) -> float:
-        """More rare itemsets than rows have itemsets of this size there are not."""
+        """Return an upper bound on the number of rare itemsets: the itemsets of this size in all rows."""
         lengths = np.diff(self._index.offsets).astype(np.float64)
         found = np.ones(len(lengths))
         for place in range(self._size):
             found *= np.maximum(lengths - place, 0) / (place + 1)
         return float(found.sum())
 
-    def counted(self) -> NDArray[np.int64]:
-        """How many there are, by run and support, shape (runs, k)."""
+    def count(self) -> NDArray[np.int64]:
+        """Count them by run and support, shape (runs, k)."""
         counts = np.zeros((len(self.runs), self._k), np.int64)
         parts = [(*run, 1, self._k - 1, each) for run, each in zip(self.runs, counts, strict=True)]
         search(self._part, parts, self.at_most(), limited=True)
         return counts
 
-    def listed(self, least: int, largest: int, runs: _Runs) -> ItemsetTable:
-        """Those of some supports in some runs, the largest support first."""
+    def list_range(self, least: int, largest: int, runs: _Runs) -> ItemsetTable:
+        """Return those of some supports in some runs, the largest support first."""
         nothing = np.empty(0, np.int64)
         parts = [(*run, least, largest, nothing) for run in runs]
         found = concatenate(search(self._part, parts, self.at_most(), limited=True))
@@ -105,7 +105,7 @@ class _Search:
 
 
 def _portions(counts: NDArray[np.int64], runs: _Runs, most: int) -> Iterator[tuple[int, int, _Runs]]:
-    """Supports, from and to, and runs whose itemsets are listed at once; counts by run and support."""
+    """Return ranges of supports, and runs whose itemsets fit a batch; counts are by run and support."""
     largest = counts.shape[1] - 1
     by_support = counts.sum(axis=0)
     while largest > 0:
@@ -122,49 +122,49 @@ def _portions(counts: NDArray[np.int64], runs: _Runs, most: int) -> Iterator[tup
         largest = least - 1
 
 
-# --- Clusters: a partition of the items that is made coarser, or poorer, until nothing rare is left
+# --- Clusters: a partition of the items that is merged, or suppressed in part, until no itemset is rare
 
 
 ROOM = 2**29  # bytes for supports of pairs: all of them up to 11,585 items
-_PART = 2**18  # itemsets looked at between reports, as there can be millions
+_PART = 2**18  # itemsets between two progress reports, as there can be millions
 
 
 class Clusters:
-    """A partition of the items that is made coarser, with the supports of clusters kept current.
+    """A partition of the items that is merged, with the current supports of its clusters.
 
-    A cluster is in a row if one of its members is. It is known by its label, its smallest member.
+    A row contains a cluster if it has one of its items. The label of a cluster is its smallest item.
 
     Parameters
     ----------
     index : SupportIndex
         Rows and supports of the items.
     weights : ndarray of int64, shape (items,), optional
-        Importance of each item, below 2**16; that of a cluster is the largest of its members'.
+        Importance of each item, below 2**16. The importance of a cluster is the maximum of its items.
     blocks : ndarray of int64, shape (items,), optional
-        Only clusters of items of one block are merged. By default all items are in one.
+        Block of each item. Only clusters of the same block are merged. By default all items are in one block.
     spare : int
-        How many items may be suppressed.
+        Upper bound on the number of suppressed items.
     sizes : ndarray of int64, shape (items,), optional
-        How many items each of the index stands for, if these are clusters already; 0: it stands for none.
+        Number of items behind each item of the index, if these are clusters already; may be 0.
     least_first : bool
-        Merge always the cluster of least support of an itemset (COAT), instead of the one whose merge
-        costs least.
+        Always merge the cluster with the lowest support of an itemset (COAT), instead of the one with the
+        cheapest merge.
     room : int
-        Bytes for the supports of pairs of clusters. It changes no outcome.
+        Bytes for the supports of pairs of clusters. It does not change the result.
     listed : int
-        How many rare itemsets of three or more items are listed at a time. It changes no outcome.
+        Maximum number of rare itemsets of three or more items in a batch. It does not change the result.
 
     Notes
     -----
-    The steps for a rare itemset: the cheapest merge of one of its clusters with another of the same block
-    (least utility loss, then the smaller union, then item order); where there is none, the cluster of least
-    support (then: fewest members, then item order), which is all of its block, is suppressed.
+    A rare itemset is handled by the cheapest merge of one of its clusters with another of the same block.
+    Ties: least utility loss, the smaller union, item order. If no merge is possible, its cluster with the
+    lowest support is suppressed, which is its whole block. Ties: fewest items, item order.
 
-    Supports of a cluster with all others are counted when they are first needed, and kept current. Where
-    there is no room for those of all clusters, those that are counted again most quickly are given up.
+    The supports of a cluster with all others are counted at the first use, and then updated. If there is no
+    room for all clusters, those that take least time to count again are dropped.
 
-    Memory: 4 bytes for each two items, but no more than ``room``; 36 bytes an item; while itemsets of three
-    and more items are satisfied, also one bit for each item and distinct row.
+    Memory: 4 bytes for each pair of items, up to ``room``, and 36 bytes for each item. While itemsets of
+    three and more items are handled, also one bit for each item and distinct row.
     """
 
     def __init__(
@@ -196,16 +196,16 @@ class Clusters:
 
     @property
     def labels(self) -> Codes:
-        """Label of each item's cluster; -1 for a suppressed item."""
+        """Label of the cluster of each item; -1 for a suppressed item."""
         return np.array(self._state.label)
 
     @property
     def n_clusters(self) -> int:
-        """Number of clusters that are published."""
+        """Number of published clusters."""
         return self._state.n_active
 
     def support(self, cluster: int, other: int | None = None) -> int:
-        """Support of a cluster, or of two together."""
+        """Return the support of a cluster, or of two together."""
         if other is None:
             return self._state.support[cluster]
         return clusters.together(cluster, other, self._state)
@@ -215,7 +215,7 @@ class Clusters:
         clusters.merge(cluster, other, self._state)
 
     def drop(self, cluster: int) -> None:
-        """Suppress a cluster with all its members."""
+        """Suppress a cluster with all its items."""
         clusters.drop(cluster, self._state)
 
     def satisfy_km(self, k: int, m: int | None, *, report: Report) -> None:
@@ -228,12 +228,12 @@ class Clusters:
         m : int or None
             Largest size; None: all clusters of a row.
         report : callable
-            Told the number of steps, from time to time.
+            Called with the number of steps.
 
         Raises
         ------
         InfeasibleError
-            If more items would have to be suppressed than may be.
+            If more than ``spare`` items would have to be suppressed.
         """
         self.satisfy_pairs(k, pairs=m != 1, report=report)
         for size in sizes_beyond_pairs(self.index().longest if m is None or m > 2 else 0, m):
@@ -245,10 +245,10 @@ class Clusters:
                     pass
 
     def _satisfy_size(self, k: int, size: int, report: Report) -> bool:
-        """Satisfy the itemsets of a size that are rare now, in their order; tell whether there were any.
+        """Handle the rare itemsets of a size in order; return whether there were any.
 
-        That never makes a smaller one rare again: a row that holds a generalized itemset holds an itemset
-        that it stands for, which had no support or enough.
+        No smaller itemset becomes rare again. The rows of a generalized itemset contain an itemset that it
+        stands for, whose support was 0 or at least k.
         """
         rows = self.index()
         bitmaps = self._bitmaps(rows)
@@ -266,14 +266,14 @@ class Clusters:
         k : int
             A support in (0, k) is rare.
         pairs : bool
-            Whether pairs count, or single clusters only.
+            Whether pairs count, or only single clusters.
         report : callable
-            Told the number of steps, from time to time.
+            Called with the number of steps.
 
         Raises
         ------
         InfeasibleError
-            If more items would have to be suppressed than may be.
+            If more than ``spare`` items would have to be suppressed.
         """
         if pairs:
             self._count_lines(report)
@@ -290,7 +290,7 @@ class Clusters:
 
         steps = 1
         while steps:
-            with self._pace as some:  # a single pair may take a step for each item
+            with self._pace as some:  # limited, as a single pair may take a step for each item
                 (steps,) = search(go_on, [(some,)], float(self._index.n_items**2), limited=True)
             report(steps)
         self._refuse_overspending()
@@ -310,23 +310,23 @@ class Clusters:
     def satisfy(self, itemsets: ItemsetTable, k: int, *, report: Report) -> None:
         """Merge and suppress until no given itemset is rare.
 
-        Those that are rare now are satisfied one after the other, the largest support first, then in the
-        order given. Steps for one can make another, which was in no row, rare: so they are looked at
-        again until none is.
+        Itemsets that are rare now are handled one by one, the largest support first, then in the given order.
+        A step for one can give another its first rows and make it rare. So all are checked again until none
+        is rare.
 
         Parameters
         ----------
         itemsets : ItemsetTable
-            Itemsets of items; supports are not used.
+            Itemsets of items; their supports are ignored.
         k : int
             A support in (0, k) is rare.
         report : callable
-            Told the number of steps, from time to time.
+            Called with the number of steps.
 
         Raises
         ------
         InfeasibleError
-            If more items would have to be suppressed than may be.
+            If more than ``spare`` items would have to be suppressed.
         """
         bitmaps = self._bitmaps(self.index())
         while True:
@@ -342,17 +342,17 @@ class Clusters:
             self._work_off(first, k, bitmaps, report)
 
     def coarsen_each(self, itemsets: ItemsetTable) -> int:
-        """Make the sets of each itemset coarser by the cheapest merge, if none before has changed them.
+        """Apply the cheapest merge to the sets of each itemset, unless an earlier merge changed them.
 
         Parameters
         ----------
         itemsets : ItemsetTable
-            Itemsets that are not suppressed.
+            Itemsets without suppressed items.
 
         Returns
         -------
         int
-            The number of merges; at least 1, if there are two clusters and an itemset.
+            Number of merges; at least 1 if there are two clusters and an itemset.
         """
         return clusters.coarsen_each(itemsets.codes, itemsets.offsets, self._state)
 
@@ -360,7 +360,7 @@ class Clusters:
         return clusters.Bitmaps(rows.codes, rows.offsets, rows.weights, rows.n_items)
 
     def _work_off(self, itemsets: ItemsetTable, k: int, bitmaps: clusters.Bitmaps, report: Report) -> None:
-        """Merge and suppress until no given itemset is rare, one after the other; bitmaps stay current."""
+        """Merge and suppress until no given itemset is rare, one by one; bitmaps are updated."""
         cursor = 0
         for _, end in _parts(len(itemsets)):
             while cursor < end:
@@ -371,25 +371,25 @@ class Clusters:
                 self._refuse_overspending()
 
     def _refuse_overspending(self) -> None:
-        """Raise if a kernel stopped at a cluster that would have to be suppressed, but may not be."""
+        """Raise if a kernel stopped at a cluster that must be suppressed, but may not be."""
         state = self._state
         if state.refused < 0:
             return
         suppressed = int(np.count_nonzero(self.labels < 0))
         raise InfeasibleError(
-            "the items of a block would have to be suppressed, which max_suppressed does not allow",
+            "all items of a block would have to be suppressed, which max_suppressed does not allow",
             where=f"block {state.block[state.refused]} of utility",
-            got=f"{state.size[state.refused]} items to suppress after {suppressed}; "
-            f"{suppressed + state.spare} of {self._index.n_items} may be",
-            hint="raise max_suppressed, make the blocks larger, or choose a smaller k",
+            got=f"{state.size[state.refused]} items to suppress after {suppressed}, with an upper bound of "
+            f"{suppressed + state.spare} of {self._index.n_items}",
+            hint="pass a larger max_suppressed, larger blocks, or a smaller k",
         )
 
     def index(self) -> SupportIndex:
-        """The rows as sets of clusters, equal rows collapsed; a cluster's code is its label."""
+        """Return the rows as sets of clusters, equal rows collapsed; the code of a cluster is its label."""
         return self._index.relabel(self.labels)
 
 
 def _parts(count: int, size: int = _PART) -> Iterator[tuple[int, int]]:
-    """Parts of so many things, by number."""
+    """Return ranges of numbers of a maximum size."""
     for begin in range(0, count, size):
         yield begin, min(begin + size, count)

@@ -1,4 +1,4 @@
-"""Cut: a level through a hierarchy that is raised until nothing rare is left."""
+"""Cut: a level of a hierarchy, raised until no itemset is rare."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = [
     "silent_rows",
 ]
 
-_SORTED = 16  # steps that a number takes to be sorted
+_SORTED = 16  # weight of a number to sort, against one to copy
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,7 +47,7 @@ class LeafRows:
     offsets : ndarray of int64, shape (rows + 1,)
         Row ``i`` is ``leaves[offsets[i]:offsets[i + 1]]``.
     order : ndarray of int64, shape (occurrences,)
-        Where each occurrence is in the column that the rows are from.
+        Position of each occurrence in the column of the rows.
     """
 
     leaves: Codes
@@ -68,7 +68,7 @@ class LeafRows:
         return np.diff(self.offsets)
 
     def take(self, rows: NDArray[np.int64]) -> LeafRows:
-        """Some of the rows, in the given order; ``order`` then leads to the same column."""
+        """Select rows in the given order; ``order`` still refers to the same column."""
         lengths = self.lengths[rows]
         offsets = offsets_of(lengths)
         places = np.arange(offsets[-1]) + np.repeat(self.offsets[rows] - offsets[:-1], lengths)
@@ -76,15 +76,16 @@ class LeafRows:
 
 
 def empty_alike(itemsets: Itemsets) -> Itemsets:
-    """The same rows, but missing ones empty if there are empty ones, so that rows without items are alike."""
+    """Turn missing rows into empty ones, if there are empty ones: rows without items are then equal."""
     empty = (itemsets.lengths == 0) & ~itemsets.nulls
     return itemsets.missing_as_empty() if empty.any() else itemsets
 
 
 def silent_rows(lengths: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
-    """Rows that are published without any item: those that have none and, if they are too few, others.
+    """Mark the rows that are published without items: empty rows and, if these are too few, others.
 
-    The others are the shortest (then: the first) that make k. All rows, if fewer than k were left.
+    The others are the shortest rows up to k (ties: the first). All rows are marked if fewer than k would be
+    left.
     """
     n_rows, n_silent = len(lengths), int(np.count_nonzero(lengths == 0))
     if n_silent:
@@ -97,7 +98,7 @@ def silent_rows(lengths: NDArray[np.int64], k: int) -> NDArray[np.bool_]:
 
 
 def by_first_row(groups: NDArray[Any]) -> Codes:
-    """The same groups of rows, numbered in the order in which they first come."""
+    """Number groups of rows in the order of their first rows."""
     _, first, number = np.unique(groups, return_index=True, return_inverse=True)
     rank = np.empty(len(first), np.int32)
     rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
@@ -105,7 +106,10 @@ def by_first_row(groups: NDArray[Any]) -> Codes:
 
 
 def ancestors(tree: Hierarchy) -> Codes:
-    """The ancestor of each node at each depth, shape (height + 1, nodes); itself at its own, -1 below."""
+    """Return the ancestor of each node at each depth, shape (height + 1, nodes).
+
+    A node is its own ancestor at its depth. The entries below are -1.
+    """
     path = np.full((tree.height + 1, tree.n_nodes), -1, np.int32)
     path[tree.depth, np.arange(tree.n_nodes)] = np.arange(tree.n_nodes)
     for depth in range(tree.height, 0, -1):
@@ -115,9 +119,9 @@ def ancestors(tree: Hierarchy) -> Codes:
 
 
 def node_counts(rows: LeafRows, tree: Hierarchy) -> tuple[Offsets, Codes, Codes]:
-    """Number of items that each row has below each node, as CSR ``starts, nodes, counts``.
+    """Count the items of each row below each node, as CSR ``starts, nodes, counts``.
 
-    Only nodes with some are there, ascending within a row; a leaf is below itself.
+    Only positive counts are listed, ascending by node within a row. A leaf is below itself.
     """
     paths = ancestors(tree)
 
@@ -134,34 +138,34 @@ def node_counts(rows: LeafRows, tree: Hierarchy) -> tuple[Offsets, Codes, Codes]
     return offsets_of(np.concatenate(sizes)), np.concatenate(nodes), np.concatenate(counts)
 
 
-# --- Cut: a level through a hierarchy that is raised until nothing rare is left
+# --- Cut: a level of a hierarchy, raised until no itemset is rare
 
 
 class Cut:
-    """A cut of a hierarchy, from the leaves upwards, with its loss kept current.
+    """A cut of a hierarchy, raised from the leaves, with its current loss.
 
-    Every item is published as the node of the cut above it; a node is in a row if one of its leaves is.
-    Each step of an algorithm replaces everything below some node by that node, which is chosen so that the
-    NCP summed over all occurrences, those of sibling items included, grows least.
+    Each item is published as its ancestor in the cut. A row contains a node if it has one of its leaves. A
+    step replaces everything below a node by the node. The chosen node adds least to the NCP of all
+    occurrences, including those of sibling items.
 
     Parameters
     ----------
     index : SupportIndex
         Rows of items.
     hierarchy : Hierarchy
-        Over the items.
+        The hierarchy of the items.
     leaves : ndarray of int32, shape (items,)
         The leaf of each item.
     start : ndarray of int32, shape (items,), optional
-        The node of each item that the cut begins with, nodes of one cut. By default the leaves.
+        The initial node of each item, nodes of one cut. By default the leaves.
     secrets : SupportIndex, optional
-        The sensitive items of the same rows, which are not generalized.
+        The sensitive items of the same rows. They are not generalized.
     diversity : int
-        Of the rows that hold a set of nodes, at most one in so many may hold a sensitive item.
+        At most one in so many of the rows with a set of nodes may have a sensitive item.
 
     Notes
     -----
-    Memory: 12 bytes for each pair of nodes, not below the start, that occurs in a row together.
+    Memory: 12 bytes for each pair of nodes of the same row that are not below the start.
     """
 
     def __init__(
@@ -178,7 +182,7 @@ class Cut:
         self._hierarchy = hierarchy
         self._leaves = leaves
         occurrences = _occurrences(index, hierarchy, leaves)
-        # NCP of all occurrences below a node, times the number of leaves: an integer.
+        # NCP of all occurrences below a node, times the number of leaves: an exact integer.
         self._cost = np.where(hierarchy.leaves == 1, 0, occurrences * hierarchy.leaves.astype(np.int64))
         self._state = cuts.State(
             parent=hierarchy.parent,
@@ -192,18 +196,18 @@ class Cut:
             self.lift(start)
         none = SupportIndex(np.empty(0, np.int32), np.zeros(1, np.int64), 0)
         self._secrets, self._diversity = none if secrets is None else secrets, diversity
-        rows = _extended(self._index, hierarchy, self.nodes)
+        rows = _with_ancestors(self._index, hierarchy, self.nodes)
         self._supports = _supports(rows, self._index.n_non_empty, self._secrets, diversity)
 
     def copy(self) -> Cut:
-        """Another cut in the same place, which shares the supports."""
+        """Return another cut at the same nodes, which shares the supports."""
         other = copy(self)
         other._state = self._state.copy()
         return other
 
     @property
     def nodes(self) -> Codes:
-        """The cut's node above each item."""
+        """The node of the cut above each item."""
         return cuts.node_of(self._leaves, self._state)
 
     @property
@@ -212,21 +216,21 @@ class Cut:
         return self._state.loss
 
     def lift(self, nodes: Codes) -> None:
-        """Raise the cut to some nodes, none of which is below it; where one is above another, to that."""
+        """Raise the cut to nodes that are not below it; of a node and its ancestor, the ancestor."""
         cuts.lift_all(np.unique(nodes).astype(np.int32), self._state)
 
     def protect(self, k: int, m: int | None, report: Report) -> None:
-        """Raise the cut until every set of up to m nodes that is in a row is in k rows, and safe.
+        """Raise the cut until every set of up to m nodes that occurs is in k rows and reveals no secret.
 
-        To raise a node can make other sets give a sensitive item away: what does so is listed anew until
-        there is none. That the whole table does not, and its non-empty rows, is for the caller to check.
+        Raising a node can make other sets reveal a sensitive item, so these are listed again until there are
+        none. The caller checks sets without nodes: the whole table, and its non-empty rows.
 
         Parameters
         ----------
         k, m : int
             As in :class:`pdanon.KmAnonymity`.
         report : callable
-            Is told the number of steps from time to time.
+            Called with the number of steps.
         """
         report(self.satisfy_pairs(k, pairs=m != 1))
         for threats in threats_beyond_pairs(self.index, k, m):
@@ -245,12 +249,12 @@ class Cut:
         k : int
             A support in (0, k) is rare.
         pairs : bool
-            Whether pairs count, or single nodes only.
+            Whether pairs count, or only single nodes.
         """
         return cuts.satisfy_pairs(k, pairs, self._state, self._supports)
 
     def satisfy(self, nodes: ItemsetTable, k: int) -> int:
-        """Raise the cut until nothing of the given sets of nodes is rare; return the number of steps.
+        """Raise the cut until none of the given sets of nodes is rare; return the number of steps.
 
         Parameters
         ----------
@@ -262,7 +266,7 @@ class Cut:
         return cuts.satisfy_itemsets(k, nodes.codes, nodes.offsets, self._state, self._supports)
 
     def index(self) -> SupportIndex:
-        """The rows as sets of the cut's nodes, equal rows collapsed."""
+        """Return the rows as sets of nodes of the cut, equal rows collapsed."""
         return self._rows().distinct()
 
     def _rows(self) -> SupportIndex:
@@ -270,33 +274,33 @@ class Cut:
 
     @property
     def supports(self) -> cuts.Supports:
-        """Supports of the nodes and pairs not below the start, and the rows to count more, for kernels."""
+        """Supports of nodes and pairs not below the start, and rows to count further ones, for kernels."""
         return self._supports
 
     @property
     def added_losses(self) -> NDArray[np.int64]:
-        """Loss that each node adds to that of its children, all published for the occurrences below."""
+        """Loss that each node adds to that of its children, for all occurrences below."""
         added = self._cost.copy()
         np.subtract.at(added, self._hierarchy.parent[1:], self._cost[1:])
         return added
 
     def first_demands(self, k: int, *, pairs: bool = True) -> ItemsetTable:
-        """Demands of all rare nodes, and pairs of nodes, not below the start.
+        """Return the demands of all rare nodes, and pairs of nodes, not below the start.
 
-        A cut covers a node if it is at the node or above it. A demand is a set of nodes of which every safe
-        cut covers one or more; a cut that meets these demands has no rare node or pair.
+        A cut covers a node if it contains the node or an ancestor. A demand is a set of nodes, and every safe
+        cut covers one or more of them. A cut that meets these demands has no rare node or pair.
 
         Parameters
         ----------
         k : int
             A support in (0, k) is rare.
         pairs : bool
-            Whether pairs count, or single nodes only.
+            Whether pairs count, or only single nodes.
 
         Returns
         -------
         ItemsetTable
-            Distinct demands. Those that others imply are left out, except some of pairs.
+            Distinct demands. Implied demands are left out, except some pairs.
         """
         tree = self._hierarchy
         forced = cuts.forced_nodes(k, pairs, tree.parent, tree.size, self._supports)
@@ -310,19 +314,19 @@ class Cut:
         return ItemsetTable(rows.codes, rows.offsets, rows.weights)
 
     def demands(self, threats: ItemsetTable, k: int) -> ItemsetTable:
-        """Demands of rare sets of nodes, each raised as far as it stays rare.
+        """Return the demands of rare sets of nodes, each raised while it stays rare.
 
         Parameters
         ----------
         threats : ItemsetTable
-            Sets of nodes not below the start, none above another of its set.
+            Sets of nodes not below the start, without a node and its ancestor.
         k : int
             A support in (0, k) is rare.
 
         Returns
         -------
         ItemsetTable
-            A cut that meets these demands publishes none of the given sets.
+            Demands. A cut that meets them publishes none of the given sets.
         """
         tree = self._hierarchy
         sets = threats.codes, threats.offsets
@@ -331,14 +335,14 @@ class Cut:
 
 
 def check_parts(parts: Any) -> None:
-    """Check a number of parts that a cut each is made for: an integer of at least 1."""
+    """Check the number of parts, each with its own cut: an integer of at least 1."""
     if isinstance(parts, bool) or not isinstance(parts, Integral) or parts < 1:
         got = str(parts) if isinstance(parts, (int, float)) else type(parts).__name__
         raise ParameterError("parts must be an integer of at least 1", got=got)
 
 
 def _supports(rows: SupportIndex, n_rows: int, secrets: SupportIndex, diversity: int) -> cuts.Supports:
-    """Supports of nodes and pairs of nodes, and the rows to count more; all rows hold the root."""
+    """Return supports of nodes and pairs, and the rows to count further ones; all rows have the root."""
     singles = rows.singles.copy()
     singles[0] = n_rows  # the root is left out of the extended rows
     starts, partners, together = rows.sorted_pairs()
@@ -355,8 +359,8 @@ def _supports(rows: SupportIndex, n_rows: int, secrets: SupportIndex, diversity:
     )
 
 
-def _extended(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> SupportIndex:
-    """The rows as the items' nodes and all ancestors of those, except the root."""
+def _with_ancestors(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> SupportIndex:
+    """Return the rows as nodes of the items and all their ancestors, except the root."""
     paths = [nodes]
     while paths[-1].any():
         paths.append(np.maximum(hierarchy.parent[paths[-1]], 0))
@@ -368,7 +372,7 @@ def _extended(index: SupportIndex, hierarchy: Hierarchy, nodes: Codes) -> Suppor
 
 
 def _occurrences(index: SupportIndex, hierarchy: Hierarchy, leaves: Codes) -> NDArray[np.int64]:
-    """Original occurrences of all leaves below each node."""
+    """Count the original occurrences of all leaves below each node."""
     by_leaf = np.zeros(hierarchy.n_nodes + 1, np.int64)
     np.add.at(by_leaf, leaves + 1, index.singles)
     total = np.cumsum(by_leaf)

@@ -1,4 +1,4 @@
-"""Cuts of a hierarchy that go down as long as less is lost and the guarantee is kept."""
+"""Searches for lower cuts: nodes are replaced by their descendants while the guarantee is kept."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from pdanon.itemsets.timing import is_over
 __all__ = ["CutRefinement"]
 
 
-Move = tuple[NDArray[Any], int, Codes]  # blocks, the node that is replaced there, the nodes that replace it
+Move = tuple[NDArray[Any], int, Codes]  # blocks, the node to replace in them, the nodes that replace it
 
 
 class CutRefinement:
-    """Cuts of blocks of rows that go down a hierarchy node by node, and the best that were found so far.
+    """Cuts of blocks of rows that are lowered node by node, and the best ones found.
 
-    Labels count over all blocks. Where nothing is suppressed to begin with, nothing will be.
+    Labels are counted over all blocks. If nothing is suppressed at the start, nothing will be.
 
     Parameters
     ----------
@@ -37,23 +37,23 @@ class CutRefinement:
     blocks : ndarray of int32, shape (rows,)
         The block of each row.
     tree : Hierarchy
-        Over the items.
+        The hierarchy of the items.
     leaves : ndarray of int32, shape (items,)
         The leaf of each item.
     became : ndarray of int32, shape (blocks, items)
-        Node of each item in each block, -1 if it is suppressed or not there; nodes of one cut a block. They
-        have the guarantee.
+        Node of each item in each block, -1 if it is suppressed or absent. The nodes of a block are of one
+        cut, and have the guarantee.
     guarantee : KmAnonymity
-        What is to be kept.
+        Guarantee to keep.
     base : int
         0 for NCP, 1 for LM.
     started : float, optional
-        Since when seconds are counted; a value of ``time.perf_counter()``.
+        Start of the measured time, a value of ``time.perf_counter()``.
 
     Raises
     ------
     ParameterError
-        If the nodes do not have the guarantee, or are not those of cuts.
+        If the nodes do not have the guarantee, or are not of one cut.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class CutRefinement:
         self._started = time.perf_counter() if started is None else started
         self._tree = tree
         order = np.argsort(leaves)
-        self._place = np.argsort(order).astype(np.int32)  # of each item, in the order of the hierarchy
+        self._place = np.argsort(order).astype(np.int32)  # position of each item in the hierarchy
         n_blocks, n_items = became.shape
         codes, _ = canonical_rows(self._place[index.codes], index.offsets, max(n_items, 1))
         marked = np.insert(codes, index.offsets[1:], n_items + blocks).astype(np.int32)
@@ -88,7 +88,7 @@ class CutRefinement:
         self._occurrences = occurrences.reshape(became.shape)
         self._price = np.append(price, self._most)
         self._drop = bool(((self._became < 0) & (self._occurrences > 0)).any())
-        # In pre-order the only child of a node comes right after it, with a subtree one node smaller.
+        # In pre-order, an only child follows its parent, and its subtree is one node smaller.
         lone = np.append(tree.size[:-1] == tree.size[1:] + 1, False)
         self._lower = np.minimum.accumulate(np.where(lone, tree.n_nodes, nodes)[::-1])[::-1]
         self._state = self._state_of(guarantee, rows)
@@ -99,7 +99,7 @@ class CutRefinement:
         self._curve = [(time.perf_counter() - self._started, self._least)]
 
     def _state_of(self, guarantee: KmAnonymity, rows: SupportIndex) -> local_recoding.BlockCut:
-        """What kernels change and read; with how large the sets of labels are that count."""
+        """Return the state of kernels, with the sizes of the sets of labels that are checked."""
         whole = guarantee.m is None or guarantee.m > max(rows.longest - 1, 2)
         return local_recoding.BlockCut(
             became=self._became,
@@ -117,13 +117,13 @@ class CutRefinement:
         )
 
     def _fill(self) -> None:
-        """Give items that a block lacks the node that is published above them; check that these are cuts."""
+        """Give absent items of a block the published node above them; check that these nodes are a cut."""
         became, occurrences = self._became, self._occurrences
         for block, node in np.argwhere(self._published()):
             below = slice(self._first[node], self._last[node])
             if (occurrences[block, below] > 0)[became[block, below] != node].any():
                 hint = "no published node may be below another"
-                raise ParameterError("the release is not one of cuts", where="result", hint=hint)
+                raise ParameterError("the release is not a cut of the hierarchy", where="result", hint=hint)
             became[block, below] = node
 
     def _check_start(self, rows: SupportIndex, guarantee: KmAnonymity) -> None:
@@ -138,19 +138,19 @@ class CutRefinement:
             raise ParameterError(
                 "the nodes of the result are not safe in this frame",
                 where="result",
-                hint="give the frame that the result was made from",
+                hint="pass the frame that the result was made from",
             )
 
     @property
     def trace(self) -> pd.DataFrame:
-        """The least loss over time: columns ``seconds`` and ``loss``."""
+        """The lowest loss over time: columns ``seconds`` and ``loss``."""
         most = self._most * int(self._occurrences.sum())
         return trace_of((seconds, cost / most if most else 0.0) for seconds, cost in self._curve)
 
     def descend(self, limit: float | None = None, rng: np.random.Generator | None = None) -> None:
-        """Make moves, those of most gain first, until none is left; keep the best.
+        """Apply moves, those with the largest gain first, until none gains; keep the best.
 
-        With a source of randomness, moves are made in any order.
+        With a generator, the moves are shuffled.
         """
         gained = 1
         while gained and not is_over(self._started, limit):
@@ -159,12 +159,12 @@ class CutRefinement:
             self._keep()
 
     def lower(self) -> None:
-        """Make single moves until none gains: a small part of the time of `descend`."""
+        """Apply single moves until none gains: a small part of the time of `descend`."""
         self._cost -= self._replace_all(None)
         self._keep()
 
     def _replace_all(self, limit: float | None, rng: np.random.Generator | None = None) -> int:
-        """Make all moves that gain, round after round; return the sum of gains."""
+        """Apply all moves that gain, in rounds; return the sum of the gains."""
         total, gained = 0, 1
         while gained:
             moves = self._moves()
@@ -175,7 +175,7 @@ class CutRefinement:
         return total
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
-        """Raise nodes of the best at random and descend again, until the limit in seconds is reached."""
+        """Raise nodes of the best cuts at random and descend again, until the limit in seconds."""
         became, tree = self._became, self._tree
         while not is_over(self._started, limit):
             became[:] = self.best[:, np.argsort(self._place)]
@@ -204,7 +204,7 @@ class CutRefinement:
         return local_recoding.replace(blocks, top, nodes.astype(np.int32), least, self._state)
 
     def _exchange(self, limit: float | None) -> int:
-        """Make the first move that gains with what has to give way to it, and with what follows."""
+        """Apply the first move that gains together with the moves that it requires and allows."""
         became = self._became
         for _, top, nodes in self._moves() if len(became) == 1 else ():
             old = became.copy()
@@ -219,9 +219,9 @@ class CutRefinement:
         return 0
 
     def _moves(self) -> list[Move]:
-        """What may be replaced and would gain if it were safe: most gain first, then by node and block.
+        """Return the moves that would gain if they were safe: largest gain first, then by node and block.
 
-        A node is replaced in one block, or in all that publish it.
+        A node is replaced in one block, or in all blocks that publish it.
         """
         occurrences, price, tree = self._occurrences, self._price, self._tree
 
@@ -247,11 +247,11 @@ class CutRefinement:
         return [move for _, move in found]
 
     def _published(self) -> NDArray[np.bool_]:
-        """Whether each block publishes each node."""
+        """Return for each block which nodes it publishes."""
         became = self._became
         published = np.zeros((len(became), self._tree.n_nodes + 1), np.bool_)
         published[np.arange(len(became))[:, None], became] = True
         return published[:, :-1]
 
 
-_ANY = -(2**62)
+_ANY = -(2**62)  # below every gain

@@ -1,9 +1,8 @@
-"""Descent: a cut that goes down a hierarchy from its root, as long as what has to be suppressed is worth it.
+"""Descent: a cut that is lowered from the root of a hierarchy, with suppression while it lowers the loss.
 
-A threat of a cut is a set of its nodes that is in some, but fewer than k rows. Threats are not listed in
-advance: of all those of a hierarchy, a search meets few. The nodes to keep are guessed from the threats
-known so far, the guess is checked against the rows, and the threats that are found there make the next
-guess, until one has none.
+A threat of a cut is a set of its nodes with a support in (0, k). Threats are found on demand, as a search
+meets few of all those of a hierarchy. The nodes to keep are chosen by the known threats and checked against
+the rows. The threats found there lead to the next choice, until a choice has none.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Scenario:
-    """A cut of a hierarchy, and what of it is kept; the rest is suppressed.
+    """A cut of a hierarchy, and its nodes that are kept; the others are suppressed.
 
     Parameters
     ----------
     cut, kept : ndarray of bool, shape (nodes,)
-        The nodes of the cut, and those of them that are kept.
+        The nodes of the cut, and the kept ones of them.
     cost : int
-        LM summed over all original occurrences, times the leaves of the hierarchy less one.
+        LM summed over all original occurrences, times the number of leaves less one.
     """
 
     cut: Mask
@@ -45,40 +44,39 @@ class Scenario:
     cost: int
 
     def nodes_of(self, leaves: Codes) -> Codes:
-        """The node that each of some leaves is published as; -1 where it is suppressed."""
+        """Return the published node of each leaf; -1 if it is suppressed."""
         nodes = np.flatnonzero(self.cut)
         above = nodes[np.searchsorted(nodes, leaves, side="right") - 1]
         return np.where(self.kept[above], above, -1).astype(np.int32)
 
 
 class Descent:
-    """Cuts of a hierarchy, what has to be suppressed at each, and the greedy way down through them.
+    """Cuts of a hierarchy with the necessary suppression, and the greedy way down through them.
 
     A node costs its loss (LM) for each original occurrence below it, and the full loss if it is suppressed.
-    The nodes of a cut are kept in the order of what suppressing them would add (then: occurrences, name,
-    place in the hierarchy), each unless it would complete a threat.
+    The nodes of a cut are kept one by one, unless one would complete a threat. The node whose suppression
+    costs most comes first. Ties: occurrences, name, position in the hierarchy.
 
-    A node with one child says the same as that child: cuts only have the lower one.
+    A node with one child covers the same items as the child, so cuts only contain the lower one.
 
     Parameters
     ----------
     index : SupportIndex
         Rows of items.
     hierarchy : Hierarchy
-        Over the items.
+        The hierarchy of the items.
     leaves : ndarray of int32, shape (items,)
         The leaf of each item.
     k : int
         A support in (0, k) is rare.
     m : int or None
-        Largest size of a threat; None: all nodes of a row.
+        Maximum size of a threat; None: all nodes of a row.
     floor : ndarray of bool, shape (nodes,), optional
-        The cut that no cut goes below. By default the leaves.
+        The lowest allowed cut. By default the leaves.
 
     Notes
     -----
-    Memory: 20 bytes an occurrence; the threats that were met, and the rows of one node at a time, with
-    ``m`` copies.
+    Memory: 20 bytes for each occurrence, the threats found, and m copies of the rows of one node at a time.
     """
 
     def __init__(
@@ -94,7 +92,7 @@ class Descent:
         self._hierarchy = hierarchy
         self._k = k
         self._floor = hierarchy.is_leaf if floor is None else floor
-        # Rows hold nodes of the floor, by number; those below a node are a range of numbers.
+        # Rows have nodes of the floor, by number; those below a node are a range of numbers.
         lowest = np.flatnonzero(self._floor)
         nodes = np.arange(hierarchy.n_nodes)
         ends = nodes + hierarchy.size
@@ -106,7 +104,7 @@ class Descent:
         self._steps = rows.search_bound(self._m)
         supports = cut_search.node_supports(*self._ranges, self._rows)
         self._rare = (supports > 0) & (supports < k)
-        # LM times the leaves less one: an integer. What is rare is suppressed at any cut.
+        # LM times the number of leaves less one: an exact integer. Rare nodes are suppressed in every cut.
         below = offsets_of(np.bincount(leaves, index.singles, hierarchy.n_nodes).astype(np.int64))
         occurrences = below[ends] - below[nodes]
         self._penalty = occurrences * (hierarchy.n_leaves - hierarchy.leaves.astype(np.int64))
@@ -114,7 +112,7 @@ class Descent:
         names = np.argsort(np.argsort(np.array(hierarchy.names, object), kind="stable"))
         self._order = np.lexsort((names, -occurrences, -self._penalty))
         self._rank = np.argsort(self._order)
-        # In pre-order the only child of a node comes right after it, with a subtree one node smaller.
+        # In pre-order, an only child follows its parent, and its subtree is one node smaller.
         lone = np.append(hierarchy.size[:-1] == hierarchy.size[1:] + 1, False) & ~self._floor
         self._lower = np.minimum.accumulate(np.where(lone, len(nodes), nodes)[::-1])[::-1]
         self._gain = self._loss.copy()
@@ -127,14 +125,14 @@ class Descent:
         )
 
     def steps(self, report: Report) -> Iterator[Scenario]:
-        """Go down from the root, each time to the child cut of least cost, while that lowers the cost.
+        """Descend from the root to the child cut of lowest cost, while that lowers the cost.
 
-        A child cut has the children of a node instead of the node. Of equal costs the first node's wins.
+        A child cut has the children of a node instead of the node (ties: the first node).
 
         Parameters
         ----------
         report : callable
-            Is told the number of steps, one at a time.
+            Called with the number of steps, one at a time.
         """
         cut = np.zeros(self._hierarchy.n_nodes, np.bool_)
         cut[self._lower[0]] = True
@@ -145,12 +143,12 @@ class Descent:
             report(1)
 
     def scenario(self, cut: Mask) -> Scenario:
-        """What is kept of a cut, and what that costs."""
+        """Return the nodes of a cut to keep, with the cost."""
         kept, cost = self._suppress(cut, np.zeros(len(cut), np.bool_), np.iinfo(np.int64).max)
         return Scenario(cut, kept, cost)
 
     def around(self, nodes: Mask) -> Mask:
-        """The coarsest cut that has some nodes, none of which is above another or has a lone child."""
+        """Return the coarsest cut with some nodes, if none is above another or has an only child."""
         above = np.zeros(len(nodes), np.bool_)
         at = np.flatnonzero(nodes)
         while len(at := at[at > 0]):
@@ -163,18 +161,18 @@ class Descent:
 
     @property
     def worth(self) -> NDArray[np.int64]:
-        """What keeping each node saves, as an integer like costs; 0 for nodes that no scenario keeps."""
+        """The saving of keeping each node, as an integer; 0 for nodes that no scenario keeps."""
         lone = self._lower != np.arange(len(self._lower))
         return np.where(lone | self._rare, 0, self._penalty)
 
     def _next(self, current: Scenario) -> Scenario | None:
-        """The best child cut, if it costs less than the current cut."""
+        """Return the best child cut if it costs less than the current cut."""
         best, cost, first = None, current.cost, -1
         loss = int(self._loss[current.cut].sum())
         nodes = np.flatnonzero(current.cut & ~self._floor)
         for node in nodes[np.argsort(-self._gain[nodes], kind="stable")].tolist():
             check_time()
-            if loss - self._gain[node] > cost:  # nor do those that follow gain enough
+            if loss - self._gain[node] > cost:  # the following nodes gain less
                 break
             cut = current.cut.copy()
             cut[node] = False
@@ -186,7 +184,7 @@ class Descent:
         return best
 
     def _suppress(self, cut: Mask, safe: Mask, bound: int) -> tuple[Mask, int]:
-        """Choose what is kept of a cut, until the cost reaches the bound; no threat is within ``safe``."""
+        """Choose the nodes of a cut to keep, until the cost reaches the bound; ``safe`` has no threat."""
         loss = int(self._loss[cut].sum())
         proven = [safe] * (self._m + 1)
         while True:
@@ -197,9 +195,9 @@ class Descent:
                 return kept, cost
 
     def _proves(self, kept: Mask, proven: list[Mask]) -> bool:
-        """Tell whether no threat is kept; learn the threats that are found first, the smallest sizes.
+        """Return whether no threat is kept; otherwise record the threats of the smallest size.
 
-        ``proven[size]`` has no threats of up to ``size`` nodes: only others can make one.
+        ``proven[size]`` has no threats of up to ``size`` nodes, so every threat has a node outside it.
         """
         nodes = np.flatnonzero(kept)
         done = None
@@ -216,12 +214,12 @@ class Descent:
                 proven[size][nodes[~still]] = False
                 self._learn(nodes[codes], offsets)
                 return False
-            if longest <= size:  # no row holds a larger set that is not within what is proven
+            if longest <= size:  # all larger sets of rows are within the proven nodes
                 done = before
         return True
 
     def _learn(self, nodes: NDArray[np.int64], offsets: Offsets) -> None:
-        """Add threats, no two with the same last node in the order of keeping."""
+        """Add threats, at most one for each last node in the order of keeping."""
         known, newest = self._threats, np.array(self._threats.newest)
         last = self._order[np.maximum.reduceat(self._rank[nodes], offsets[:-1])]
         before = np.concatenate((known.before, newest[last]))

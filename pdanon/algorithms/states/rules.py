@@ -1,4 +1,4 @@
-"""Rules that sets of items are tried against: what may be known, and what it must not lead to.
+"""Rules that sets of items must respect: known items, and what must not be inferred from them.
 
 All comparisons are of integers.
 """
@@ -33,14 +33,14 @@ Rows = NDArray[np.int32]
 
 
 class ItemSet(NamedTuple):
-    """Public items that are published as one.
+    """Public items that are published as one set.
 
     Parameters
     ----------
     items : ndarray of int32
         The items.
     rows : ndarray of int32
-        The rows that hold one of them, ascending.
+        The rows with one of the items, ascending.
     """
 
     items: Codes
@@ -48,92 +48,92 @@ class ItemSet(NamedTuple):
 
     @property
     def label(self) -> int:
-        """What it is known by: its smallest item."""
+        """Label of the set: its smallest item."""
         return int(self.items.min())
 
 
 class RuleCheck(Protocol):
-    """Rules, and how many rows each is to hide among."""
+    """Rules, and the number of rows that each must hide among."""
 
     @property
     def index(self) -> SupportIndex:
-        """The rows, of public and sensitive items."""
+        """The rows of public and sensitive items."""
         ...
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which items may be known, by some rule."""
+        """Mask of the items that an attacker may know by some rule."""
         ...
 
     @property
     def is_sensitive(self) -> NDArray[np.bool_]:
-        """Which items must not be inferred."""
+        """Mask of the items that must not be inferred."""
         ...
 
     @property
     def k(self) -> int:
-        """Least number of rows that hold what is known."""
+        """Minimum number of rows that match the known items."""
         ...
 
     @property
     def share(self) -> Fraction:
-        """Largest share of these rows that what is sensitive may be in."""
+        """Maximum share of the matching rows with the sensitive items."""
         ...
 
     def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
-        """Tell whether all rules with an item of some sets are protected.
+        """Return whether all rules with an item of some sets are respected.
 
         Parameters
         ----------
         labels : ndarray of int32, shape (items,)
-            The set that each public item is in; -1 for other items.
+            The set of each public item; -1 for other items.
         sets : sequence of ItemSet
-            The sets that are asked for.
+            The sets to check.
         """
         ...
 
     def breached(self, labels: Codes) -> ItemsetTable:
-        """List what is known in enough rows and gives something away, as sets; each once, in order."""
+        """List known itemsets in enough rows that reveal sensitive items, as sets; each once, in order."""
         ...
 
     def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
-        """Merge clusters, of sets with these labels, until nothing that is known is in too few rows."""
+        """Merge clusters, of sets with these labels, until no known itemset is in too few rows."""
         ...
 
     def inferred(self) -> ItemsetTable:
-        """What must not be inferred, by itemset; supports are not known."""
+        """List the itemsets that must not be inferred, without supports."""
         ...
 
     def among(self, index: SupportIndex, k: int) -> RuleCheck:
-        """The same rules of other rows and for another k."""
+        """Return the same rules for other rows and another k."""
         ...
 
     def without(self, suppressed: NDArray[np.bool_]) -> RuleCheck:
-        """The same rules, where some sensitive items are published nowhere."""
+        """Return the same rules after some sensitive items were suppressed in all rows."""
         ...
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EveryRule:
-    """From 1 to m public items, any of them, to one sensitive item.
+    """All rules from 1 to m public items to one sensitive item.
 
     Parameters
     ----------
     index : SupportIndex
         The rows.
     known, is_sensitive : ndarray of bool, shape (items,)
-        The items that may be known, and those that must not be inferred.
+        The items that may be known, and the items that must not be inferred.
     m : int or None
-        Most known items; None: any number.
+        Maximum number of known items; None: any number.
     k : int
-        Least number of rows.
+        Minimum number of rows that match the known items.
     share : Fraction
-        Largest share of these rows that a sensitive item may be in.
+        Maximum share of the matching rows with a sensitive item.
 
     Notes
     -----
-    What is known with a set is what is known without it in the rows that hold it. So these alone are counted:
-    the set itself, and then up to m - 1 others.
+    Rules with a set are rules without it in the rows that contain it. So only these rows are counted: for the
+    set alone, and for up to m - 1 other items.
     """
 
     index: SupportIndex
@@ -144,7 +144,7 @@ class EveryRule:
     share: Fraction
 
     def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
-        """As `RuleCheck`."""
+        """See `RuleCheck`."""
         return all(self._holds(labels, each) for each in sets)
 
     def _holds(self, labels: Codes, one: ItemSet) -> bool:
@@ -161,66 +161,66 @@ class EveryRule:
         return not rows_at_risk(known, secrets, share=self.share, m=m, k=self.k).any()
 
     def _hold_of_pairs(self, labels: Codes, one: ItemSet) -> bool:
-        """Whether the rules hold that know a set, or with it one other."""
+        """Return whether the rules hold for a set alone, and for the set with one other."""
         beside = Beside(one.rows, labels, one.label, self.known, self.is_sensitive, self.index.rows)
         asked = self.k, self.share.numerator, self.share.denominator
         return beside.is_protected(*asked) and (self.m == 1 or beside.is_protected_with_others(*asked))
 
     def breached(self, labels: Codes) -> ItemsetTable:
-        """As `RuleCheck`; only what has no subset that is listed."""
+        """See `RuleCheck`; only minimal itemsets are listed."""
         known = self.index.recode(self._known_of(labels), self.index.n_items)
         asked: Any = {"share": self.share, "m": self.m, "k": self.k}
         return breaches(known, self.index.keep_items(self.is_sensitive), **asked)
 
     def _known_of(self, labels: Codes) -> Codes:
-        """The labels without those of sets in which nothing may be known."""
+        """Return the labels without sets that have no known item."""
         of_known = np.zeros(len(labels), np.bool_)
         of_known[labels[self.known]] = True
         return np.where(of_known[labels], labels, -1)
 
     def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
-        """As `RuleCheck`."""
+        """See `RuleCheck`."""
         clusters.satisfy_km(self.k, self.m, report=report)
 
     def inferred(self) -> ItemsetTable:
-        """As `RuleCheck`; by item."""
+        """See `RuleCheck`; by item."""
         codes = np.flatnonzero(self.is_sensitive).astype(np.int32)
         return ItemsetTable(codes, np.arange(len(codes) + 1), np.zeros(len(codes), np.int64))
 
     def among(self, index: SupportIndex, k: int) -> EveryRule:
-        """As `RuleCheck`."""
+        """See `RuleCheck`."""
         return replace(self, index=index, k=k)
 
     def without(self, suppressed: NDArray[np.bool_]) -> EveryRule:
-        """As `RuleCheck`."""
+        """See `RuleCheck`."""
         return replace(self, is_sensitive=self.is_sensitive & ~suppressed)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ListedRules:
-    """Rules that are given one by one.
+    """Rules that are listed one by one.
 
     Parameters
     ----------
     index : SupportIndex
         The rows.
     is_sensitive : ndarray of bool, shape (items,)
-        Which items must not be inferred.
+        Mask of the items that must not be inferred.
     antecedents : SupportIndex
-        What is known: distinct itemsets, as rows.
+        Distinct itemsets of known items, as rows.
     rules : SupportIndex
         All items of each rule, known and sensitive.
     of_rule : ndarray of int32, shape (rules,)
         The antecedent of each rule, ascending.
     k : int
-        Least number of rows.
+        Minimum number of rows that match the known items.
     share : Fraction
-        Largest share of these rows that the sensitive items of a rule may be in.
+        Maximum share of the matching rows with the sensitive items of a rule.
 
     Notes
     -----
-    Only rules with an item of the sets that are asked for are looked at, in the rows that hold the set. Of
-    antecedents, or rules, that have become alike, one is counted.
+    Only rules with an item of the requested sets are checked, in the rows that contain the set. Equal
+    generalized antecedents, or rules, are counted once.
     """
 
     index: SupportIndex
@@ -233,11 +233,11 @@ class ListedRules:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """As `RuleCheck`."""
+        """See `RuleCheck`."""
         return self.antecedents.singles > 0
 
     def hold(self, labels: Codes, sets: Sequence[ItemSet]) -> bool:
-        """As `RuleCheck`."""
+        """See `RuleCheck`."""
         return all(self._holds(labels, each) for each in sets)
 
     def _holds(self, labels: Codes, one: ItemSet) -> bool:
@@ -254,13 +254,13 @@ class ListedRules:
         return not too_many(both, found[self.of_rule[rules]], self.share).any()
 
     def _rules_of(self, antecedents: Rows) -> NDArray[np.intp]:
-        """The rules with some antecedents."""
+        """Return the rules with some antecedents."""
         chosen = np.zeros(len(self.antecedents.weights), np.bool_)
         chosen[antecedents] = True
         return np.flatnonzero(chosen[self.of_rule])
 
     def breached(self, labels: Codes) -> ItemsetTable:
-        """As `RuleCheck`; in the order of the antecedents."""
+        """See `RuleCheck`; in the order of the antecedents."""
         targets = np.where(self.is_sensitive, np.arange(len(labels)), labels)
         rows = self.index.recode(targets, self.index.n_items)
         images = self.antecedents.recode(targets, rows.n_items)
@@ -272,28 +272,28 @@ class ListedRules:
         return ItemsetTable(images.codes, images.offsets, supports).take(broken[one_of_each])
 
     def hide(self, clusters: Clusters, labels: Codes, report: Report) -> None:
-        """As `RuleCheck`."""
+        """See `RuleCheck`."""
         known = self.antecedents.recode(labels, len(labels))
         clusters.satisfy(ItemsetTable(known.codes, known.offsets, known.weights), self.k, report=report)
 
     def inferred(self) -> ItemsetTable:
-        """As `RuleCheck`; by size, then by item."""
+        """See `RuleCheck`; by size, then by item."""
         sets = self.rules.keep_items(self.is_sensitive).distinct()
         return ItemsetTable(sets.codes, sets.offsets, np.zeros(len(sets.weights), np.int64)).ordered()
 
     def among(self, index: SupportIndex, k: int) -> ListedRules:
-        """As `RuleCheck`."""
+        """See `RuleCheck`."""
         return replace(self, index=index, k=k)
 
     def without(self, suppressed: NDArray[np.bool_]) -> ListedRules:
-        """As `RuleCheck`; what is known in them is to hide as before."""
+        """See `RuleCheck`; their antecedents must hide as before."""
         kept = np.ones(len(self.of_rule), np.bool_)
         kept[rows_of(self.rules, np.flatnonzero(suppressed))] = False
         return replace(self, rules=self.rules.within(kept), of_rule=self.of_rule[kept])
 
 
 def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
-    """The rules of a guarantee in the codes of the data.
+    """Return the rules of a guarantee in the codes of the data.
 
     Raises
     ------
@@ -305,7 +305,7 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
         sensitive = named_items(itemsets, rules.sensitive, "sensitive")
         known = ~sensitive if rules.public is None else named_items(itemsets, rules.public, "public")
         if not known.any():
-            hint = "an item that may be known is not sensitive"
+            hint = "leave the items that may be known out of sensitive"
             raise ParameterError("all items are sensitive", where="rules", got="no public item", hint=hint)
         return EveryRule(index, known, sensitive, rules.m, guarantee.k, guarantee.c)
     distinct, of_rule = rules.antecedents()
@@ -325,21 +325,21 @@ def rules_of(guarantee: PSRules, itemsets: Itemsets) -> RuleCheck:
 
 
 def rows_of(index: SupportIndex, items: NDArray[Any]) -> Rows:
-    """The rows that hold one of some items, ascending."""
+    """Return the rows with one of some items, ascending."""
     return rows_with_some(items.astype(np.int32), index.rows)
 
 
 def too_many(secrets: NDArray[np.int64], supports: Any, share: Fraction) -> NDArray[np.bool_]:
-    """Whether rows with what is sensitive are more than a share of those with what is known.
+    """Return whether sensitive items are in more than a share of the rows with the known ones.
 
-    Supports are below 2**31, and so is what a share that was checked is divided by.
+    The products fit 64 bits: supports and the denominator of a checked share are below 2**31.
     """
     found: NDArray[np.bool_] = secrets * share.denominator > share.numerator * supports
     return found
 
 
 def _supports(itemsets: SupportIndex, targets: Codes, rows: SupportIndex) -> NDArray[np.int64]:
-    """Rows that hold what each itemset has become; what has become alike is counted once."""
+    """Count the rows with each generalized itemset; equal ones are counted once."""
     images = itemsets.recode(targets, rows.n_items)
     first = parallel.first_equal_rows(images.codes, images.offsets)
     distinct = first == np.arange(len(first))

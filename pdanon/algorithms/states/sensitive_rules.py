@@ -1,7 +1,7 @@
-"""Sensitive rules, from some labels of a row to a sensitive one, and what is suppressed to stop them.
+"""Sensitive rules, from known labels of a row to a sensitive one, and their suppression.
 
-A rule is too sure if more than a share of the rows that hold the known labels hold the sensitive one. To
-suppress a label in all rows ends the rules with it, and changes no other rule.
+A rule is breached if more than a share of the rows with the known labels have the sensitive one. Suppressing
+a label in all rows removes the rules with it, and changes no other rule.
 """
 
 from __future__ import annotations
@@ -44,26 +44,26 @@ __all__ = [
 
 Mask = NDArray[np.bool_]
 
-_ALWAYS = 2  # known labels
-_EASY = 10**7  # sets of labels: some seconds
+_ALWAYS = 2  # known labels; all rules up to this size are listed
+_EASY = 10**7  # sets of labels that are searched in a few seconds
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Demand:
-    """What must hold of rows of labels, and what may be done for it.
+    """The condition on rows of labels, and the labels that may be suppressed for it.
 
     Parameters
     ----------
     hidden : ndarray of bool, shape (labels,)
-        Which labels are sensitive.
+        Mask of the sensitive labels.
     share : Fraction
-        Largest share, in (0, 1), of the rows with the known labels in which a sensitive one may be.
+        Maximum share, in (0, 1), of the rows with the known labels that have a sensitive one.
     m : int or None
-        Most labels that are known; None: any number.
+        Maximum number of known labels; None: any number.
     n_present : int
-        How many rows are not missing: of these the share counts where nothing is known.
+        Number of rows that are not missing, the denominator of the share without known labels.
     may_go : ndarray of bool, shape (labels,)
-        Which labels may be suppressed; all sensitive ones are among them.
+        Mask of the labels that may be suppressed, including all sensitive ones.
     """
 
     hidden: Mask
@@ -74,35 +74,35 @@ class Demand:
 
 
 class Suppression:
-    """Which labels of some rows are suppressed, so that no rule is too sure.
+    """Labels to suppress in all rows, so that no rule is breached.
 
-    Rules are listed by how many labels are known, of those labels that are kept until then. The label with
-    the most rules for its loss goes, again and again (then: more rules; labels that are not sensitive; their
-    order). In the end, labels without which each rule that was listed is met as well come back, the
-    largest loss first; of the rules that this makes new, one of these labels goes again.
+    Rules are listed by the number of known labels, among the labels kept so far. The label with the most
+    rules for its loss is suppressed, repeatedly. Ties: more rules, labels that are not sensitive, their
+    order. In the end, labels are restored if all listed rules still have another suppressed label, the
+    largest loss first. New rules that this allows are removed by suppressing one of the restored labels.
 
     Parameters
     ----------
     rows : SupportIndex
         Rows of labels.
     demand : Demand
-        What must hold.
+        The condition.
     losses : ndarray of int64, shape (labels,)
-        What it costs to suppress each label.
+        Loss of suppressing each label.
     report : callable
-        Is told the number of steps.
+        Called with the number of steps.
 
     Attributes
     ----------
     kept : ndarray of bool, shape (labels,)
-        Which labels are not suppressed.
+        Mask of the labels that are not suppressed.
     m : int or None
-        Up to how many known labels no rule is too sure; None: whatever is known.
+        Number of known labels up to which no rule is breached; None: any number.
     """
 
     def __init__(self, rows: SupportIndex, demand: Demand, losses: NDArray[np.int64], report: Report) -> None:
         self._rows, self._demand, self._losses, self._report = rows.distinct(), demand, losses, report
-        self._known = no_itemsets()  # rules that have been listed: the labels of each
+        self._known = no_itemsets()  # all rules listed so far: the labels of each
         self.kept = np.ones(rows.n_items, np.bool_)
         self.m = self._suppress(demand.may_go)
         while (returned := self._take_back()).any():
@@ -110,15 +110,15 @@ class Suppression:
 
     @property
     def loss(self) -> int:
-        """What all that is suppressed costs."""
+        """Loss of all suppressed labels."""
         return int(self._losses[~self.kept].sum())
 
     def _current(self) -> SupportIndex:
-        """The rows as they would be published."""
+        """Return the rows as they would be published."""
         return self._rows.relabel(np.where(self.kept, np.arange(len(self.kept)), -1))
 
     def _suppress(self, among: Mask) -> int | None:
-        """Suppress some of these labels, so that no rule is too sure; up to which size that is proven."""
+        """Suppress some labels until no rule is breached; return the proven size."""
         demand, size = self._demand, 0
         while demand.m is None or size <= demand.m:
             rows = self._current()
@@ -132,7 +132,7 @@ class Suppression:
         return demand.m
 
     def _prove(self, done: int, among: Mask) -> int | None:
-        """Suppress by rules of any size, wherever one is found."""
+        """Suppress labels of rules of any size, as they are found."""
         demand = self._demand
         while True:
             found, m = find_inferences(self._current(), demand.hidden, demand.share, demand.n_present)
@@ -142,21 +142,19 @@ class Suppression:
             self._report(1)
 
     def _meet(self, rules: ItemsetTable, among: Mask) -> None:
-        """Suppress a label of each rule, one of some labels where it has any."""
+        """Suppress a label of each rule, one of ``among`` if the rule has any."""
         self._known = concatenate([self._known, rules])
-        for labels in (
-            among,
-            self._demand.may_go,
-        ):  # a search with a limit may miss rules and find them later
+        # Twice: a search with a limit may miss rules and find them later, with no label in ``among``.
+        for labels in (among, self._demand.may_go):
             left = rules.take(self._n_gone(rules) == 0)
             self.kept[chosen(left, labels, self._demand.hidden, self._losses)] = False
 
     def _n_gone(self, rules: ItemsetTable) -> NDArray[np.int64]:
-        """How many labels of each rule are suppressed."""
+        """Count the suppressed labels of each rule."""
         return np.diff(offsets_of(~self.kept[rules.codes])[rules.offsets])
 
     def _take_back(self) -> Mask:
-        """Keep labels again without which something of each rule that is known is suppressed, too."""
+        """Restore labels whose listed rules all have another suppressed label."""
         rules = self._known
         gone = np.flatnonzero(~self.kept)
         gone = gone[np.argsort(-self._losses[gone], kind="stable")]
@@ -170,9 +168,9 @@ class Suppression:
 def least_suppression(
     rows: SupportIndex, demand: Demand, losses: NDArray[np.int64], report: Report, also: Mask | None = None
 ) -> Suppression:
-    """Try what may be suppressed, the sensitive labels alone, and these with some others: the best of it.
+    """Return the best suppression: of any labels, of sensitive ones alone, or of sensitive ones with others.
 
-    Better is what is proven for more known labels, then what loses less, then the first of these.
+    A proof for more known labels is better, then a lower loss, then the first.
     """
     wider = demand.hidden if also is None else demand.hidden | (also & demand.may_go)
     scopes: list[Mask] = []
@@ -187,45 +185,45 @@ def least_suppression(
 
 
 def reached(m: int | None) -> tuple[bool, int]:
-    """A key by which a proof for any number of known labels comes first, then those for more of them."""
+    """Return a sort key of proofs: any number of known labels comes first, then larger numbers."""
     return m is not None, -(m or 0)
 
 
 def is_feasible(rows: SupportIndex, hidden: Mask, size: int, most: float) -> bool:
-    """Whether rules of so many known labels are listed: up to two, or where there are few sets of them."""
+    """Return whether rules of a size are listed: up to two known labels, or if there are few sets of them."""
     return size <= _ALWAYS or rows_about(rows, hidden).search_bound(size) <= most
 
 
 def rows_about(rows: SupportIndex, hidden: Mask) -> SupportIndex:
-    """The rows with a sensitive label."""
+    """Return the rows with a sensitive label."""
     return rows.within(np.diff(rows.keep_items(hidden).offsets) > 0)
 
 
 def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None = None) -> ItemsetTable:
-    """The rules of so many known labels that are too sure.
+    """List the rules of some size that are breached.
 
     Parameters
     ----------
     rows : SupportIndex
         Rows of labels.
     demand : Demand
-        What must hold.
+        The condition.
     size : int
         Number of known labels.
     first : ndarray of bool, shape (labels,), optional
-        One of these is known, with the size 1 or more. By default any.
+        Labels; each rule has one of them as a known label, with size 1 or more. By default any.
 
     Returns
     -------
     ItemsetTable
-        The labels of each rule, what is known and last the sensitive one. Supports are not counted.
+        The labels of each rule, the known ones and then the sensitive one. Supports are not counted.
     """
     share = demand.share
     if size == 0:
         sure = demand.hidden & (rows.singles * share.denominator > share.numerator * demand.n_present)
         return _rules(np.flatnonzero(sure).astype(np.int32)[:, None])
     first = np.ones(rows.n_items, np.bool_) if first is None else first
-    order = np.lexsort((rows.singles, ~first)).astype(np.int32)  # rare prefixes have few rows
+    order = np.lexsort((rows.singles, ~first)).astype(np.int32)  # rare labels first: prefixes have few rows
     number = np.empty_like(order)
     number[order] = np.arange(len(order), dtype=np.int32)
     rows = rows.within(np.diff(rows.offsets) >= size).recode(number, rows.n_items)
@@ -248,9 +246,9 @@ def too_sure(rows: SupportIndex, demand: Demand, size: int, first: Mask | None =
 
 
 def chosen(rules: ItemsetTable, among: Mask, hidden: Mask, losses: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Labels that meet all rules, some of which are in each: those with the most rules for their loss first.
+    """Return labels that meet all rules, if each rule has some: the most rules for their loss first.
 
-    Then: more rules; labels that are not sensitive; their order.
+    Ties: more rules, labels that are not sensitive, their order.
     """
     order = np.argsort(hidden, kind="stable")
     number = np.empty_like(order)
@@ -269,12 +267,12 @@ def chosen(rules: ItemsetTable, among: Mask, hidden: Mask, losses: NDArray[np.in
 
 
 def _rules(labels: Codes) -> ItemsetTable:
-    """Rules of equal size, a line each."""
+    """Return rules of equal size, one per line."""
     n_rules, width = labels.shape
     return ItemsetTable(labels.ravel(), np.arange(n_rules + 1) * width, np.zeros(n_rules, np.int64))
 
 
-# --- What the algorithms against inferences of sensitive items have in common
+# --- Conditions of the algorithms against inferences of sensitive items
 
 
 Scope: TypeAlias = Literal["all", "sensitive"]
@@ -283,12 +281,12 @@ Scope: TypeAlias = Literal["all", "sensitive"]
 def demand_of(
     guarantee: RhoUncertainty, itemsets: Itemsets, hidden: NDArray[np.bool_], scope: Scope
 ) -> Demand:
-    """What must hold of rows of labels, of which some are sensitive; missing rows may stay missing."""
+    """Return the condition of a guarantee on rows of labels; missing rows may stay missing."""
     check_known(scope, ("all", "sensitive"), "scope", where="scope")
     may_go = hidden if scope == "sensitive" else np.ones_like(hidden)
     return Demand(hidden, guarantee.rho, guarantee.m, itemsets.n_present, may_go)
 
 
 def guaranteed(guarantee: RhoUncertainty, m: int | None) -> RhoUncertainty:
-    """The guarantee, for as many known items as it is proven for."""
+    """Return the guarantee for the proven number of known items."""
     return guarantee if guarantee.m == m else replace(guarantee, m=m)

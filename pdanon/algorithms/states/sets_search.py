@@ -1,4 +1,4 @@
-"""Sets of items that exchange items and part as long as less is lost and the guarantee is kept."""
+"""Searches for better sets: items move and sets are split while the guarantee is kept."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ __all__ = ["KINDS", "LOSSES", "Price", "Refinement", "check_refinable", "sums", 
 
 
 def trace_of(curve: Iterable[tuple[float, float]]) -> pd.DataFrame:
-    """Tabulate the least loss over time: columns ``seconds`` and ``loss``."""
+    """Return the lowest loss over time: columns ``seconds`` and ``loss``."""
     return pd.DataFrame(list(curve), columns=["seconds", "loss"], dtype="float64")
 
 
-# --- What sets of items cost: the loss that a search lowers, as an exact integer
+# --- The loss that a search lowers, as an exact integer
 
 
 LOSSES = {"NCP": 0, "LM": 1, "UL": 2}
@@ -46,9 +46,9 @@ class Price:
     Parameters
     ----------
     loss : int
-        Its number, in ``LOSSES``.
+        Number of the loss, in ``LOSSES``.
     worth : ndarray of int64, shape (items,)
-        What each item counts: its support, times its weight.
+        Weight of each item: its support times its importance.
     singles : ndarray of int64, shape (items,)
         Supports of the items.
     n_rows : int
@@ -62,7 +62,7 @@ class Price:
 
     @classmethod
     def of(cls, loss: Any, itemsets: Itemsets, singles: NDArray[np.int64], n_rows: int) -> Price:
-        """What is asked by the parameter ``loss`` of `pdanon.refine`."""
+        """Return the loss of the parameter ``loss`` of `pdanon.refine`."""
         if isinstance(loss, str):
             return cls(LOSSES[loss], singles, singles, n_rows)
         weights = item_weights(loss, itemsets)
@@ -75,14 +75,14 @@ class Price:
         support: NDArray[np.int64],
         gone: NDArray[np.bool_],
     ) -> int:
-        """The loss as an exact integer.
+        """Return the loss as an exact integer.
 
         Parameters
         ----------
         size, held, support : ndarray of int64, shape (sets,)
-            The number of items of each set, what these are worth, and how many transactions hold one.
+            Number of items of each set, their total worth, and the number of transactions with one of them.
         gone : ndarray of bool, shape (items,)
-            Which items are suppressed.
+            Mask of the suppressed items.
         """
         n = len(self.singles)
         if self.loss == LOSSES["UL"]:
@@ -97,7 +97,7 @@ class Price:
         return int(each @ held) + (n - self.loss) * int(self.worth[gone].sum())
 
     def share(self, cost: int) -> float:
-        """The loss as it is told, of the integer."""
+        """Return the reported loss for the integer."""
         n = len(self.singles)
         if self.loss == LOSSES["UL"]:
             return log2(cost) - log2((1 << n) - 1) - log2(self.n_rows) if cost else -np.inf
@@ -106,59 +106,45 @@ class Price:
 
 
 def sums(where: NDArray[Any], values: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """Sums of integers by number, exact."""
+    """Return sums of integers by number, exactly."""
     total = np.zeros(n, np.int64)
     np.add.at(total, where, values)
     return total
 
 
-# --- Sets of items that exchange items and part as long as less is lost and the guarantee is kept
+# --- Sets of items that exchange items and are split
 
 
 KINDS = "the results of pcta, coat, upcta and ps_rules can be refined"
 
 
 _FIRST = 8  # items of the first stage
-
-
-_ENOUGH = 4_000  # a stage ends when a round gains less than this part of the loss
-
-
-_STEPS = 2**28  # of counting between two looks at the clock
-
-
-_BATCH = 8  # items that take turns between two looks at the clock
-
-
+_ENOUGH = 4_000  # a stage ends if a round gains less than this fraction of the loss
+_STEPS = 2**28  # counting steps between two checks of the time limit
+_BATCH = 8  # items that move between two checks of the time limit
 _BATCH_OF_SPLITS = 16
-
-
 _BATCH_OF_SWAPS = 16
-
-
-_MOST_IN_CUBE = 640  # clusters of which all triples are counted: 174 MB
-
-
-_MOST = 20_000  # clusters of which all pairs are counted, unless there are more to begin with: 1.6 GB
+_MOST_IN_CUBE = 640  # clusters whose triples are all counted: 174 MB
+_MOST = 20_000  # clusters whose pairs are all counted, unless there are more at the start: 1.6 GB
 
 
 class Refinement:
-    """Clusters of items that move and part as long as less is lost, and the best that were found so far.
+    """Clusters of items that move and are split to lower the loss, and the best ones found.
 
     Parameters
     ----------
     itemsets : Itemsets
         The original column.
     labels : ndarray of int, shape (items,)
-        Cluster of each item, -1 if it is suppressed; they have the guarantee.
+        Cluster of each item, -1 if it is suppressed. The clusters have the guarantee.
     guarantee : KmAnonymity or PrivacyConstraints
-        What is to be kept.
+        Guarantee to keep.
     blocks : ndarray of int64, shape (items,), optional
-        Only items of one block share a cluster.
+        Block of each item. Only items of the same block share a cluster.
     loss : str or mapping
-        As the parameter of `pdanon.refine`.
+        The parameter of `pdanon.refine`.
     started : float, optional
-        Since when seconds are counted; a value of ``time.perf_counter()``.
+        Start of the measured time, a value of ``time.perf_counter()``.
 
     Raises
     ------
@@ -167,7 +153,7 @@ class Refinement:
 
     Notes
     -----
-    Supports are counted when the search begins, as that takes long where rows do.
+    Supports are counted when the search starts, as this takes long for long rows.
     """
 
     def __init__(
@@ -225,7 +211,7 @@ class Refinement:
         self._curve: list[tuple[float, int]] = []
 
     def _begin(self, limit: float | None) -> bool:
-        """Count what the search begins with, if it is not there; tell whether there was time for that.
+        """Count the initial supports, if they are not counted yet; return whether there was time.
 
         Raises
         ------
@@ -246,7 +232,7 @@ class Refinement:
             raise ParameterError(
                 "the clusters of the result are not safe in this frame",
                 where="result",
-                hint="give the frame that the result was made from",
+                hint="pass the frame that the result was made from",
             )
         self._least = self._cost()
         self._curve.append((time.perf_counter() - self._started, self._least))
@@ -254,11 +240,11 @@ class Refinement:
 
     @property
     def trace(self) -> pd.DataFrame:
-        """The least loss over time: columns ``seconds`` and ``loss``."""
+        """The lowest loss over time: columns ``seconds`` and ``loss``."""
         return trace_of((seconds, self._price.share(cost)) for seconds, cost in self._curve)
 
     def descend(self, limit: float | None = None) -> None:
-        """Move items, part clusters and swap items until little is gained, or the limit is reached."""
+        """Move items, split clusters and swap items until little is gained, or the limit is reached."""
         if not self._begin(limit):
             return
         n = self._index.n_items
@@ -271,7 +257,7 @@ class Refinement:
             else:
                 settled = not self._split(limit) and stage == n
                 is_done = settled and all_awake and not self._swap(limit)
-                if is_done:  # at last, as it takes longest: parts that have to share rows
+                if is_done:  # last, as it takes longest: splits into parts that share rows
                     is_done = not self._split(limit, any_rows=True)
                 all_awake = settled
                 if all_awake:
@@ -282,7 +268,7 @@ class Refinement:
             self._repair()
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
-        """Merge clusters of the best at random and descend again, until the limit in seconds is reached."""
+        """Merge clusters of the best at random and descend again, until the limit in seconds."""
         while self._begin(limit) and not is_over(self._started, limit):
             labels = self.best.copy()
             n_clusters = len(np.unique(labels[labels >= 0]))
@@ -293,11 +279,11 @@ class Refinement:
                 if self._blocks[one] == self._blocks[other]:
                     labels[labels == labels[other]] = labels[one]
             sets.relocate(labels, self._state, self._rows, self._space)
-            if not self._state.lack:  # a merge can bring the items of a constraint together
+            if not self._state.lack:  # a random merge may have violated a constraint
                 self.descend(limit)
 
     def _move(self, order: NDArray[np.int64], limit: float | None) -> None:
-        """Give each item its best move."""
+        """Apply the best move of each item."""
         for first in range(0, len(order), _BATCH):
             if is_over(self._started, limit):
                 break
@@ -305,11 +291,10 @@ class Refinement:
             set_moves.descend(batch, self._state, self._rows, self._space)
 
     def _split(self, limit: float | None, *, any_rows: bool = False) -> int:
-        """Part clusters, the dearest first, where that is safe and gains; return how many were.
+        """Split clusters, the most expensive first, if it is safe and gains; return the number.
 
-        Only if wanted those too whose parts have to share rows.
-
-        With triples an attempt takes long: there it ends with the first batch in vain.
+        With ``any_rows``, parts may share rows. With triples an attempt takes long, so the first batch
+        without a split is the last.
         """
         size, held = np.asarray(self._state.size), np.asarray(self._state.held)
         done, clusters = 0, np.argsort(-size * held, kind="stable")
@@ -317,20 +302,20 @@ class Refinement:
         for first in range(0, len(clusters), _BATCH_OF_SPLITS):
             if is_over(self._started, limit):
                 break
-            parted = 0
+            n_split = 0
             for each in range(first, min(first + _BATCH_OF_SPLITS, len(clusters))):
                 if not is_over(self._started, limit):
                     one = clusters[each : each + 1]
-                    parted += set_moves.split_each(
+                    n_split += set_moves.split_each(
                         one, self._order, any_rows, self._state, self._rows, self._space
                     )
-            done += parted
-            if not parted and self._state.largest == 3:
+            done += n_split
+            if not n_split and self._state.largest == 3:
                 break
         return done
 
     def _swap(self, limit: float | None) -> bool:
-        """Exchange items of different clusters, the dearest first; return whether that gained much."""
+        """Swap items of different clusters, the most expensive first; return whether that gained much."""
         before = self._cost()
         for first in range(0, len(self._order), _BATCH_OF_SWAPS):
             if is_over(self._started, limit):
@@ -340,25 +325,25 @@ class Refinement:
         return self._gained_since(before, 1000)
 
     def _gained_since(self, before: int, enough: int = _ENOUGH) -> bool:
-        """Whether the loss is lower than before by more than is worth another round."""
+        """Return whether the gain since ``before`` is worth another round."""
         after = self._cost()
         return (before - after) * enough > after
 
     def _keep(self, *, repaired: bool = False) -> None:
-        """Keep the clusters, if they have the guarantee and lose less than all before."""
+        """Store the clusters if they have the guarantee and the lowest loss so far."""
         cost = self._cost()
         if cost < self._least and (self._is_exact or repaired) and not self._state.lack:
             self._least, self.best = cost, np.array(self._state.label)
             self._curve.append((time.perf_counter() - self._started, cost))
 
     def _cost(self) -> int:
-        """The loss as an exact integer."""
+        """Return the loss as an exact integer."""
         state = self._state
         size, held, support = (np.asarray(each) for each in (state.size, state.held, state.support))
         return self._price.cost(size, held, support, np.asarray(state.label) < 0)
 
     def _repair(self) -> None:
-        """Merge what makes larger itemsets safe, and keep that, if it is possible and loses less."""
+        """Merge clusters to protect larger itemsets too, and store them if the loss is the lowest."""
         index, labels, n = self._index, np.asarray(self._state.label), self._index.n_items
         kept = np.flatnonzero(labels >= 0)
         _, first, number = np.unique(labels[kept], return_index=True, return_inverse=True)
@@ -378,7 +363,7 @@ class Refinement:
 
 
 def _largest(guarantee: KmAnonymity | PrivacyConstraints, n_clusters: int) -> int:
-    """The largest itemsets that are counted all the time; 0 for constraints."""
+    """Return the maximum size of itemsets with current supports; 0 for constraints."""
     if isinstance(guarantee, PrivacyConstraints):
         return 0
     largest = 3 if guarantee.m is None else min(guarantee.m, 3)
@@ -392,7 +377,7 @@ def _constraints(guarantee: KmAnonymity | PrivacyConstraints, itemsets: Itemsets
 
 
 def check_refinable(guarantee: Guarantee) -> KmAnonymity | PrivacyConstraints:
-    """Check that a guarantee is one that these sets can keep."""
+    """Check that sets can be refined under a guarantee."""
     if not isinstance(guarantee, (KmAnonymity, PrivacyConstraints)):
         got = type(guarantee).__name__
         raise ParameterError(

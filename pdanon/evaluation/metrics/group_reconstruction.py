@@ -110,7 +110,7 @@ def reconstruction_error(
     if queries is None:
         check_count(n, "n", least=1, most=MOST_DRAWN)
         check_count(size, "size", least=1, most=_MOST)
-        pairs = rows.drawn(n, size, random_generator(random_state))
+        pairs = rows.draw_queries(n, size, random_generator(random_state))
     else:
         pairs = [_read_query(query, rows) for query in read_list(queries, "queries", what="a list of pairs")]
     texts = itemsets.texts()

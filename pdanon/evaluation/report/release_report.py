@@ -41,7 +41,15 @@ from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.support import SupportIndex
 from pdanon.recoding.counts import changes, class_sizes, label_sizes
-from pdanon.recoding.result import Anonymized, called, counted, headline, in_chunks, made_by, recoded_lists
+from pdanon.recoding.result import (
+    Anonymized,
+    class_names,
+    counted,
+    headline,
+    in_chunks,
+    made_by,
+    recoded_lists,
+)
 from pdanon.recoding.warnings import shortfall
 
 __all__ = ["parameter_texts", "render", "risk_section", "write_page", "write_report"]
@@ -290,7 +298,7 @@ def _loss(result: Anonymized) -> str:
 
 
 def _classes(result: Anonymized) -> str:
-    sizes, (name, members) = class_sizes(result.classes), called(result)
+    sizes, (name, members) = class_sizes(result.classes), class_names(result)
     pairs = {name: len(sizes), members: int(sizes.sum())}
     if len(sizes):
         pairs |= {"smallest": int(sizes.min()), "largest": int(sizes.max())}
