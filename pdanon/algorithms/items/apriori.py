@@ -1,4 +1,4 @@
-"""Apriori anonymization: replace items by nodes of a hierarchy, for ever larger itemsets.
+"""Apriori anonymization: generalize items to nodes of a hierarchy, for itemsets of increasing size.
 
 Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Data", PVLDB 1(1), 2008.
 """
@@ -47,28 +47,28 @@ def apriori(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by generalizing items to nodes of a hierarchy, itemset size by itemset size.
+    """Anonymize by generalizing items to nodes of a hierarchy, by increasing itemset size.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows. None: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order. Sensitive items need not be in it.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items. It may lack sensitive items.
     sensitive : iterable, optional
-        Items that nobody is to learn: they are published as they are, and no part of an attacker's knowledge.
-        Goes with ``l``.
+        Sensitive items. They are published as they are, and are not part of the attacker's knowledge. Pass it
+        together with ``l``.
     l : int, optional
-        Of the rows that an attacker's knowledge matches, a sensitive item is in at most 1/l; at least 2.
+        A sensitive item is in at most 1/l of the rows that match an attacker's knowledge; at least 2.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -81,32 +81,33 @@ def apriori(
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item that is not sensitive; or a sensitive item is in
-        more than 1/l of the rows that are not missing, or of those.
+        If some rows contain an item that is not sensitive, but fewer than k; or if a sensitive item is too
+        frequent. It must be in at most 1/l of the rows that are not missing, and of the rows with other
+        items.
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data that are not sensitive.
+        If the hierarchy is not a tree, or lacks items of the data that are not sensitive.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``, or ``LmDiversity(l, m, sensitive, k)``. Sizes are treated in ascending
-    order. When size i is reached, all smaller itemsets that occur have support k, and raising the cut never
-    lowers a support; the loop ends when no rare itemset is listed any more, and the root, the last resort, is
-    in every non-empty row.
+    Guarantee: ``KmAnonymity(k, m)``, or with sensitive items ``LmDiversity(l, m, sensitive, k)``. Sizes are
+    treated in ascending order. When size i is reached, all smaller itemsets that occur have support k.
+    Raising the cut never lowers a support. The loop ends when no rare itemset is left. The last resort is the
+    root, which is in every non-empty row.
 
-    A rare itemset is generalized to the combination of ancestors with support of at least k that adds the
-    least NCP over all occurrences, those of siblings that have to follow included (then: fewer affected
-    leaves, then the order of the nodes). Up to three items all combinations are looked at; beyond, one
-    step at a time, up where it is cheapest and back down where it can. Itemsets are met in the order of
-    the hierarchy.
+    A rare itemset is generalized to a combination of ancestors with support of at least k. The combination
+    that adds the least NCP over all occurrences is chosen, including the siblings that are generalized with
+    them (then: fewer affected leaves, then node order). For up to three items, all combinations are compared.
+    For more items, the search raises the cheapest node step by step, then lowers nodes where that is
+    possible. Itemsets are treated in the order of the hierarchy.
 
-    With sensitive items, the itemsets of the others that give one away are listed next, and generalized in
-    the same way to a combination of ancestors that does not. As raising the cut can make another itemset give
-    one away, lists are made until one is empty. The root, the last resort, is safe, or there is no release.
+    With sensitive items, the itemsets from which a sensitive item can be inferred are listed next. They are
+    generalized in the same way, to a combination of ancestors from which it cannot. Raising the cut can make
+    other itemsets unsafe, so listing repeats until none is left. The root is safe, or there is no release.
 
-    Cost: memory of 12 bytes for each pair of nodes that are in a row together; time of counting those
-    pairs, and for m > 2 of listing the rare itemsets of the generalized rows.
+    Cost: memory of 12 bytes per pair of nodes that share a row. Time to count these pairs and, if m > 2, to
+    list the rare itemsets of the generalized rows.
 
     References
     ----------
@@ -141,7 +142,7 @@ def decide(
     sensitive: Any,
     l: int | None,  # noqa: E741  (its name in the literature)
 ) -> Decision[ListRows]:
-    """What becomes of the items, sensitive ones or not."""
+    """Decide the node of each item; sensitive items are published as they are."""
     guarantee = _guarantee(k, m, sensitive, l)
     k, m = check_k(k), guarantee.m
     itemsets = columns.itemsets
@@ -160,17 +161,17 @@ def decide(
 
 def _guarantee(k: int, m: int | None, sensitive: Any, diversity: int | None) -> KmAnonymity | LmDiversity:
     if (sensitive is None) != (diversity is None):
-        hint = "sensitive says what to protect, and l how well"
+        hint = "pass both: sensitive lists the items, and l bounds how often they occur"
         raise ParameterError("sensitive and l go together", hint=hint)
     return KmAnonymity(k, m) if diversity is None else LmDiversity(l=diversity, m=m, sensitive=sensitive, k=k)
 
 
 def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | None, n_present: int) -> None:
-    """Check that sensitive items can hide in the rows that are not missing, and in those with known items."""
+    """Check that l can hold for all rows that are not missing, and for the rows with known items."""
     if diversity is None:
         return
     if not len(known.codes):
-        hint = "who knows no item learns nothing from them"
+        hint = "leave out of sensitive the items that an attacker may know"
         raise ParameterError("all items are sensitive", where="sensitive", hint=hint)
     beside = secrets.within(np.diff(known.offsets) > 0)
     most_in = (int(rows.singles.max(initial=0)) for rows in (secrets, beside))
@@ -191,19 +192,19 @@ def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | 
 def covering(
     hierarchy: HierarchyLike, items: pa.Array, hidden: NDArray[np.bool_]
 ) -> tuple[Hierarchy, Codes, int]:
-    """Find the leaf of each item, in a hierarchy that has to have the known items.
+    """Return the leaf of each item in a hierarchy that contains at least the known items.
 
     Returns
     -------
     tree : Hierarchy
-        The hierarchy, with the sensitive items that it lacks as leaves below the root.
+        The hierarchy. Sensitive items that it lacks are added as leaves below the root.
     leaves : ndarray of int32, shape (items,)
         The leaf of each item.
     n_leaves : int
-        How many leaves it has without these.
+        Number of leaves without the added ones.
     """
     known = items.filter(pa.array(~hidden))
-    grouped = known if len(known) else items  # a fan-out needs some items
+    grouped = known if len(known) else items  # a balanced hierarchy needs at least one item
     tree, _ = Hierarchy.of(hierarchy, item_texts(grouped).to_pylist()).cover_items(known)
     return *replace(tree, missing="root").cover_items(items), tree.n_leaves
 
@@ -211,7 +212,7 @@ def covering(
 def _nodes(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Codes:
-    """The node of each occurrence, where no item is sensitive."""
+    """Return the node of each occurrence; no item is sensitive."""
     cut = Cut(index, tree, leaves)
     cut.protect(k, m, report)
     return cut.nodes[index.codes]

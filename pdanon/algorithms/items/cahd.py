@@ -71,10 +71,9 @@ def cahd(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person, without a column or a level of the index that is called ``group``. It is not
-        modified.
+        One row per person, without a column or index level named ``group``. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     p : int
         At least 2: of a group, a sensitive item is in at most 1/p of the rows.
     sensitive : iterable
@@ -101,7 +100,7 @@ def cahd(
         With k: what sets of public items are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a
         function makes of the list of their items.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 

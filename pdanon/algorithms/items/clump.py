@@ -54,14 +54,14 @@ def clump(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that are published alike; at least 2.
+        Minimum number of rows in a group; all of them are published with equal lists. At least 2.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items.
     r : int
         How many groups are examined for each row, at least 1: those that began with the rows that follow
         it in order of length.
@@ -71,7 +71,7 @@ def clump(
         How many of the following rows are compared for a place in a group, at least 0. With 0 the place
         goes to the row whose turn it is, else to the one with which the group's distortion is least.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -84,11 +84,11 @@ def clump(
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows are there or hold an item.
+        If there are rows, but fewer than k; or if some rows contain an item, but fewer than k.
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data.
+        If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
 
     Notes
     -----
@@ -158,7 +158,7 @@ def nodes_of(
     score: Score,
     lookahead: int,
 ) -> tuple[Codes, Codes]:
-    """The node of each occurrence, -1 where it is suppressed, and the group of each row."""
+    """Return the node of each occurrence, -1 where it is suppressed, and the group of each row."""
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     members = np.flatnonzero(~silent_rows(rows.lengths, k))
     members = members[_order(rows.take(members))]

@@ -1,4 +1,4 @@
-"""COAT: merge items within utility blocks, the rarest item of an itemset first, or suppress them.
+"""COAT: merge items within utility blocks, starting with the rarest item of an itemset, or suppress them.
 
 Loukides, Gkoulalas-Divanis, Malin, "COAT: COnstraint-based Anonymization of Transactions", Knowledge and
 Information Systems 28, 2011.
@@ -38,81 +38,81 @@ def coat(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Merge items within given blocks, the rarest first; suppress them only if that is allowed.
+    """Anonymize by merging items within given blocks, rarest first, with suppression only if allowed.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row. Not given with
-        ``constraints``.
+        Maximum number of items that the attacker knows. None: all items of a row. Do not pass it together
+        with ``constraints``.
     constraints : Series, iterable of list-likes, path or AllItemsets, optional
-        Protect these itemsets only, instead of all itemsets of up to ``m`` items. A path is that of a
-        ``.parquet`` file with one list column, or of a ``.csv`` file with an itemset a line and an item a
-        field; `pdanon.constraints` makes lists of several kinds.
+        Protect only these itemsets, instead of all itemsets of up to ``m`` items. A path names a ``.parquet``
+        file with one list column, or a ``.csv`` file with one itemset per line and one item per field.
+        `pdanon.constraints` builds such lists.
     utility : DataFrame, mapping or iterable of list-likes, optional
-        A partition of the items: a frame with columns ``item`` and ``block``, lists of items by block, or one
-        list of items a block; `pdanon.utility` makes some. Only items of one block are merged. By default
-        all items are in one block. Items that do not occur are ignored.
+        A partition of the items: a frame with columns ``item`` and ``block``, a mapping from block to items,
+        or one list of items per block. `pdanon.utility` builds such partitions. Only items of one block are
+        merged. By default, all items are in one block. Items that do not occur are ignored.
     max_suppressed : float
-        Largest share of the items that occur, in [0, 1], that may be suppressed. A suppressed cluster counts
-        with all its items.
+        Upper bound on the share of suppressed items among the items that occur, in [0, 1]. A suppressed
+        cluster counts with all its items.
     weights : mapping or Series, optional
-        Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
+        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
     labels : {"set", "short", "first"} or callable
-        What sets are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the list of
-        their items. ``result.legend`` says which items they stand for.
+        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
+        their items. ``result.legend`` lists the items of each set.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        A global recoding. Merged items are published as ``(a,b)``; a suppressed item is in no row, and NA
-        in the mapping table. Rows that lose all items stay, empty: none or at least k.
+        A global recoding. Merged items are published as ``(a,b)``. A suppressed item is in no row, and is NA
+        in the mapping table. Rows that lose all their items remain as empty rows: none, or at least k.
 
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows are not missing; or if more items would have to be suppressed
-        than ``max_suppressed`` allows, also to hide rows that lose all items. For a block, the message names
-        it, by its label if labels are integers, else by its number; ``partial`` is the attempt up to there,
-        which keeps the utility constraints, and whose guarantee does not hold.
+        If some rows are not missing, but fewer than k; or if more items must be suppressed than
+        ``max_suppressed`` allows. Items suppressed to hide emptied rows count as well. The message names the
+        block by its label if labels are integers, else by its number. ``partial`` is the unfinished release:
+        it satisfies the utility constraints, but its guarantee does not hold.
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
-        If the column, a file or a parameter is not what it should be.
+        If the column, a file or a parameter is invalid.
 
     See Also
     --------
-    upcta : Merges what costs least utility loss (UL), and suppresses less.
-    pcta : Without blocks and without suppression.
+    upcta : Chooses the merge with the least utility loss (UL), and suppresses less.
+    pcta : Uses neither blocks nor suppression.
 
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``, or ``PrivacyConstraints(constraints, k)``. Merging never lowers the
-    support of an itemset, suppressing changes no support of what is left, and the loop ends only when no
-    protected itemset has a support in (0, k), as it is then published: an itemset all of whose items are
-    suppressed is safe. That every published item lies within one block, and how many items are suppressed,
-    is counted again from the mapping table.
+    support of an itemset. Suppression does not change the support of the remaining itemsets. The loop ends
+    only when no protected itemset, as published, has a support in (0, k). An itemset whose items are all
+    suppressed is safe. The blocks of the published sets and the number of suppressed items are recounted from
+    the mapping table.
 
-    The order in which rare itemsets are dealt with is that of `pcta`. The steps for one: take of its clusters
-    the one in the fewest rows (then: of fewest items, then in item order) and merge it with the cluster of
-    its block that leads to the least utility loss (compared as in `pcta`); if its block has no other,
-    suppress it, even where other clusters of the itemset could still be merged.
+    Rare itemsets are satisfied in the order of `pcta`. One step takes the cluster of the itemset that is in
+    the fewest rows (then: fewest items, then item order). It is merged with the cluster of its block that
+    leads to the least utility loss, compared as in `pcta`. If its block has no other cluster, it is
+    suppressed, even where other clusters of the itemset could still be merged.
 
-    The definition in the paper asks of a constraint that is in no row that its subsets be safe, too; see
-    `pdanon.constraints.with_subsets`.
+    The definition in the paper also requires that the subsets of a constraint that no row contains are safe;
+    see `pdanon.constraints.with_subsets`.
 
-    Cost: 4 bytes of memory for each two items, but no more than 0.5 GB: with more than 11,585 items, supports
-    of pairs that are counted again quickly are given up in the meantime. With m of 3 and more, one bit for
-    each set that is left and distinct row, and lists of some 4 million rare itemsets. Each of fewer than
-    ``items`` steps takes time linear in the number of clusters and in the rows of the two that are merged.
+    Cost: 4 bytes of memory per pair of items, at most 0.5 GB. With more than 11,585 items, supports of pairs
+    that are quick to count are discarded and counted again. If m is 3 or more: one bit per remaining set and
+    distinct row, and lists of about 4 million rare itemsets. There are fewer steps than items. Each takes
+    time linear in the number of clusters and in the rows of the two merged clusters.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Coherence by suppression: remove public items until no known itemset is rare or gives a private item away.
+"""Coherence by suppression: remove public items until no known itemset is rare or reveals a private item.
 
 Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 """
@@ -184,73 +184,75 @@ def coherence(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Suppress public items, so that known ones lead neither to few rows nor to a private item.
+    """Suppress public items until known items match neither few rows nor mostly rows with a private item.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one, apart from the private column.
+        The list column. By default, the only one besides the private column.
     h : float
-        Largest share, in [0, 1], of the rows that match the known items in which a private item may be.
+        Upper bound, in [0, 1], on the share of the rows matching the known items that contain a private item.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     p : int
-        Most public items that the attacker knows; at least 1.
+        Maximum number of public items that the attacker knows; at least 1.
     private : list of items, Series of bool, or str
-        The private items, which are not suppressed; or whether an item is private, by item; or the name of a
-        second list column, all of whose items are private. All other items are public. A name is always that
-        of a column: a single private item is given as a list.
+        The private items; or a Series that marks each item as private; or the name of a second list column
+        whose items are all private. All other items are public. Private items are not suppressed. A str is
+        always a column name: pass a single private item in a list.
     criterion : {"mm/il", "mm", "1/il"}
-        Which item to suppress next: the one with the most minimal moles left per loss, with the most minimal
-        moles left, or with the least loss.
+        The item to suppress next: the one with the most remaining minimal moles per loss, with the most
+        remaining minimal moles, or with the least loss.
     loss : {"support", "unit"}, mapping or Series
-        What suppressing an item costs: the rows that hold it, 1, or a number from 0 for each public item.
-        Numbers that are not whole are read to six decimals.
+        Cost of suppressing an item: the number of rows that contain it, 1, or a non-negative number for each
+        public item. Fractional numbers are rounded to six decimals.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        A global recoding that keeps an item or suppresses it; items keep their type. ``loss`` has ``S/N``,
-        the share of all occurrences, public and private, that are suppressed. With a private column, both
-        columns are released, and ``mapping`` is that of the list column.
+        A global recoding that keeps or suppresses each item. Items keep their type. ``loss`` has ``S/N``, the
+        share of suppressed occurrences among all occurrences, public and private. With a private column, both
+        columns are released, and ``mapping`` describes the list column.
 
     Raises
     ------
     InfeasibleError
-        If there are fewer than k rows, or a private item is in more than a share h of all rows: then even
-        who knows nothing finds it. The message says for how many private items that is so, and the least
-        ``h`` that works.
+        If there are fewer than k rows; or if a private item is in more than a share h of all rows. An
+        attacker without any knowledge can then infer it. The message states the number of these private items
+        and the least ``h`` that works.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be; an item is both public and private, or private
-        items do not occur.
+        If a column or a parameter is invalid; if an item is both public and private; or if a private item
+        does not occur.
 
     See Also
     --------
-    suppress_public, suppress_to_k : The baselines that the paper compares with.
+    suppress_public, suppress_to_k : Baselines of the paper.
 
     Notes
     -----
-    Guarantee: ``Coherence(h, k, p, private)``. A mole is an itemset of at most p public items that is in
-    fewer than k rows, or that shares a private item with more than a share h of its rows. The support of an
-    itemset that survives never changes, so no mole appears, and a mole disappears with any of its items. So
-    it suffices to list the minimal moles once and to suppress an item of each.
+    Guarantee: ``Coherence(h, k, p, private)``. A mole is an itemset of at most p public items that is rare,
+    or from which a private item can be inferred. Rare means in fewer than k rows. Inferred means that more
+    than a share h of its rows contain the private item. Suppression does not change the support of the
+    remaining itemsets, so it creates no mole. A mole disappears with any of its items. The minimal moles are
+    therefore listed once, and one item of each is suppressed.
 
-    Items that are moles by themselves go first. Then the item of the highest score goes, again and again,
-    until no mole is left; ties: more moles, less loss, item order. Scores are compared as integers.
+    Items that are moles alone are suppressed first. Then the item with the highest score is suppressed,
+    repeatedly, until no mole is left. Ties: more moles, less loss, item order. Scores are compared as
+    integers.
 
     If a row loses all its public items, at least k rows of the release have none. Rows that had none before
-    count as well; where these are fewer, more public items are suppressed.
+    count as well. If there are fewer, more public items are suppressed.
 
-    Cost: memory of about 30 bytes for each occurrence, 20 for each itemset of fewer than p items that
-    contains no mole, and 4 for each item of each minimal mole; time of visiting, for each row, its itemsets
-    of up to p public items that add one to those. Rows that agree count once. Below h = 1, private items
-    are counted in the rows of itemsets whose share of them is not known to be low enough.
+    Cost: memory of about 30 bytes per occurrence, 20 per itemset of fewer than p items that contains no mole,
+    and 4 per item of each minimal mole. Time to extend, in each row, these itemsets by one public item.
+    Identical rows count once. If h < 1, private items are counted in the rows of each itemset, unless their
+    share is known to be low enough.
 
     References
     ----------

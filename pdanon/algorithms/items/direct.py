@@ -42,18 +42,18 @@ def direct(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows. None: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -66,11 +66,11 @@ def direct(
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item or are not missing.
+        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data.
+        If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
 
     Notes
     -----
@@ -110,7 +110,7 @@ def direct(
 def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Codes:
-    """The node of each item."""
+    """Return the node of each item."""
     cut = Cut(index, tree, leaves)
     while len(threats := _rare_in_preorder(cut.index(), k, m)):
         report(cut.satisfy(threats, k))

@@ -296,9 +296,9 @@ def disassociate(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
         Least number of records that an attacker's knowledge must match; at least 2.
     m : int or None
@@ -331,7 +331,7 @@ def disassociate(
     InfeasibleError
         If fewer than k, but more than 0, rows hold an item.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""HgHs: generalize items to a cut of a hierarchy, and suppress of it what would be rare.
+"""HgHs: generalize items to a cut of a hierarchy, and suppress the nodes that would make itemsets rare.
 
 Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generalization", PAKDD 2010.
 """
@@ -40,53 +40,52 @@ def hghs(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None, the default here: all items of a row.
+        Maximum number of items that the attacker knows. None, the default here: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy: no published node is below another. Nodes of the cut
-        are published in all rows or in none.
+        A global recoding to a cut of the hierarchy: no published node is below another. Each node of the cut
+        is published in all rows or suppressed in all rows.
 
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item or are not missing.
+        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data.
+        If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. At each cut, nodes are kept one by one, those first that are most
-    expensive to suppress, each unless a rare itemset of at most m nodes would be kept with it. To suppress
-    a node changes no support of what is left.
+    Guarantee: ``KmAnonymity(k, m)``. For each cut, nodes are considered by descending cost of suppression. A
+    node is kept unless a rare itemset of at most m kept nodes would contain it. Suppressing a node does not
+    change the support of the remaining itemsets.
 
-    None or at least k rows lose all their items. Where they would be fewer, more nodes of the last cut are
-    suppressed: those of a row together, of which the fewest occurrences go for each row that is emptied. The
-    cuts before it are mended in the same way, and that which then costs least is taken (then: the coarsest).
+    None or at least k rows lose all their items. If fewer rows would, more nodes of the last cut are
+    suppressed: the nodes of a row together, with the fewest occurrences lost per emptied row. The earlier
+    cuts are repaired in the same way, and the cheapest one is released (then: the coarsest).
 
-    The search begins at the root and goes to the child cut of least cost, in which the children of one
-    node replace it, as long as that costs less. The cost is LM, summed over all original occurrences;
-    costs are compared as integers. A node with one child is taken for that child.
+    The search begins at the root. In a child cut, the children of one node replace that node. The search
+    moves to the child cut with the least cost, as long as the cost falls. The cost is LM, summed over all
+    original occurrences and compared as an integer. A node with one child is replaced by that child.
 
-    Cost: at each cut that is looked at, the itemsets of at most m - 1 kept nodes that occur and that
-    contain a node which is new there; memory of 20 bytes an occurrence. :func:`pdanon.mhghs` looks at
-    fewer cuts.
+    Cost: for each cut, time to visit the itemsets of at most m - 1 kept nodes that contain a new node. Memory
+    of 20 bytes per occurrence. :func:`pdanon.mhghs` visits fewer cuts.
 
     References
     ----------
@@ -119,7 +118,7 @@ def hghs(
 def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Codes:
-    """The node of each item; -1 where it is suppressed."""
+    """Return the node of each item, -1 where it is suppressed."""
     path = [*Descent(index, tree, leaves, k=k, m=m).steps(report)]
     return hiding_emptied(path, index, tree, leaves, k)
 

@@ -31,12 +31,12 @@ def lcg(
     frame : pandas.DataFrame
         The table.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     rows : iterable of hashable
         Index labels of the rows, as for ``frame.loc``; a label that several rows have means all of them.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items.
 
     Returns
     -------
@@ -49,9 +49,9 @@ def lcg(
     ParameterError
         If no rows are named, or the index lacks one.
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data.
+        If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError
-        If the column is not what it should be.
+        If the column is invalid.
 
     Notes
     -----

@@ -50,20 +50,20 @@ def lra(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows. None: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items.
     parts : int
         Number of parts of the rows, at least 1. There are fewer, if k rows are not left for each.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -76,11 +76,11 @@ def lra(
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item or are not missing.
+        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data.
+        If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
 
     Notes
     -----
@@ -218,7 +218,7 @@ def _cut_by_parts(
 def _nodes(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
 ) -> Codes:
-    """The node of each occurrence."""
+    """Return the node of each occurrence."""
     return _cut_by_parts(index, alike_parts(index, parts, k), tree, leaves, k, m, report)
 
 

@@ -1,4 +1,4 @@
-"""mHgHs: HgHs in rounds, for ever larger itemsets over an ever smaller hierarchy.
+"""mHgHs: HgHs in rounds, for itemsets of increasing size over a shrinking hierarchy.
 
 Liu, Wang, "Anonymizing Transaction Data by Integrating Suppression and Generalization", PAKDD 2010.
 """
@@ -36,51 +36,51 @@ def mhghs(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by generalization and suppression, in rounds for ever larger itemsets.
+    """Anonymize by generalization and suppression, in rounds of increasing itemset size.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None, the default here: all items of a row.
+        Maximum number of items that the attacker knows. None, the default here: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar for each round.
 
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy: no published node is below another. Nodes of the cut
-        are published in all rows or in none.
+        A global recoding to a cut of the hierarchy: no published node is below another. Each node of the cut
+        is published in all rows or suppressed in all rows.
 
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item or are not missing.
+        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data.
+        If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. Round i is :func:`pdanon.hghs` for itemsets of at most i items, over
-    the hierarchy without what is below the cut of the round before; the last round alone gives the
-    guarantee. Each round starts at the root and decides anew what is suppressed. Rounds end early when no
-    row holds more than i nodes of that hierarchy: further ones would change nothing. None or at least k rows
-    lose all their items, as with :func:`pdanon.hghs`, by the cuts of the last round.
+    Guarantee: ``KmAnonymity(k, m)``. Round i runs :func:`pdanon.hghs` for itemsets of at most i items. Its
+    hierarchy ends at the cut of the previous round. The last round alone gives the guarantee. Each round
+    starts at the root and chooses the suppressed nodes again. Rounds end early when no row contains more than
+    i nodes of the hierarchy: further rounds would change nothing. As with :func:`pdanon.hghs`, none or at
+    least k rows lose all their items, by the cuts of the last round.
 
-    Cost: as :func:`pdanon.hghs`, but large itemsets are only looked at in the few cuts that are left. The
-    loss may be higher or lower, as early rounds decide without regard to larger itemsets.
+    Cost: that of :func:`pdanon.hghs`, but large itemsets are only visited in the few remaining cuts. The loss
+    may be higher or lower, because early rounds ignore larger itemsets.
 
     References
     ----------
@@ -107,7 +107,7 @@ def mhghs(
 def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Codes:
-    """The node of each item; -1 where it is suppressed."""
+    """Return the node of each item, -1 where it is suppressed."""
     *_, path = paths(index, tree, leaves, k, m, report)
     return hiding_emptied(path, index, tree, leaves, k)
 
@@ -115,7 +115,7 @@ def nodes_of(
 def paths(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
 ) -> Iterator[list[Scenario]]:
-    """Give the scenarios of each round, each of less cost than the one before."""
+    """Yield the scenarios of each round, by descending cost."""
     floor = None
     for size in count(1):
         descent = Descent(index, tree, leaves, k=k, m=size, floor=floor)

@@ -327,16 +327,16 @@ def optimal(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows. None: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items.
     suppress : bool
         Whether nodes of the cut may be suppressed, as those of :func:`pdanon.hghs`. What is optimized is
         then LM, else NCP.
@@ -344,7 +344,7 @@ def optimal(
         Seconds to search for the optimum; not negative. Building the search comes on top, and without
         ``suppress`` the greedy solution to fall back on.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -359,11 +359,11 @@ def optimal(
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item or are not missing.
+        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data.
+        If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
 
     Notes
     -----

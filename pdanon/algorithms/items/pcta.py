@@ -48,32 +48,32 @@ def pcta(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by merging items into sets, at least utility loss; no hierarchy is needed.
+    """Anonymize by merging items into sets at the least utility loss, without a hierarchy.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row. Not given with
-        ``constraints``.
+        Maximum number of items that the attacker knows. None: all items of a row. Do not pass it together
+        with ``constraints``.
     constraints : Series, iterable of list-likes, path or AllItemsets, optional
-        Protect these itemsets only, instead of all itemsets of up to ``m`` items. A path is that of a
-        ``.parquet`` file with one list column, or of a ``.csv`` file with an itemset a line and an item a
-        field; `pdanon.constraints` makes lists of several kinds.
+        Protect only these itemsets, instead of all itemsets of up to ``m`` items. A path names a ``.parquet``
+        file with one list column, or a ``.csv`` file with one itemset per line and one item per field.
+        `pdanon.constraints` builds such lists.
     weights : mapping or Series, optional
-        Importance of items in [0, 1], 1 where not given: the lower, the sooner an item is merged.
+        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
     refine : bool
-        Move items between the sets afterwards, as `pdanon.refine` does, so that the release loses less NCP.
+        Move items between the sets afterwards, as `pdanon.refine` does, to lower the NCP.
     labels : {"set", "short", "first"} or callable
-        What sets are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the list of
-        their items. ``result.legend`` says which items they stand for.
+        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
+        their items. ``result.legend`` lists the items of each set.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -85,27 +85,29 @@ def pcta(
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item or are not missing.
+        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
-        If the column, a file or a parameter is not what it should be.
+        If the column, a file or a parameter is invalid.
 
     Notes
     -----
     Guarantee: ``KmAnonymity(k, m)``, or ``PrivacyConstraints(constraints, k)``. Merging never lowers the
-    support of an itemset, and the loop ends only when no protected itemset has a support in (0, k); one
-    cluster of all items, the last resort, is in every non-empty row.
+    support of an itemset. The loop ends only when no protected itemset has a support in (0, k). The last
+    resort is one cluster of all items, which is in every non-empty row.
 
-    Clusters and pairs of clusters come first: at each step the one with the largest support below k (then:
-    clusters before pairs, then item order). Then come larger itemsets, or the given constraints: those that
-    are rare are listed and satisfied by largest support at that time (then: in order), until a new list is
-    empty. Each is satisfied by the merges with the least utility loss ``(2**size - 1) * weight * support``,
-    compared as exact integers (then: smaller union, then item order). The weight of a cluster is the largest
-    of its members'.
+    Rare clusters and rare pairs of clusters are merged first. Each step takes the one with the largest
+    support below k (then: clusters before pairs, then item order). Larger itemsets, or the given constraints,
+    follow: the rare ones are listed and satisfied by descending current support (then: in list order).
+    Listing repeats until no rare itemset is left.
 
-    Cost: 4 bytes of memory for each two items, but no more than 0.5 GB: with more than 11,585 items, supports
-    of pairs that are counted again quickly are given up in the meantime. With m of 3 and more, one bit for
-    each set that is left and distinct row, and lists of some 4 million rare itemsets. Each of fewer than
-    ``items`` merges takes time linear in the number of clusters and in the rows of the two that are merged.
+    Each rare itemset is satisfied by the merges with the least utility loss, ``(2**size - 1) * weight *
+    support``. Losses are compared as exact integers (then: smaller union, then item order). The weight of a
+    cluster is the largest weight of its members.
+
+    Cost: 4 bytes of memory per pair of items, at most 0.5 GB. With more than 11,585 items, supports of pairs
+    that are quick to count are discarded and counted again. If m is 3 or more: one bit per remaining set and
+    distinct row, and lists of about 4 million rare itemsets. There are fewer merges than items. Each takes
+    time linear in the number of clusters and in the rows of the two merged clusters.
 
     References
     ----------
@@ -143,7 +145,7 @@ def decide(
     weights: Any,
     refine: bool,
 ) -> Decision[ListRows]:
-    """What becomes of the items, refined if that is asked for."""
+    """Decide which set each item belongs to; refine the sets if requested."""
     itemsets = columns.itemsets
     constraints = read_constraints(constraints, columns.label)
     guarantee = privacy_model(constraints, k, m, itemsets)
@@ -154,7 +156,7 @@ def decide(
     clusters = Clusters(index, item_weights(weights, itemsets))
     protect(clusters, guarantee, itemsets, report)
     labels, trace = clusters.labels, None
-    del clusters, index  # losses are measured with an index of their own
+    del clusters, index  # free memory: losses are measured with a new index
     if refine:
         search = Refinement(itemsets, labels, guarantee)
         search.descend()

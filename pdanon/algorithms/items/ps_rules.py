@@ -223,9 +223,9 @@ def ps_rules(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     rules : iterable of pairs, DataFrame, path, Rules or AllRules
         Pairs of lists of items: what may be known, and what must not be inferred from it; a DataFrame with
         the list columns ``known`` and ``sensitive``; a ``.parquet`` file of it, or a ``.csv`` file with these
@@ -248,10 +248,10 @@ def ps_rules(
     random_state : int, Generator or None
         Seed, or source of randomness, of the sample.
     labels : {"set", "short", "first"} or callable
-        What sets are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a function makes of the list of
-        their items. ``result.legend`` says which items they stand for.
+        Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
+        their items. ``result.legend`` lists the items of each set.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 

@@ -42,19 +42,19 @@ def suppress_control(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     rho : float
         Largest share, above 0 and below 1, of the rows with some items that may hold a sensitive one besides.
     sensitive : iterable
         The sensitive items. All items may be known, these as well.
     m : int, optional
-        Most items that the attacker knows; at least 1. By default any number.
+        Maximum number of items that the attacker knows; at least 1. By default, any number.
     scope : {"all", "sensitive"}
         What may be suppressed: any items, or sensitive ones alone.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -67,7 +67,7 @@ def suppress_control(
     Raises
     ------
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be, or a sensitive item does not occur.
+        If a column or a parameter is invalid, or a sensitive item does not occur.
 
     Warns
     -----

@@ -41,20 +41,20 @@ def suppress_public(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one, apart from the private column.
+        The list column. By default, the only one besides the private column.
     h : float
         Largest share, in [0, 1], of the rows in which a private item may be.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     p : int
         Most public items that the attacker knows; at least 1. With none left, it makes no difference.
     private : list of items, Series of bool, or str
         The private items; or whether an item is private, by item; or the name of a second list column, all of
         whose items are private. All other items are public.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -69,7 +69,7 @@ def suppress_public(
     InfeasibleError
         If there are fewer than k rows, or a private item is in more than a share h of all rows.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be.
+        If a column or a parameter is invalid.
 
     See Also
     --------

@@ -44,16 +44,16 @@ def suppress_to_k(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
         Least number of rows that have the same public items; at least 2.
     public : list of items, or Series of bool
         The public items, or whether an item is public, by item. Other items are not suppressed, and do not
         count.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 

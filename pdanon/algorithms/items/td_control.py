@@ -268,22 +268,23 @@ def td_control(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     rho : float
         Largest share, above 0 and below 1, of the rows with some items that may hold a sensitive one besides.
     sensitive : iterable
         The sensitive items. All items may be known, these as well.
     m : int, optional
-        Most items that the attacker knows; at least 1. By default any number.
+        Maximum number of items that the attacker knows; at least 1. By default, any number.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order. Sensitive items need not be in it: they are not generalized.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items. It may lack sensitive items: they are not
+        generalized.
     scope : {"all", "sensitive"}
         What may be suppressed: nodes of the hierarchy and sensitive items, or sensitive items alone.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -297,9 +298,9 @@ def td_control(
     Raises
     ------
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data that are not sensitive.
+        If the hierarchy is not a tree, or lacks items of the data that are not sensitive.
     ColumnError, ItemsetDtypeError, ParameterError
-        If a column or a parameter is not what it should be, or a sensitive item does not occur.
+        If a column or a parameter is invalid, or a sensitive item does not occur.
 
     Warns
     -----

@@ -46,21 +46,21 @@ def vpa(
     Parameters
     ----------
     frame : pandas.DataFrame
-        One row a person. It is not modified.
+        One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
-        Least number of rows that an attacker's knowledge must match; at least 2.
+        Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows. None: all items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int
-        The item taxonomy, or what ``Hierarchy.of`` makes one of; an int is the fan-out of a balanced one
-        over the items in order.
+        Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
+        fan-out of a balanced hierarchy over the sorted items.
     parts : int
         Number of parts, at least 1. Each is a subtree of the hierarchy: the one with the most leaves is
         split into its children until there are so many. There can be more, if a node has many children.
     keep : sequence of hashable
-        Columns that you have judged, and that may be published as they are: no warning is about them.
+        Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
         Show a progress bar.
 
@@ -73,11 +73,11 @@ def vpa(
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item or are not missing.
+        If some rows contain an item, but fewer than k; or if some rows are not missing, but fewer than k.
     HierarchyError
-        If the hierarchy is not a tree or lacks items of the data.
+        If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be.
+        If the column or a parameter is invalid.
 
     Notes
     -----
@@ -115,7 +115,7 @@ def vpa(
 def decide(
     columns: ListColumns, report: Report, *, k: int, m: int | None, hierarchy: HierarchyLike, parts: int
 ) -> Decision[ListRows]:
-    """What becomes of the items."""
+    """Decide the node of each item."""
     check_parts(parts)
     nodes = partial(nodes_of, parts=parts)
     return decide_nodes(nodes, columns, report, k=k, m=m, hierarchy=hierarchy)
@@ -124,7 +124,7 @@ def decide(
 def nodes_of(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
 ) -> Codes:
-    """The node of each item."""
+    """Return the node of each item."""
     start = _cut_by_parts(index, tree, leaves, _subtrees(tree, parts), k, m, report)
     cut = Cut(index, tree, leaves, start)
     cut.protect(k, m, report)
