@@ -290,7 +290,9 @@ def compare(
             rows[keys[number]] = row
             if resume is not None and final:
                 kept[keys[number]] = row
-                _write_rows(resume, kept)
+                finished = [{"key": key, "seconds": None, "memory": None, **row} for key, row in kept.items()]
+                with replace_file(resume, confidential=True) as draft:
+                    to_parquet(pd.DataFrame(finished), draft)
             report(1)
     table = _table(tasks, [rows[key] for key in keys], losses, workload is not None, extra)
     if loss is None or loss not in table:  # no result may have this loss
@@ -462,12 +464,6 @@ def _read_rows(path: str | os.PathLike[str]) -> dict[str, Row]:
     rows = table.drop(columns="key").to_dict("records")
     present = [{str(name): value for name, value in row.items() if not pd.isna(value)} for row in rows]
     return dict(zip(table["key"], present, strict=True))
-
-
-def _write_rows(path: str | os.PathLike[str], rows: Mapping[str, Row]) -> None:
-    table = pd.DataFrame([{"key": key, "seconds": None, "memory": None, **row} for key, row in rows.items()])
-    with replace_file(path, confidential=True) as draft:
-        to_parquet(table, draft)
 
 
 def _table(

@@ -258,7 +258,10 @@ def profile(
     others = [place for place in range(frame.shape[1]) if place != position]
     numbers = [value_numbers(frame.iloc[:, place]) for place in others]
     columns = [_column(frame.iloc[:, place], each, k) for place, each in zip(others, numbers, strict=True)]
-    identifiers = [each.column for each in columns if _identifies(each, len(frame))]
+    singled_out = [bool(is_nearly_all(each.unique, len(frame))) for each in columns]
+    identifiers = [each.column for each, alone in zip(columns, singled_out, strict=True) if alone]
+    if len(frame) < FEW:  # in a small table, almost every column looks like an identifier
+        identifiers = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", IdentifierWarning)
         together = count_unmodified(frame, [position], KmAnonymity(k, m), identifiers)
@@ -397,11 +400,6 @@ def _alerts(
                 f"frame.txanon.anonymize(k={k}, m={known})",
                 f"pdanon anonymize IN OUT -k {k} -m {known}",
             )
-
-
-def _identifies(column: _Column, n_rows: int) -> bool:
-    """Return whether a column alone singles out almost every row."""
-    return n_rows >= FEW and bool(is_nearly_all(column.unique, n_rows))
 
 
 def _grouping_columns(columns: Sequence[_Column], n_rows: int) -> Iterator[Alert]:

@@ -93,7 +93,11 @@ def tradeoff(
     3  4  2      0.0         0.57
     """
     position = find_column(frame, column)
-    _check_varied(algorithm)
+    lacking = {"k", "m"} - parameters_of(named(algorithm)).keys() if algorithm is not None else ()
+    if lacking:
+        hint = "use pdanon.compare, which varies any parameter, such as vary={'c': [0.2, 0.5]}"
+        problem = f"{algorithm} has no {' and no '.join(sorted(lacking))}"
+        raise ParameterError(problem, where="algorithm", hint=hint)
     ms = _values(m, "m", lambda value: check_m(value, unbounded=False))
     pairs = list(product(_values(k, "k", check_k), ms))
     check_combinations(len(pairs), "k and m")
@@ -104,15 +108,6 @@ def tradeoff(
             report(1)
     table = pd.DataFrame(rows, columns=["k", "m", "below_k", *_MEASURES, "seconds", "reason"])
     return table.assign(reason=text_column(table["reason"]))
-
-
-def _check_varied(name: str | None) -> None:
-    """Check that an algorithm has the parameters k and m."""
-    lacking = {"k", "m"} - parameters_of(named(name)).keys() if name is not None else ()
-    if lacking:
-        hint = "use pdanon.compare, which varies any parameter, such as vary={'c': [0.2, 0.5]}"
-        what = " and no ".join(sorted(lacking))
-        raise ParameterError(f"{name} has no {what}", where="algorithm", hint=hint)
 
 
 def _values(values: Any, name: str, check: Any) -> list[int]:

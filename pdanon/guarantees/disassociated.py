@@ -419,8 +419,10 @@ class DisassociatedKm:
         keys = np.repeat(table.part_of[is_part], parts.lengths) * np.int64(n_items) + parts.codes
         terms, codes = np.unique(keys, return_inverse=True)  # a term has another code in each chunk
         index = SupportIndex(codes.astype(np.int32), parts.offsets, len(terms))
-        known = self.m if self._is_fast(parts.lengths) else None
-        # If whole sub-records (None) are not rare, no itemset is: m is needed in the other, seldom case only.
+        # If no whole sub-record is rare (m=None), no itemset is; count itemsets first only if that is faster.
+        n_pairs = int((parts.lengths * (parts.lengths - 1) // 2).sum())
+        is_fast = self.m == 1 or (self.m == 2 and n_pairs <= _PAIRS * int(parts.lengths.sum()))
+        known = self.m if is_fast else None
         at_risk = index.at_risk(self.k, known)
         if known != self.m and at_risk.any():
             at_risk = index.at_risk(self.k, self.m)
@@ -431,11 +433,6 @@ class DisassociatedKm:
                 (terms % n_items)[found.codes].astype(np.int32), found.offsets, found.supports
             )
         return table.owners[is_part][at_risk], rare, "rare"
-
-    def _is_fast(self, lengths: Numbers) -> bool:
-        """Return whether counting itemsets of up to m terms is faster than counting whole sub-records."""
-        n_pairs = int((lengths * (lengths - 1) // 2).sum())
-        return self.m == 1 or (self.m == 2 and n_pairs <= _PAIRS * int(lengths.sum()))
 
     def _find_few_records(self, table: ChunkTable) -> _Check:
         """Find clusters with fewer than k records."""

@@ -97,7 +97,7 @@ class PSRules:
     >>> rows = [["rice", "tea", "flu"], ["rice", "tea"], ["rice", "salt", "flu"], ["salt", "tea"], ["tea"]]
     >>> df = pd.DataFrame({"items": rows})
     >>> rules = [(["rice"], ["flu"]), (["tea"], ["flu"]), (["rice", "salt"], ["flu"])]
-    >>> audit = df.txanon.audit(pdanon.PSRules(rules, k=2, c=0.6))
+    >>> audit = df.txanon.audit(pdanon.PSRules(rules=rules, k=2, c=0.6))
     >>> audit
     Audit(holds=False, rows_at_risk=3, guarantee=PSRules(rules=3, k=2, c=0.6))
     >>> audit.threats

@@ -76,7 +76,13 @@ class GroupCounts:
         """
         if classes is None or isinstance(classes, cls):
             return classes
-        _check_table(classes)
+        if not isinstance(classes, pd.DataFrame):
+            got = type(classes).__name__
+            raise ParameterError("classes must be a pandas DataFrame", where="classes", got=got, hint=_HINT)
+        lacking = [name for name in COUNTS if list(classes.columns).count(name) != 1]
+        if lacking:
+            problem = "the table of counts lacks a column, or has it twice"
+            raise ParameterError(problem, where="classes", got=lacking, hint=_HINT)
         number, size, counts = (_integers(classes[name], name) for name in (GROUP, "size", "count"))
         items = _item_texts(classes["item"])
         groups, first, group = np.unique(number, return_index=True, return_inverse=True)
@@ -241,7 +247,7 @@ class SensitiveGroups:
         position = find_column(frame, column)
         itemsets = read_visible(frame.iloc[:, position])
         refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
-        shown = self._is_shown(itemsets)
+        shown = self.sensitive.find(itemsets.vocabulary) >= 0  # labels that are sensitive items
         at_risk = self._below_k(itemsets, shown)
         at_risk[itemsets.rows[shown[itemsets.codes]]] = True
         self._refuse_unknown(itemsets)
@@ -256,10 +262,6 @@ class SensitiveGroups:
         risky[counts.group[frequent]] = True
         at_risk |= risky[group_of] & ~itemsets.nulls
         return Audit(self, int(at_risk.sum()), lambda: self._list_threats(itemsets, shown, frequent))
-
-    def _is_shown(self, itemsets: Itemsets) -> NDArray[np.bool_]:
-        """Return whether each label of a column is a sensitive item."""
-        return self.sensitive.find(itemsets.vocabulary) >= 0
 
     def _below_k(self, itemsets: Itemsets, shown: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return whether fewer than k rows match up to m public items of each row."""
@@ -338,17 +340,6 @@ class SensitiveGroups:
     def __repr__(self) -> str:
         hidden = "" if self.k is None else f", k={self.k}, m={self.m}"
         return f"SensitiveGroups(p={self.p}, sensitive={len(self.sensitive)} items{hidden})"
-
-
-def _check_table(classes: Any) -> None:
-    """Check that a table of counts is a frame with its columns."""
-    if not isinstance(classes, pd.DataFrame):
-        got = type(classes).__name__
-        raise ParameterError("classes must be a pandas DataFrame", where="classes", got=got, hint=_HINT)
-    lacking = [name for name in COUNTS if list(classes.columns).count(name) != 1]
-    if lacking:
-        problem = "the table of counts lacks a column, or has it twice"
-        raise ParameterError(problem, where="classes", got=lacking, hint=_HINT)
 
 
 def _integers(column: pd.Series[Any], name: str) -> NDArray[np.int64]:

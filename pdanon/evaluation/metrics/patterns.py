@@ -105,7 +105,9 @@ def ml2(
             above = level[items]
             lost = np.zeros(tree.n_nodes, np.bool_)
             lost[above[(nodes < above) | (nodes >= above + tree.size[above])]] = True
-            kept = _all_of(~lost, table)
+            kept = np.empty(0, np.bool_)  # reduceat needs an itemset
+            if len(table):
+                kept = np.logical_and.reduceat(~lost[table.codes], table.offsets[:-1])
             # An itemset of the level below implies its generalization to this level.
             implied = {frozenset(tree.parent[list(each)].clip(0).tolist()) for each in below.sets()}
             detailed = np.array([frozenset(each) not in implied for each in table.sets()], np.bool_)
@@ -320,13 +322,6 @@ def _published_nodes(
             hint="pass the hierarchy of the release; ML2 is defined for recodings by a hierarchy only",
         )
     return items, np.append(nodes, -1)[labels]
-
-
-def _all_of(wanted: NDArray[np.bool_], table: ItemsetTable) -> NDArray[np.bool_]:
-    """Return, for each itemset, whether all of its codes are wanted."""
-    if not len(table):
-        return np.empty(0, np.bool_)
-    return np.logical_and.reduceat(wanted[table.codes], table.offsets[:-1])
 
 
 def _top(itemsets: Itemsets, top: int) -> set[frozenset[str]]:

@@ -129,7 +129,7 @@ def section(title: str, *parts: str) -> str:
 
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 
 # matplotlib accepts no CSS variables: plots are drawn in these colors, which the page then replaces.
@@ -137,13 +137,13 @@ _COLORS = {"#0b0c0e": "currentColor", "#0d7377": "var(--bar)"}
 _SIZE = (4.3, 2.9)  # inches; small enough that the text is legible on a phone
 
 
-def svg(draw: Callable[[Axes], object], description: str) -> str:
+def svg(draw: Callable[..., object], description: str) -> str:
     """Draw a plot as inline SVG.
 
     Parameters
     ----------
     draw : callable
-        A function that draws on the axes that it receives.
+        A function that draws on the axes that it receives as ``ax``.
     description : str
         Text alternative for screen readers.
 
@@ -162,7 +162,7 @@ def svg(draw: Callable[[Axes], object], description: str) -> str:
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)  # the browser has its own fonts
         picture = Figure(figsize=_SIZE, layout="constrained")
         ax = picture.subplots()
-        draw(ax)
+        draw(ax=ax)
         ax.set_title("")  # the heading of the section is the title
         picture.savefig(text, format="svg", transparent=True, metadata={"Date": None})
     return _inline(escape_controls(text.getvalue()), description)
@@ -317,7 +317,7 @@ def tradeoff_section(trials: pd.DataFrame, chosen: tuple[Any, Any] | None = None
         check_tradeoff(trials, name)
     shown = [name for name in _SHARES if name in trials and trials[name].notna().any()]
     plots = [
-        figure(svg(partial(_draw_tradeoff, trials, name), caption), caption)
+        figure(svg(partial(draw_tradeoff, trials, measure=name), caption), caption)
         for name, caption in _PLOTS.items()
         if name in shown
     ]
@@ -328,10 +328,6 @@ def tradeoff_section(trials: pd.DataFrame, chosen: tuple[Any, Any] | None = None
     header = ["k", "m", *(_SHARES[name] for name in shown), ""]
     rows = [[*_cells(trial, shown), Cell(_remark(trial, chosen))] for _, trial in trials.iterrows()]
     return section("What each k and m costs", paragraph(text), *plots, table("Releases tried", header, rows))
-
-
-def _draw_tradeoff(trials: pd.DataFrame, measure: str, ax: Axes) -> None:
-    draw_tradeoff(trials, measure=measure, ax=ax)
 
 
 def _cells(trial: pd.Series[Any], shown: list[str]) -> Iterator[Cell]:

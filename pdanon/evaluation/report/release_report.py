@@ -62,7 +62,8 @@ _OTHER_GUARANTEE = (
 
 def risk_section(result: Anonymized, original: pd.DataFrame | None, column: Hashable) -> str:
     """Return the section with the risk of a recoded column; the guarantee must have a k."""
-    k, promised = result.guarantee.k, _promised(result)  # type: ignore[attr-defined]
+    k: int = result.guarantee.k  # type: ignore[attr-defined]
+    promised: int | None = getattr(result.guarantee, "m", None)
     tables = exposure(result, original, column, m=None if promised is None else promised + 1)
     title = "Risk before and after" if original is not None else "Risk of the release"
     draw = partial(draw_risk, tables, k, promised=promised, sensitive=bool(sensitive_of(result)))
@@ -74,12 +75,6 @@ def risk_section(result: Anonymized, original: pd.DataFrame | None, column: Hash
         _risk_table(tables, k, promised),
         *map(paragraph, _explain_risk(tables, k, promised)),
     )
-
-
-def _promised(result: Anonymized) -> int | None:
-    """Return the number of known items that the guarantee covers, or None if there is no such number."""
-    m: int | None = getattr(result.guarantee, "m", None)
-    return m
 
 
 def _describe_risk(result: Anonymized, column: Hashable) -> str:
@@ -196,7 +191,8 @@ def _content(
     made = provenance(result, original)  # computed first: it raises if SOURCE_DATE_EPOCH is invalid
     yield _verdict(result)
     yield facts(f"{counted(result, ',')}, by {made_by(result, 'an unknown algorithm')}", headline(result))
-    yield _parameters(result)
+    parameters = [(Cell(name), Cell(text)) for name, text in parameter_texts(result).items()]
+    yield section("Parameters", table("Parameters", ["parameter", "value"], parameters))
     yield _guarantee(result)
     columns = recoded_lists(result)
     if getattr(result.guarantee, "k", None) is not None and not in_chunks(result):
@@ -244,11 +240,6 @@ def _verdict(result: Anonymized) -> str:
     else:
         verdict = paragraph("✓ The release has its guarantee.", "verdict holds")
     return "\n".join([verdict, *alerts])
-
-
-def _parameters(result: Anonymized) -> str:
-    rows = [(Cell(name), Cell(text)) for name, text in parameter_texts(result).items()]
-    return section("Parameters", table("Parameters", ["parameter", "value"], rows))
 
 
 def _guarantee(result: Anonymized) -> str:
@@ -429,12 +420,12 @@ def _describe_value(name: str, value: Any, frame: pd.DataFrame) -> str:
     if isinstance(value, (AllItemsets, AllRules)):  # their reprs count items, and name none
         return repr(value)
     names = [value] if isinstance(value, str) else value
-    if isinstance(names, (list, tuple)) and names and all(_is_column(each, frame) for each in names):
+    if (
+        isinstance(names, (list, tuple))
+        and names
+        and all(isinstance(each, Hashable) and each in frame.columns for each in names)
+    ):
         return ", ".join(str(each) for each in names)
     if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
         return f"{len(value):,} given"
     return "given"
-
-
-def _is_column(label: Any, frame: pd.DataFrame) -> bool:
-    return isinstance(label, Hashable) and label in frame.columns
