@@ -362,7 +362,7 @@ def test_releases_can_be_written_and_read(name, tmp_path):
         ({"hierarchies": 2}, pdanon.ParameterError, "must be a mapping"),
         ({"hierarchies": {"sex": 2}}, pdanon.ParameterError, "belongs to no quasi-identifier"),
         ({"hierarchies": {"q": {"A": ["b"]}}}, pdanon.HierarchyError, "4 of 4 items are not leaves"),
-        ({"hierarchies": {"q": 1}}, pdanon.ParameterError, "fan-out is at least 2"),
+        ({"hierarchies": {"q": 1}}, pdanon.ParameterError, "fanout must be an integer of at least 2"),
     ],
 )
 def test_refusals(name, change, error, message):
