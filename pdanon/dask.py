@@ -567,10 +567,6 @@ def _tree(parts: list[Any], join: Callable[[list[Any]], Any]) -> Any:
     return parts[0]
 
 
-def _first_rows(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    return pd.concat([part for part in parts if len(part)] or parts[:1]).head(SAMPLE)
-
-
 def _recode(frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder) -> tuple[dd.DataFrame, Any]:
     """Return the released frame, and the facts about its rows; nothing is computed yet."""
     became = *recoder.labels(), recoder.missing_as_empty
@@ -600,4 +596,6 @@ def _recode_and_count(
 def _merge_facts(parts: list[_RowFacts]) -> _RowFacts:
     fingerprint = sum(part.fingerprint for part in parts) % 2**64
     published = _merge([part.published for part in parts])
-    return _RowFacts(fingerprint, published, _first_rows([part.others for part in parts]))
+    # Empty parts may have other dtypes: they are only concatenated if there is no other part.
+    others = [part.others for part in parts if len(part.others)] or [parts[0].others]
+    return _RowFacts(fingerprint, published, pd.concat(others).head(SAMPLE))

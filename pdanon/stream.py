@@ -155,7 +155,7 @@ def draft_target(target: Path, before: Callable[[], object], *, directory: bool)
     finally:
         if draft is not None:
             draft.remove()
-    _sync(target.absolute().parent)
+    _sync(target.absolute().parent)  # the new name is then on the disk, too
 
 
 def write_mapping(mapping: pd.DataFrame, path: Path | None) -> None:

@@ -53,6 +53,7 @@ def _of_items(result: Anonymized, *, base: int) -> float:
     mapping = result.mapping
     n_items = len(mapping)
     sizes = mapping.groupby("generalized")["item"].transform("size").fillna(n_items).to_numpy(np.int64)
+    # In integers up to the division, so that releases of equal loss compare equal.
     costs = np.where(is_kept(mapping), 0, sizes - base)
     supports = mapping["support"].to_numpy()
     most = max(n_items - base, 1) * int(supports.sum())
@@ -372,7 +373,7 @@ class _Trials:
             if falls_short or result.useless:
                 row["reason"] = result.useless or f"only proven: {result.guarantee!r}"
             rank = falls_short, bool(result.useless), row["loss"]
-            if self.best is None or rank < self.least:
+            if self.best is None or rank < self.least:  # of equal ranks, the first algorithm
                 self.best, self.least = result, rank
         except InfeasibleError as error:
             row["reason"] = one_line(error)
@@ -446,8 +447,8 @@ class _Trials:
         warn_if_useless(self.best.useless, self.best.guarantee)
         warn_if_short(self.parameters, self.best.guarantee)
         readable = [name for name in READABLE if name in self.best.loss]
-        figures = dict.fromkeys(["loss", *readable, "seconds"], _figures)
-        makers = {"algorithm": text_column, **figures, "reason": text_column}
+        figures = dict.fromkeys(["loss", *readable, "seconds"], partial(pd.array, dtype="float64"))
+        makers: dict[str, Callable[..., Any]] = {"algorithm": text_column, **figures, "reason": text_column}
         columns = {name: make([row.get(name) for row in self.rows]) for name, make in makers.items()}
         return replace(self.best, tried=pd.DataFrame(columns), cut_short=self._describe_limit())
 
@@ -461,7 +462,3 @@ class _Trials:
                 ended.setdefault(row["reason"].removeprefix(_LATE), []).append(row["algorithm"])
         ways = ". ".join(f"{what}: {'; '.join(names)}" for what, names in ended.items())
         return f"stopped at the time limit of {self.limit:g} s; more time may lose less. {ways}"
-
-
-def _figures(values: list[float | None]) -> pd.api.extensions.ExtensionArray:
-    return pd.array(values, dtype="float64")

@@ -108,7 +108,7 @@ def item_losses(
     unit = 1 if all(value.denominator == 1 for value in given) else 10**6
     codes = _item_codes(loss.keys(), itemsets, "losses")
     losses = np.zeros(len(supports), np.int64)
-    losses[codes] = [round(value * unit) for value in given]
+    losses[codes] = [round(value * unit) for value in given]  # fractions: no rounding before this
     missing = int(public.sum() - public[codes].sum())
     if missing:
         hint = "pass the loss of suppressing each public item"

@@ -349,6 +349,7 @@ def _utility_loss(itemsets: Itemsets, remaining: Remaining) -> float:
         members, index = _sets_of_groups(itemsets, changes)
     used = members > 0
     suppressed = changes.supports[changes.targets < 0].sum(keepdims=True)
+    # In logarithms, as powers of the vocabulary size exceed the range of floats.
     terms = _log2_less_one(members[used]) + np.log2(index.singles[used]) - _log2_less_one(np.array([n]))
     terms = np.append(terms, np.log2(suppressed[suppressed > 0]))
     return float(np.logaddexp2.reduce(terms, initial=-np.inf) - np.log2(index.n_rows))

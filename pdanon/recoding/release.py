@@ -109,7 +109,7 @@ def release(writer: Writer[Rows, Result], decide: Callable[[], Decision[Rows]], 
         If unmodified columns may identify rows, if a release is almost empty, or if the guarantee is proven
         for fewer known items than requested.
     """
-    judged = writer.check_keep(keep)
+    judged = writer.check_keep(keep)  # before the decision, which may take long
     decision = decide()
     decision = replace(decision, parameters={**decision.parameters, **keep_parameter(judged)})
     with writer.write(decision) as written:

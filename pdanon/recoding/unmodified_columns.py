@@ -330,6 +330,7 @@ def _best_subset(
     """Return the first subset that explains almost all rows below k, or the one that explains most."""
     best = _Known((), 0, -1)
     by_values = ((prod(values[place] for place in places), places) for places in subsets)
+    # Most combinations first: they can explain most, and the bound below ends the search early.
     for cells, places in sorted(by_values, key=lambda each: -each[0]):
         if cells * (k - 1) <= best.below_k:  # upper bound on the rows below k in this many combinations
             return best

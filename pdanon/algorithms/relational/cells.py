@@ -120,7 +120,7 @@ def halves(codes: Codes) -> Numbers | None:
     cuts = np.flatnonzero(ordered[1:] > ordered[:-1]) + 1
     if len(cuts) == 0:
         return None
-    middle = cuts[np.argmin(np.abs(2 * cuts - len(codes)))]
+    middle = cuts[np.argmin(np.abs(2 * cuts - len(codes)))]  # argmin returns the first: the lower cut
     return (codes >= ordered[middle]).astype(np.int64)
 
 

@@ -127,7 +127,7 @@ def form_clusters(
         left = np.delete(left, chosen)
         report(1)
     digests, groups = Digests(table, clusters), number_groups(clusters, table.n_rows)
-    for row in left.tolist():
+    for row in left.tolist():  # in order of the table, as each row changes the cluster that it joins
         values = [each.codes[row : row + 1] for each in table.attributes]
         nearest = int(np.argmin(digests.losses_with(values)))
         digests.add(nearest, values)

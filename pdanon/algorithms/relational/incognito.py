@@ -148,6 +148,7 @@ def best_levels(
     possible: dict[tuple[int, ...], set[Levels]] = {}
     for subset in (each for size in range(1, len(ladders) + 1) for each in combinations(places, size)):
         found = possible[subset] = set()
+        # By sum: all combinations below another one are checked before it.
         for levels in sorted(product(*(range(len(ladders[place])) for place in subset)), key=sum):
             chosen = [keys[place][level] for place, level in zip(subset, levels, strict=True)]
             if _is_above(levels, found) or (

@@ -145,7 +145,7 @@ def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
             blocks.append(np.sort(rows))
             continue
         rows = rows[np.argsort(table.codes[rows, _widest(table, rows)[0]], kind="stable")]
-        place = len(rows) * (parts // 2) // parts
+        place = len(rows) * (parts // 2) // parts  # proportional, so that blocks differ by one row at most
         waiting += [(rows[place:], parts - parts // 2), (rows[:place], parts // 2)]
     return blocks
 
@@ -153,7 +153,7 @@ def cut_evenly(table: QuasiTable, most: int) -> list[Numbers]:
 def _widest(table: QuasiTable, rows: Numbers) -> list[int]:
     """Return the columns, the one whose range is widest first."""
     widths = [int(each.line_losses(each.codes[rows][np.newaxis])[0]) for each in table.attributes]
-    return sorted(range(len(widths)), key=lambda place: -widths[place])
+    return sorted(range(len(widths)), key=lambda place: -widths[place])  # stable: ties in order of `quasi`
 
 
 def _cut(table: QuasiTable, rows: Numbers, k: int) -> list[Numbers]:
@@ -162,6 +162,7 @@ def _cut(table: QuasiTable, rows: Numbers, k: int) -> list[Numbers]:
         attribute = table.attributes[place]
         parts = attribute.split(attribute.codes[rows])
         if parts is not None and np.bincount(parts).min() >= k:
+            # A stable sort keeps the rows of each part ascending.
             return np.split(rows[np.argsort(parts, kind="stable")], np.cumsum(np.bincount(parts))[:-1])
     return []
 

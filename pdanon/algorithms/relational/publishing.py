@@ -135,6 +135,7 @@ def class_table(released: pd.DataFrame, table: QuasiTable, of_row: NDArray[Any])
     _, first, sizes = np.unique(of_row, return_index=True, return_counts=True)
     columns = released.iloc[first, table.positions].reset_index(drop=True)
     columns.attrs = {}
+    # Quasi-identifiers may be called "size" or "group" as well.
     columns.insert(0, "size", sizes, allow_duplicates=True)
     columns.insert(0, "group", np.arange(len(columns)), allow_duplicates=True)
     return columns

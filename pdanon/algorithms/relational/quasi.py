@@ -531,7 +531,7 @@ def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:
     packed, space = np.zeros(n_rows, np.int64), 1
     for key in keys:
         base = int(key.max(initial=0)) + 1
-        if space * base >= 2**62:
+        if space * base >= 2**62:  # renumber before the packed keys overflow
             packed = np.unique(packed, return_inverse=True)[1]
             space = int(packed.max(initial=0)) + 1
         packed, space = packed * base + key, space * base
@@ -540,6 +540,7 @@ def group_rows(keys: Sequence[NDArray[Any]], n_rows: int) -> Numbers:
 
 def sums(groups: Numbers, values: Numbers) -> Numbers:
     """Return the sum of the values of each group, exactly."""
+    # np.bincount would add floats, which are exact up to 2**53 only.
     totals = np.zeros(int(groups.max(initial=-1)) + 1, np.int64)
     np.add.at(totals, groups, values)
     return totals

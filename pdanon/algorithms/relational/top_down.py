@@ -189,7 +189,7 @@ def _groups(table: QuasiTable, k: int, left: int, report: Callable[[int], Any]) 
                 score = Fraction(step.gain, max(shrinks, 1))
                 if best is None or score > best[0]:
                     best = score, place, group, step
-        if best is None or best[0] < 0:
+        if best is None or best[0] < 0:  # a negative gain: suppression would lose more than it saves
             break
         _, place, group, step = best
         kept = np.ones(len(rows.weights), np.bool_)

@@ -69,7 +69,7 @@ class Block:
     def protect(self, groups: Numbers, report: Report) -> Codes:
         """Anonymize the items of each cluster; return the new number of each occurrence."""
         numbers = np.full(len(self.transactions.itemsets.codes), -1, np.int32)
-        order = np.argsort(groups, kind="stable")
+        order = np.argsort(groups, kind="stable")  # rows stay ascending within a cluster
         for rows in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
             places, own = self.transactions.protect(rows)
             numbers[places] = own

@@ -101,7 +101,11 @@ class Dataset:
     ) -> Dataset:
         """Encode a frame; the parameters are those of the algorithms."""
         quasi = materialize(quasi)
-        guarantee = _guarantee(k, m, quasi, transaction)
+        guarantee: KKm | KLm
+        if transaction.l is None:
+            guarantee = KKm(k=k, m=m, quasi=quasi, columns=transaction.columns)
+        else:
+            guarantee = KLm(k=k, l=transaction.l, m=m, quasi=quasi, sensitive=transaction.sensitive)
         positions = [find_column(frame, label) for label in _labels(column, transaction.columns)]
         columns = [Itemsets.from_series(frame.iloc[:, position]) for position in positions]
         table = QuasiTable.of(frame, guarantee.quasi, hierarchies)
@@ -296,12 +300,6 @@ def at_least(share: float) -> str:
     return f"{np.ceil(share * 1e6) / 1e6:.6f}"
 
 
-def _guarantee(k: Any, m: Any, quasi: Any, transaction: Transaction) -> KKm | KLm:
-    if transaction.l is None:
-        return KKm(k=k, m=m, quasi=quasi, columns=transaction.columns)
-    return KLm(k=k, l=transaction.l, m=m, quasi=quasi, sensitive=transaction.sensitive)
-
-
 def _labels(column: Hashable | None, columns: Sequence[Hashable] | None) -> Sequence[Hashable | None]:
     """Return the labels of the list columns; None stands for the only one."""
     if columns is None:
@@ -344,7 +342,7 @@ def _joint(trees: Sequence[Hierarchy], leaves: Sequence[Codes]) -> tuple[Hierarc
     """Join trees below one root, and move their leaves; return a single tree unchanged."""
     if len(trees) == 1:
         return trees[0], leaves[0]
-    starts = np.cumsum([1, *(tree.n_nodes for tree in trees)])
+    starts = np.cumsum([1, *(tree.n_nodes for tree in trees)])  # node 0 is the new root
     parents = [
         np.where(tree.parent < 0, 0, tree.parent + start) for tree, start in zip(trees, starts, strict=False)
     ]

@@ -83,6 +83,7 @@ class Merging:
 
     def totals_with(self, seed: int, losses: Numbers) -> Numbers:
         """Return the loss of all rows after each merge with a cluster; unions have the loss ``losses``."""
+        # Integers: rows times the loss of a row, so that equal totals compare equal.
         sizes = self.sizes
         alone = sizes * self.losses
         return self.total - alone - alone[seed] + (sizes + sizes[seed]) * losses

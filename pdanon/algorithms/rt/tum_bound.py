@@ -186,7 +186,7 @@ def _merge_until(
     suppresses = [bool((own < 0).any()) for _, own in parts]
     least: float = inf
     while True:
-        lost, is_last = sum(losses), len(merging) <= 1
+        lost, is_last = sum(losses), len(merging) <= 1  # exact for NCP, as its losses are integers
         if lost <= bound * transactions.most or is_last:
             numbers = data.hide_emptied(merging.groups, _join_parts(parts, transactions))
             lost = sum(transactions.loss(places, numbers[places]) for places, _ in parts)

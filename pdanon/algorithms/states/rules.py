@@ -148,12 +148,14 @@ class EveryRule:
         return all(self._holds(labels, each) for each in sets)
 
     def _holds(self, labels: Codes, one: ItemSet) -> bool:
-        if not self.known[one.items].any():
+        if not self.known[one.items].any():  # no rule has an item of the set
             return True
+        # Pairs first, as a kernel counts them in the rows of the index.
         if not self._hold_of_pairs(labels, one):
             return False
         if self.m is not None and self.m <= 2:
             return True
+        # The label of the set itself is left out: all these rows contain it.
         near = self.index.within(one.rows)
         others = np.where(labels == one.label, -1, self._known_of(labels))
         known, secrets = near.recode(others, near.n_items), near.keep_items(self.is_sensitive)
@@ -267,6 +269,7 @@ class ListedRules:
         supports = _supports(self.antecedents, targets, rows)
         both = _supports(self.rules, targets, rows)
         broken = np.unique(self.of_rule[too_many(both, supports[self.of_rule], self.share)])
+        # Generalized antecedents may be equal: one of each is listed.
         first = parallel.first_equal_rows(images.codes, images.offsets)[broken]
         one_of_each = np.sort(np.unique(first, return_index=True)[1])
         return ItemsetTable(images.codes, images.offsets, supports).take(broken[one_of_each])
