@@ -17,12 +17,7 @@ from pdanon.errors import IdentifierWarning, escape_controls
 from pdanon.evaluation.metrics.risk import of_few_known, risk_of
 from pdanon.evaluation.report import profile_report
 from pdanon.evaluation.report.html import document, tradeoff_section, write_document
-from pdanon.evaluation.report.profile_report import (
-    columns_table,
-    found_table,
-    frequent_table,
-    supports_table,
-)
+from pdanon.evaluation.report.profile_report import columns_table, found_table, frequent_table, supports_table
 from pdanon.guarantees.km import KmAnonymity
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import facts

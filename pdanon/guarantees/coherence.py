@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pdanon.guarantees.breaches import minimal_sets, rows_at_risk, threats
 from pdanon.guarantees.emptied import emptied_row, few_emptied, with_emptied
-from pdanon.guarantees.named import MappedItems, NamedItems, refuse_overlaps, refuse_within_labels
+from pdanon.guarantees.named import MappedItems, NamedItems, refuse_members, refuse_overlaps
 from pdanon.guarantees.parameters import check_k, check_share, format_share
 from pdanon.guarantees.private import PublicAndPrivate, private_items
 from pdanon.guarantees.verdict import Audit
@@ -142,7 +142,7 @@ class Coherence:
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(parts.itemsets)
         if isinstance(self.private, NamedItems):
-            refuse_within_labels(parts.itemsets, self.private, "private", self.mapping)
+            refuse_members(parts.itemsets, self.private, "private", self.mapping)
         # If the empty itemset is a threat, it is the only minimal one.
         for rows in parts.crowds():
             n_rows, most = rows.n_rows, int(rows.supports[rows.is_private].max(initial=0))

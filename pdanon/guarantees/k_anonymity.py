@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pdanon.errors import ColumnError
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import MappedItems, NamedItems, refuse_within_labels
+from pdanon.guarantees.named import MappedItems, NamedItems, refuse_members
 from pdanon.guarantees.parameters import check_k
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
@@ -185,7 +185,7 @@ class PublicK:
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
-        refuse_within_labels(itemsets, self.public, "public", self.mapping)
+        refuse_members(itemsets, self.public, "public", self.mapping)
         public = self.public.find(itemsets.vocabulary) >= 0
         present = itemsets.take(np.flatnonzero(~itemsets.nulls))
         classes = SupportIndex.of(present).keep_items(public).distinct()

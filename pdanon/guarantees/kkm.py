@@ -19,13 +19,7 @@ from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.emptied import Suppression, few_without
 from pdanon.guarantees.k_anonymity import equal_rows
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import (
-    MappedItems,
-    NamedItems,
-    named_items,
-    refuse_overlaps,
-    refuse_within_labels,
-)
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
@@ -258,7 +252,7 @@ class KLm:
         """
         classes = QuasiClasses.of(frame, [column], self.quasi)
         crowds = classes.crowds
-        refuse_within_labels(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
+        refuse_members(crowds.itemsets, self.sensitive, "sensitive", self.mapping)
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(crowds.itemsets)
         named = named_items(crowds.itemsets, self.sensitive, "sensitive", self.mapping)

@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 from pdanon.guarantees.breaches import rows_at_risk, split_rows, threats
 from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import (
-    MappedItems,
-    NamedItems,
-    named_items,
-    refuse_overlaps,
-    refuse_within_labels,
-)
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
 from pdanon.guarantees.parameters import check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
@@ -157,7 +151,7 @@ class LmDiversity:
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
-        refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
+        refuse_members(itemsets, self.sensitive, "sensitive", self.mapping)
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(itemsets)
         known, secrets = split_rows(itemsets, self.is_sensitive(itemsets))

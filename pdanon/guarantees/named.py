@@ -27,7 +27,7 @@ from pdanon.itemsets.multisets import first_copies
 from pdanon.itemsets.set_labels import label_members
 from pdanon.itemsets.validation import format_positions
 
-__all__ = ["MappedItems", "NamedItems", "named_items", "refuse_overlaps", "refuse_within_labels"]
+__all__ = ["MappedItems", "NamedItems", "named_items", "refuse_members", "refuse_overlaps"]
 
 
 _HINT = "if labels only look like sets, pass the mapping: guarantee.with_mapping(mapping)"
@@ -225,7 +225,7 @@ def named_items(
     return found >= 0
 
 
-def refuse_within_labels(
+def refuse_members(
     itemsets: Itemsets,
     named: NamedItems,
     where: str,

@@ -11,12 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.errors import (
-    FormatError,
-    ItemsetDtypeError,
-    ParameterError,
-    cause_of,
-)
+from pdanon.errors import FormatError, ItemsetDtypeError, ParameterError, cause_of
 from pdanon.guarantees.generalized_itemsets import generalize_itemsets
 from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.codes import Itemsets, as_itemsets

@@ -20,13 +20,7 @@ from pdanon.guarantees.breaches import rows_at_risk, threats
 from pdanon.guarantees.emptied import counts_emptied
 from pdanon.guarantees.generalized_itemsets import UNKNOWN, generalize_itemsets, label_codes, unite_itemsets
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import (
-    MappedItems,
-    NamedItems,
-    named_items,
-    refuse_overlaps,
-    refuse_within_labels,
-)
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
 from pdanon.guarantees.parameters import check_k, check_open_share, format_share
 from pdanon.guarantees.rules import AllRules, Rules, read_rules
 from pdanon.guarantees.verdict import Audit
@@ -161,10 +155,10 @@ class PSRules:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         published = columns.itemsets
         mapping = MappedItems.of(self.mapping, self.sensitive, "sensitive")
-        refuse_within_labels(published, self.sensitive, "sensitive", mapping)
+        refuse_members(published, self.sensitive, "sensitive", mapping)
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(published)
-            refuse_within_labels(published, self.rules.known_items, "known", None, _UNMAPPED)
+            refuse_members(published, self.rules.known_items, "known", None, _UNMAPPED)
         is_sensitive = named_items(published, self.sensitive, "sensitive", mapping)
         if isinstance(self.rules, AllRules):
             return self._recount_all(published, is_sensitive, self.rules)
@@ -211,7 +205,7 @@ class PSRules:
     def _known_labels(
         self, published: Itemsets, is_sensitive: NDArray[np.bool_], rules: AllRules
     ) -> tuple[NDArray[np.bool_], bool]:
-        """Return whether each label stands for public items, and whether some of those are suppressed."""
+        """Return whether each label stands for public items, and whether some public items are suppressed."""
         if rules.public is None and self.mapping is None:
             return ~is_sensitive, False
         if rules.public is not None:

@@ -19,13 +19,7 @@ from numpy.typing import NDArray
 from pdanon._kernels import inferences, itemset_search
 from pdanon._kernels.counting import sort_rows
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import (
-    MappedItems,
-    NamedItems,
-    named_items,
-    refuse_overlaps,
-    refuse_within_labels,
-)
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members, refuse_overlaps
 from pdanon.guarantees.parameters import check_m, check_open_share, format_share
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
@@ -528,7 +522,7 @@ class RhoUncertainty:
     def recount(self, columns: ListColumns) -> Audit:
         """Audit encoded list columns; `audit` reads them from a frame and calls this."""
         itemsets = columns.itemsets
-        refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
+        refuse_members(itemsets, self.sensitive, "sensitive", self.mapping)
         if self.mapping is None:  # with a mapping, an item has one label in a row
             refuse_overlaps(itemsets)
         sensitive = self.is_sensitive(itemsets)

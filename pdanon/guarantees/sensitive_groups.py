@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from pdanon.errors import ColumnError, ParameterError
 from pdanon.guarantees.emptied import emptied_row, few_emptied
 from pdanon.guarantees.km import threat_table
-from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_within_labels
+from pdanon.guarantees.named import MappedItems, NamedItems, named_items, refuse_members
 from pdanon.guarantees.parameters import DEFAULT_M, DefaultNumber, check_k, check_m
 from pdanon.guarantees.verdict import Audit
 from pdanon.itemsets.arguments import constructed_by_name
@@ -246,7 +246,7 @@ class SensitiveGroups:
         """
         position = find_column(frame, column)
         itemsets = read_visible(frame.iloc[:, position])
-        refuse_within_labels(itemsets, self.sensitive, "sensitive", self.mapping)
+        refuse_members(itemsets, self.sensitive, "sensitive", self.mapping)
         shown = self.sensitive.find(itemsets.vocabulary) >= 0  # labels that are sensitive items
         at_risk = self._below_k(itemsets, shown)
         at_risk[itemsets.rows[shown[itemsets.codes]]] = True

@@ -375,11 +375,7 @@ def _unmodified_columns(result: Anonymized) -> str:
         header.append("judged")
         for row, (label, _) in zip(rows, kinds, strict=True):
             row.append(Cell("judged" if passing.is_judged(label) else "no"))
-    return section(
-        "Unmodified columns",
-        paragraph(what),
-        table("Columns", header, rows),
-    )
+    return section("Unmodified columns", paragraph(what), table("Columns", header, rows))
 
 
 # Parameters whose texts are names of options, and never items.
