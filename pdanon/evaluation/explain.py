@@ -27,9 +27,8 @@ from pdanon.itemsets.lists import offsets_of
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.table import ItemsetTable, no_itemsets
 from pdanon.recoding.counts import percent
-from pdanon.recoding.original import labels_of, recoded_column
 from pdanon.recoding.recoding import Recoding, mapping_table
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, labels_of, recoded_column
 
 __all__ = ["Explanation", "explain"]
 

@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from pdanon.errors import GuaranteeError, ReleaseWarning, did_you_mean, escape_controls, warn
+from pdanon.errors import GuaranteeError, ParameterError, ReleaseWarning, did_you_mean, escape_controls, warn
 from pdanon.guarantees.disassociated import DisassociatedKm
 from pdanon.guarantees.sensitive_groups import SensitiveGroups
 from pdanon.guarantees.verdict import Guarantee, facts
 from pdanon.io.files import new_directory
 from pdanon.io.parquet import to_parquet
 from pdanon.itemsets.arguments import CallError, MethodError
-from pdanon.itemsets.columns import is_list_column
+from pdanon.itemsets.codes import Itemsets
+from pdanon.itemsets.columns import is_list_column, may_hold_lists
+from pdanon.itemsets.mapping import global_mapping
 from pdanon.recoding.counts import class_sizes, is_kept, what_was_lost
 from pdanon.recoding.unmodified_columns import Passing
 from pdanon.recoding.warnings import shortfall
@@ -30,7 +33,10 @@ __all__ = [
     "counted",
     "headline",
     "in_chunks",
+    "labels_of",
     "made_by",
+    "other_frame",
+    "recoded_column",
     "recoded_lists",
 ]
 
@@ -398,3 +404,55 @@ def recoded_lists(result: Anonymized) -> list[Hashable]:
 def add_views(**views: Callable[..., Any]) -> None:
     """Register the functions behind ``plot``, ``report`` and ``explain`` of results."""
     _VIEWS.update(views)
+
+
+# --- The original of a release: checks that a frame is the original, and the labels of its items
+
+
+def recoded_column(original: pd.DataFrame, result: Anonymized) -> int:
+    """Return the position of the only recoded list column in the original frame.
+
+    Raises
+    ------
+    ParameterError
+        If the rows or columns of the frame differ from the release, or there is no such column.
+    """
+    if not isinstance(original, pd.DataFrame):
+        raise other_frame(type(original).__name__)
+    others = {*result.passed_through, *getattr(result.guarantee, "quasi", ())}
+    columns = [i for i, label in enumerate(original.columns) if label not in others]
+    if (
+        len(original) != len(result.frame)
+        or len(columns) != 1
+        or [*original.columns] != [*result.frame.columns]
+        or not may_hold_lists(original.iloc[:, columns[0]])
+    ):
+        raise other_frame(f"{len(original)} rows, the result has {len(result.frame)}")
+    return columns[0]
+
+
+def labels_of(result: Anonymized, itemsets: Itemsets) -> pa.DictionaryArray:
+    """Return the label of each item of the original, by its code; null for a suppressed item.
+
+    Raises
+    ------
+    ParameterError
+        If the mapping of the result has other items, or other supports, or is that of a local recoding.
+    """
+    items, labels = global_mapping(result.mapping)
+    supports = np.bincount(itemsets.codes, minlength=itemsets.n_items)
+    if items.n_items != itemsets.n_items:
+        raise other_frame(f"{itemsets.n_items} items, the result has {items.n_items}")
+    if (items.lookup(itemsets.vocabulary) < 0).any():
+        raise other_frame("other items")
+    places = np.argsort(items.codes)  # the line of each item in the mapping
+    counted = result.mapping["support"].to_numpy()[places]
+    if (counted != supports).any():
+        raise other_frame(f"{int((counted != supports).sum())} items with other supports")
+    return labels.take(pa.array(places))
+
+
+def other_frame(got: str) -> ParameterError:
+    """Return the error for a frame that is not the original of a result."""
+    hint = "pass the frame that the result was made from"
+    return ParameterError("the result is not of this frame", where="original", got=got, hint=hint)

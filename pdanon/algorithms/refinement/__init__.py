@@ -22,8 +22,7 @@ from pdanon.errors import ParameterError
 from pdanon.guarantees import KKm, KmAnonymity, PrivacyConstraints, PSRules, TransactionalK
 from pdanon.guarantees.parameters import check_seconds
 from pdanon.itemsets.timing import show_activity
-from pdanon.recoding.original import recoded_column
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, recoded_column
 
 __all__ = ["refine"]
 

@@ -28,9 +28,8 @@ from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.compatibility import arrow_values
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.timing import is_over
-from pdanon.recoding.original import other_frame
 from pdanon.recoding.release import release
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, other_frame
 
 __all__ = ["ClassRefinement", "refined_classes"]
 

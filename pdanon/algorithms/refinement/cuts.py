@@ -27,9 +27,8 @@ from pdanon.itemsets.mapping import mapping_labels, mapping_values
 from pdanon.itemsets.support import SupportIndex
 from pdanon.itemsets.validation import check_known
 from pdanon.recoding.loss import with_measure
-from pdanon.recoding.original import other_frame
 from pdanon.recoding.recoding import Recoding, mapping_table
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, other_frame
 
 __all__ = [
     "base_of",

@@ -27,9 +27,8 @@ from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.timing import is_over
 from pdanon.itemsets.validation import find_name
 from pdanon.recoding.labels import relabelled_sets
-from pdanon.recoding.original import labels_of
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, labels_of
 
 __all__ = ["ProtectedSets", "check_loss", "refined_sets"]
 

@@ -20,9 +20,8 @@ from pdanon.itemsets.columns import list_column
 from pdanon.itemsets.lists import to_numpy
 from pdanon.itemsets.validation import MOST_DRAWN, check_count, check_kind, random_generator, read_list
 from pdanon.recoding.grouped import GroupedRows
-from pdanon.recoding.original import labels_of, other_frame
 from pdanon.recoding.recoding import Recoding
-from pdanon.recoding.result import Anonymized
+from pdanon.recoding.result import Anonymized, labels_of, other_frame
 
 __all__ = ["reconstruction_error"]
 
