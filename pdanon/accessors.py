@@ -303,7 +303,7 @@ class ItemsetAccessor:
         k : int
             Minimum number of rows that match an attacker's knowledge; at least 2.
         m : int or None
-            Maximum number of items that the attacker knows; None: all items of a row. Whole rows are then
+            Maximum number of items that the attacker knows. None: all items of a row. Whole rows are then
             listed.
 
         Returns
@@ -335,7 +335,7 @@ class ItemsetAccessor:
         k : int
             Minimum number of rows that match an attacker's knowledge; at least 2.
         m : int or None
-            Maximum number of items that the attacker knows; None: all items of a row.
+            Maximum number of items that the attacker knows. None: all items of a row.
 
         Returns
         -------

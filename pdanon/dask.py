@@ -178,7 +178,7 @@ def anonymize(
         An algorithm that recodes an item equally in the whole table, such as ``pcta``. The error for any
         other algorithm lists them.
     column : hashable, optional
-        The list column. By default the only one, besides a private column.
+        The list column. By default, the only one, besides a private column.
     **parameters
         Parameters of the algorithm, such as ``k``, ``m`` and ``hierarchy``.
 
@@ -347,7 +347,7 @@ def audit(
         A guarantee for items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
         `RhoUncertainty`, `Coherence` or `PublicK`.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     progress : bool
         Show a progress bar of the count on the client.
 
@@ -384,7 +384,7 @@ def risk(
     frame : dask.dataframe.DataFrame
         Original or released rows.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k, m : int
         As in `pdanon.risk`.
     quasi : sequence of hashable, optional

@@ -243,7 +243,7 @@ def anonymize(
         An algorithm that recodes an item equally in the whole table, such as ``pcta``, or in equal rows, such
         as ``lra``. The error for any other algorithm lists them.
     column : str, optional
-        The list column. By default the only one, besides a private column.
+        The list column. By default, the only one, besides a private column.
     mapping : path, optional
         The file of the mapping, outside the source and the target, which ends in ``.parquet`` or ``.csv``. An
         existing file is replaced. Only the owner can read a new one.
@@ -258,9 +258,9 @@ def anonymize(
     Raises
     ------
     FormatError
-        If there is no Parquet file, or other files would be skipped. If a file cannot be read (the message
-        names it and the row group), is found twice, has other columns than the first, or changes while it is
-        read. If the release or the mapping cannot be written, for example on a full disk.
+        If there is no Parquet file, or other files would be skipped. If a file cannot be read; the
+        message names it and the row group. If a file is found twice, has other columns than the first, or
+        changes while it is read. If the release or the mapping cannot be written, for example on a full disk.
     ParameterError
         If the target exists or another run writes to it. If the target or the mapping is within the source,
         or the mapping is within the target or has another ending. If equal rows may be recoded differently.
@@ -293,8 +293,8 @@ def anonymize(
     exists.
 
     Cost: the source is read twice, its first row group once more, and the target once. Memory holds the
-    distinct transactions (at least 16 bytes for each occurrence and 40 bytes for each transaction) and one
-    row group, however many files and rows there are. With more than one thread (`pdanon.set_threads`), it
+    distinct transactions and one row group, however many files and rows there are. An occurrence takes at
+    least 16 bytes, and a transaction 40 bytes. With more than one thread (`pdanon.set_threads`), it
     holds two row groups: the next one is read while one is counted or written.
 
     Examples
@@ -345,7 +345,7 @@ def audit(
         A guarantee for items: `KmAnonymity`, `PrivacyConstraints`, `PSRules`, `LmDiversity`,
         `RhoUncertainty`, `Coherence` or `PublicK`.
     column : str, optional
-        The list column. By default the only one, besides a private column.
+        The list column. By default, the only one, besides a private column.
     progress : bool
         Show a progress bar of the parts counted.
 

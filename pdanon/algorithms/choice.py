@@ -154,7 +154,7 @@ def anonymize(
     guarantee : Guarantee, optional
         The guarantee, such as ``pdanon.KKm(k=5, m=2, quasi=["age"])``.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k, m : int, optional
         Short for ``pdanon.KmAnonymity(k, m)``: at least k rows match up to m known items of a row.
         ``m=None``: all items.
@@ -234,8 +234,8 @@ def anonymize(
     have no "LM". `refine` lowers NCP if it cannot lower the requested loss. Its release then counts only
     if the requested loss is lower, too.
 
-    An almost empty release, see `UselessWarning`, is returned only if there is no other one, or the others
-    are proven for fewer known items than requested.
+    An almost empty release, see `UselessWarning`, is returned only if there is no better one. A release that
+    is proven for fewer known items than requested ranks behind it.
 
     Time: the limit bounds the search for a lower loss. It does not apply until there is a first release: the
     fastest algorithm may take up to ten times the limit. After the limit, no algorithm is started, and a

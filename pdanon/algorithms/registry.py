@@ -201,8 +201,8 @@ def register(*records: Algorithm) -> None:
     Raises
     ------
     ParameterError
-        If the name is taken, a guarantee is not in `pdanon.guarantees`, an algorithm for list columns has no
-        ``decide``, or the docstring does not describe a parameter.
+        If the name is taken, or a guarantee is not in `pdanon.guarantees`. If an algorithm for list columns
+        has no ``decide``, or the docstring does not describe a parameter.
     """
     for record in records:
         _check(record)

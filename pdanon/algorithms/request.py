@@ -86,7 +86,7 @@ def least_lossy(
     frame : pandas.DataFrame
         One row per person.
     column : str, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k, m, constraints, rules, c, rho, p, sensitive
         Parameters of guarantees.
     quasi : sequence of str

@@ -107,8 +107,8 @@ class Recoding:
         repeats : bool
             Whether rows are published as bags; requires groups.
         n_leaves : int, optional
-            Number of leaves that nodes may stand for, if leaves were added below the root for items that are
-            only published as they are or suppressed.
+            Number of leaves that nodes may stand for. Further leaves below the root belong to items that are
+            only published as they are or suppressed. By default, all leaves.
         """
         domain = hierarchy.n_leaves if n_leaves is None else n_leaves
         used = np.unique(nodes[nodes >= 0])

@@ -40,7 +40,7 @@ def reconstruct(
     n : int
         Number of tables, at least 1.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     random_state : int, Generator or None
         Seed or generator of the random numbers.
 

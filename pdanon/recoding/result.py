@@ -307,21 +307,22 @@ class Anonymized(Labelled):
         Returns
         -------
         Explanation
-            The threats that contain the item, the itemsets that would be at risk if it were restored, and the
-            largest k that leaves it unchanged. It describes the original and must not be published.
+            The threats that contain the item, and the itemsets that would be at risk if it were restored.
+            Also the largest k that leaves the item unchanged. It describes the original and must not be
+            published.
 
         Raises
         ------
         ParameterError
-            If the result is not of this frame, the item does not occur in it, the recoding is local, or the
-            guarantee is neither `KmAnonymity` nor `PrivacyConstraints`.
+            If the result is not of this frame, the item does not occur in it, or the recoding is local. If
+            the guarantee is neither `KmAnonymity` nor `PrivacyConstraints`.
 
         Notes
         -----
         An item without threats was changed for other items, which needed its rows.
 
-        Cost: listing the rare itemsets of the rows with the item, one audit, and one more run of the
-        algorithm, with the k that leaves the item unchanged.
+        Cost: listing the rare itemsets of the rows with the item, and one audit. The algorithm runs once
+        more, with the k that leaves the item unchanged.
 
         Examples
         --------

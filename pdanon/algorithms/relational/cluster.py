@@ -75,11 +75,11 @@ def cluster(
 
     Notes
     -----
-    Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, a random one, the seed, forms a cluster with
-    the k - 1 rows that have the least NCP together with it (ties: the first in the table). Each remaining row
-    joins the cluster that has the least NCP with it (ties: the oldest). Clusters with equal published values
-    are one class. With ``max_suppressed``, rows that differ from most of their cluster may be suppressed if k
-    rows are left in it.
+    Guarantee: ``KAnonymity(k, quasi)``. While k rows are left, a random one is the seed of a cluster. The k -
+    1 rows with the least NCP together with the seed join it (ties: the first in the table). Each remaining
+    row joins the cluster that has the least NCP with it (ties: the oldest). Clusters with equal published
+    values are one class. With ``max_suppressed``, rows that differ from most of their cluster may be
+    suppressed if k rows are left in it.
 
     Cost: time of rows squared / k and memory of a few numbers a row, for each column.
 

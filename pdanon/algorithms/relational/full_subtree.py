@@ -101,8 +101,8 @@ def full_subtree(
     and so on. Other values without a hierarchy are published as they are, or all as the set of all values.
     on; of other values all become the set of all, or none.
 
-    Cost: time of the classes for each column and step, with at most as many steps as nodes, and the time of
-    `incognito` where it is tried. Memory of a few numbers for each row and column.
+    Cost: time of the classes for each column and step, with at most as many steps as nodes. The time of
+    `incognito` is added where it is tried. Memory of a few numbers for each row and column.
 
 
     References

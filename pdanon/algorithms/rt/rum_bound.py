@@ -63,11 +63,11 @@ def rum_bound(
     frame : pandas.DataFrame
         One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Maximum number of items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows. None: all items of a row.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     delta : float
@@ -132,10 +132,10 @@ def rum_bound(
     work below ``if __name__ == "__main__":``, as always with processes. If a process is killed,
     ``BrokenProcessPool`` is raised.
 
-    Cost: that of the first clusters, a comparison of one cluster with all others for each merge, and twice
-    that of anonymizing the transactions, once to refine them. The first two grow with the square of the
-    rows, or with the rows times those of a block. Memory: a few numbers for each row and occurrence, and as
-    much again for blocks.
+    Cost: that of the first clusters, and a comparison of one cluster with all others for each merge.
+    Anonymizing the transactions and refining them take about the same time each. The first two grow with the
+    square of the rows, or with the rows times those of a block. Memory: a few numbers for each row and
+    occurrence, and as much again for blocks.
 
     References
     ----------

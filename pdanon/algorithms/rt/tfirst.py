@@ -51,11 +51,11 @@ def tfirst(
     frame : pandas.DataFrame
         One row per person. It is not modified.
     column : hashable, optional
-        The list column. By default the only one.
+        The list column. By default, the only one.
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     m : int or None
-        Maximum number of items that the attacker knows; None: all items of a row.
+        Maximum number of items that the attacker knows. None: all items of a row.
     quasi : sequence of hashable
         Labels of the other columns that an attacker may know.
     parts : int

@@ -141,7 +141,8 @@ class Clusters:
     weights : ndarray of int64, shape (items,), optional
         Importance of each item, below 2**16. The importance of a cluster is the maximum of its items.
     blocks : ndarray of int64, shape (items,), optional
-        Block of each item. Only clusters of the same block are merged. By default all items are in one block.
+        Block of each item. Only clusters of the same block are merged. By default, all items are in one
+        block.
     spare : int
         Upper bound on the number of suppressed items.
     sizes : ndarray of int64, shape (items,), optional
