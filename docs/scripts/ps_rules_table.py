@@ -42,7 +42,7 @@ class DepthFirst(Bisection):
 class OnlyInTwo(Bisection):
     """Takes no single item out where a set cannot be parted in two."""
 
-    def _without_single_items(self, whole: ItemSet, report: Report) -> tuple[ItemSet, ...]:
+    def _take_out_items(self, whole: ItemSet, report: Report) -> tuple[ItemSet, ...]:
         return ()
 
 

@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 import pdanon  # noqa: E402
-from pdanon.algorithms.items.optimal import chosen  # noqa: E402
+from pdanon.algorithms.items.optimal import solve_program  # noqa: E402
 from pdanon.algorithms.states.sensitive_rules import Demand, Suppression, rows_about, too_sure  # noqa: E402
 from pdanon.guarantees.rho import find_inferences  # noqa: E402
 from pdanon.itemsets.codes import Itemsets  # noqa: E402
@@ -74,7 +74,7 @@ class Optimum:
             )
             shape = (np.ones(len(self.rules.codes)), self.rules.codes, self.rules.offsets)
             sums = csr(shape, len(self.rules), len(kept))
-            gone, least, solved = chosen(self.rows.singles, sums, 1, np.inf, seconds)
+            gone, least, solved = solve_program(self.rows.singles, sums, 1, np.inf, seconds)
             bound = max(bound, least)
             if gone is None or not solved:
                 break

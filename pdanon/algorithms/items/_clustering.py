@@ -1,4 +1,4 @@
-"""What the algorithms that merge items into clusters have in common."""
+"""Common steps of the algorithms that merge items into clusters."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pdanon.itemsets.timing import Report
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 
-__all__ = ["decide_within_blocks", "merged", "protect"]
+__all__ = ["decide_within_blocks", "merge_occurrences", "protect"]
 
 
 def protect(
@@ -30,7 +30,7 @@ def protect(
     itemsets: Itemsets,
     report: Report,
 ) -> None:
-    """Merge and suppress until the clusters have a guarantee."""
+    """Merge and suppress until the clusters satisfy a guarantee."""
     if isinstance(guarantee, KmAnonymity):
         clusters.satisfy_km(guarantee.k, guarantee.m, report=report)
     else:
@@ -67,26 +67,26 @@ def decide_within_blocks(
     except InfeasibleError as error:
         problem = error
     recoding = Recoding.of_clusters(clusters.labels, itemsets)
-    del clusters, index  # losses are measured with an index of their own
+    del clusters, index  # free memory: losses are measured with a new index
     read = {"constraints": constraints, "utility": blocks}
     decided = decide_lists(columns, recoding, guarantee, read, problem=problem)
     if problem is not None:
         return decided
     suppressed = int((decided.rows.recoding.targets < 0).sum())
     if decided.rows.recoding is not recoding and suppressed > allowed:
-        digits = -(-suppressed * 10**4 // itemsets.n_items) / 10**4  # rounded up, so that it does work
+        digits = -(-suppressed * 10**4 // itemsets.n_items) / 10**4  # rounded up, so that it suffices
         problem = InfeasibleError(
-            "to hide fewer than k rows that lose all their items takes more than may be suppressed",
+            "hiding the rows that lose all their items requires more suppression than max_suppressed allows",
             where="max_suppressed",
-            got=f"max_suppressed={float(share):g}: {allowed} items; it takes {suppressed}",
-            hint=f"max_suppressed={digits:g}; or larger blocks, in which fewer items have to be suppressed",
+            got=f"max_suppressed={float(share):g} allows {allowed} items; {suppressed} are required",
+            hint=f"pass max_suppressed={digits:g}, or larger blocks",
         )
         return decide_lists(columns, recoding, guarantee, read, problem=problem)
     check_release(decided.mapping, blocks, allowed)
     return decided
 
 
-def merged(
+def merge_occurrences(
     index: SupportIndex,
     blocks: NDArray[np.int64],
     spare: int,
@@ -96,7 +96,7 @@ def merged(
     *,
     least_first: bool,
 ) -> Codes:
-    """The set of each occurrence; -1 where it is suppressed."""
+    """Return the set of each occurrence, -1 where it is suppressed."""
     state = Clusters(index, None, blocks, spare=spare, least_first=least_first)
     state.satisfy_km(k, m, report=report)
     return state.labels[index.codes]

@@ -1,4 +1,4 @@
-"""What the algorithms that replace items by nodes of a hierarchy have in common."""
+"""Common steps of the algorithms that generalize items to nodes of a hierarchy."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.emptied import labels_to_suppress
 from pdanon.recoding.recoding import Recoding
 
-__all__ = ["covered", "decide_groups", "decide_nodes", "hiding_emptied", "of_occurrences", "summed_lm"]
+__all__ = ["choose_scenario", "cover_rows", "decide_groups", "decide_nodes", "expand_nodes", "sum_lm"]
 
 
-def covered(itemsets: Itemsets, hierarchy: HierarchyLike, k: int) -> tuple[SupportIndex, Hierarchy, Codes]:
-    """The rows, of which k can hide in each other, the hierarchy, and the leaf of each item."""
+def cover_rows(itemsets: Itemsets, hierarchy: HierarchyLike, k: int) -> tuple[SupportIndex, Hierarchy, Codes]:
+    """Return the rows, the hierarchy, and the leaf of each item; check that k rows can be equal."""
     index = SupportIndex.of(itemsets)
     check_feasible(index, k, itemsets.n_present)
     return index, *Hierarchy.over(hierarchy, itemsets.vocabulary)
@@ -40,50 +40,49 @@ def decide_nodes(
     m: int | None,
     hierarchy: HierarchyLike,
 ) -> Decision[ListRows]:
-    """Recode each item alike in the whole table, to what ``nodes`` makes of it; -1 suppresses it."""
+    """Recode each item in the same way in all rows, to the node that ``nodes`` returns; -1 suppresses it."""
     guarantee = KmAnonymity(k, m)
     k, m = guarantee.k, guarantee.m
-    index, tree, leaves = covered(columns.itemsets, hierarchy, k)
+    index, tree, leaves = cover_rows(columns.itemsets, hierarchy, k)
     became = nodes(index, tree, leaves, k, m, report)
     return decide_lists(columns, Recoding.of_cut(became, tree), guarantee)
 
 
-def hiding_emptied(
+def choose_scenario(
     path: Sequence[Scenario], index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int
 ) -> Codes:
-    """What each item becomes by one of some scenarios, with none or at least k emptied rows.
+    """Return the nodes of the cheapest scenario after it hides its emptied rows.
 
-    Where a scenario has fewer, more of its nodes are suppressed. The one that costs least is taken (then:
-    the first).
+    If a scenario empties fewer than k rows, more of its nodes are suppressed. Ties: the first scenario.
 
     Parameters
     ----------
     path : sequence of Scenario
-        Safe ones, each of less cost than the one before.
+        Safe scenarios, by descending cost.
     index : SupportIndex
         The rows.
     tree : Hierarchy
-        Of their items.
+        Hierarchy of their items.
     leaves : ndarray of int32, shape (items,)
         The leaf of each item.
     k : int
-        How many rows are to be emptied, if any is.
+        Minimum number of emptied rows, if any row is emptied.
 
     Returns
     -------
     ndarray of int32
-        The node of each item; -1 where it is suppressed.
+        The node of each item, -1 where it is suppressed.
     """
     missing = np.zeros(len(index.weights), np.bool_)
     itemsets = Itemsets(index.codes, index.offsets, pa.array(leaves), missing, index.weights)
     best, least = None, 0
     for scenario in reversed(path):
-        if best is not None and scenario.cost > least:  # and so does each before
+        if best is not None and scenario.cost > least:  # earlier scenarios cost even more
             break
         nodes = scenario.nodes_of(leaves)
         gone = labels_to_suppress(nodes[index.codes].astype(np.int64), itemsets, k)
         nodes[np.isin(nodes, gone)] = -1
-        cost = summed_lm(nodes, index, tree)
+        cost = sum_lm(nodes, index, tree)
         if best is None or cost <= least:
             best, least = nodes, cost
         if not len(gone):
@@ -92,8 +91,8 @@ def hiding_emptied(
     return best
 
 
-def summed_lm(nodes: Codes, index: SupportIndex, tree: Hierarchy) -> int:
-    """LM of all occurrences, times the leaves of the hierarchy less one: the cost of a scenario."""
+def sum_lm(nodes: Codes, index: SupportIndex, tree: Hierarchy) -> int:
+    """Return LM of all occurrences, times the number of leaves minus 1: the cost of a scenario."""
     lost = np.where(nodes < 0, tree.n_leaves, tree.leaves[nodes]).astype(np.int64) - 1
     return int(lost @ index.singles)
 
@@ -107,15 +106,15 @@ def decide_groups(
     hierarchy: HierarchyLike,
     repeats: bool = False,
 ) -> Decision[ListRows]:
-    """Recode groups of rows, so that they are published alike, to what ``nodes`` makes of them."""
+    """Recode groups of rows to the nodes that ``nodes`` returns; the rows of a group become equal."""
     guarantee = TransactionalK(k=k)
     columns = replace(columns, itemsets=empty_alike(columns.itemsets))
-    every_row = columns.itemsets.missing_as_empty()  # missing ones hide in each other, too
-    index, tree, leaves = covered(every_row, hierarchy, guarantee.k)
+    every_row = columns.itemsets.missing_as_empty()  # k missing rows hide each other, too
+    index, tree, leaves = cover_rows(every_row, hierarchy, guarantee.k)
     became, groups = nodes(index, tree, leaves, guarantee.k, report)
     return decide_lists(columns, Recoding.of_cut(became, tree, groups, repeats=repeats), guarantee)
 
 
-def of_occurrences(nodes: Callable[..., Codes], index: SupportIndex, *task: Any, **options: Any) -> Codes:
-    """The node of each occurrence, where ``nodes`` says that of each item."""
+def expand_nodes(nodes: Callable[..., Codes], index: SupportIndex, *task: Any, **options: Any) -> Codes:
+    """Return the node of each occurrence from ``nodes``, which returns that of each item."""
     return nodes(index, *task, **options)[index.codes]

@@ -1,4 +1,4 @@
-"""What the algorithms that only suppress public items have in common."""
+"""Common steps of the algorithms that only suppress public items."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ __all__ = ["check_coherent_without_public", "decide_suppressed"]
 def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence) -> None:
     """Check that the empty itemset, which no suppression removes, is not a mole.
 
-    Missing rows may be published as empty ones, and hide no private item from an attacker who knows them.
+    Missing rows may be published as empty rows. Knowing which rows are missing, an attacker can exclude
+    them, so the check also holds for the other rows alone.
     """
     check_rows(parts.n_rows, guarantee.k)
     crowds = parts, parts.within_rows(~parts.itemsets.nulls)
@@ -37,10 +38,10 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
     frequent = int(np.sum(supports * below > above * n_rows))
     if frequent:
         most = int(supports.max())
-        digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it does work
+        digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it suffices
         share = f"more than h={float(guarantee.h):g} of the rows"
         raise InfeasibleError(
-            "private items are so frequent that who knows nothing finds them with a share above h",
+            "private items are so frequent that they can be inferred without any knowledge",
             where="h",
             got=f"{frequent} of {len(supports)} private items are in {share}",
             hint=f"the least h that works is {most}/{n_rows}, about {digits:g}; "
@@ -51,21 +52,21 @@ def check_coherent_without_public(parts: PublicAndPrivate, guarantee: Coherence)
 def decide_suppressed(
     parts: PublicAndPrivate, suppressed: NDArray[np.bool_], guarantee: Coherence | PublicK
 ) -> Decision[ListRows]:
-    """Leave the suppressed items out; the private column, if any, is built anew as well.
+    """Remove the suppressed items; rebuild the private column, if there is one.
 
-    Missing rows of a private column become empty, so that nobody can see which rows hold private data. If
-    nothing is suppressed, missing rows become empty only if the guarantee would not hold otherwise.
+    Missing rows of a private column become empty, so that the release does not show which rows have private
+    data. If nothing is suppressed, missing rows become empty only if the guarantee requires it.
     """
     columns, itemsets = parts.columns, parts.itemsets
     if columns.private is not None:
         columns = replace(columns, private=columns.private.missing_as_empty())
     recoding = Recoding.of_suppressed(suppressed[: itemsets.n_items], itemsets)
     if itemsets.nulls.any() and not suppressed.any():
-        told = guarantee.with_mapping(mapping_table(itemsets, recoding))  # items may look like labels
-        if not told.recount(columns).holds:
+        with_table = guarantee.with_mapping(mapping_table(itemsets, recoding))  # items may equal labels
+        if not with_table.recount(columns).holds:
             columns = replace(columns, itemsets=itemsets.missing_as_empty())
     if isinstance(guarantee, Coherence) and suppressed.any():
-        decided = _hiding_emptied(columns, recoding, guarantee, parts.public)
+        decided = _hide_emptied(columns, recoding, guarantee, parts.public)
     else:
         decided = decide_lists(columns, recoding, guarantee)
     supports = parts.supports
@@ -74,13 +75,13 @@ def decide_suppressed(
     return decided.with_loss("S/N", share)
 
 
-def _hiding_emptied(
+def _hide_emptied(
     columns: ListColumns, recoding: Recoding, guarantee: Coherence, public: Itemsets
 ) -> Decision[ListRows]:
     """Suppress more public items, if rows lose all of them and fewer than k rows have none.
 
-    An attacker knows public items only. So rows that have had none hide the others, missing ones as well,
-    which are published as empty ones. With all public items gone, no row differs from another one.
+    An attacker knows public items only. Rows without public items in the original, missing ones included,
+    therefore hide the emptied rows. If all public items are suppressed, all rows are equal to the attacker.
     """
     bare = SupportIndex.of(public).n_rows - SupportIndex.of(public).n_non_empty
     recoding = with_enough_emptied(recoding, public, guarantee.k - bare)

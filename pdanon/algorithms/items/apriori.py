@@ -31,7 +31,7 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "apriori", "covering"]
+__all__ = ["RECORD", "apriori", "find_leaves"]
 
 
 @called_by_name
@@ -152,7 +152,7 @@ def decide(
     known, secrets = split_rows(itemsets, hidden)
     check_feasible(known, k, itemsets.n_present)
     _check_diverse(known, secrets, l, itemsets.n_present)
-    tree, leaves, n_leaves = covering(hierarchy, itemsets.vocabulary, hidden)
+    tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
     cut = Cut(known, tree, leaves, secrets=secrets if l else None, diversity=l or 0)
     cut.protect(k, m, report)
     recoding = Recoding.of_cut(np.where(hidden, leaves, cut.nodes), tree, n_leaves=n_leaves)
@@ -189,7 +189,7 @@ def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | 
             )
 
 
-def covering(
+def find_leaves(
     hierarchy: HierarchyLike, items: pa.Array, hidden: NDArray[np.bool_]
 ) -> tuple[Hierarchy, Codes, int]:
     """Return the leaf of each item in a hierarchy that contains at least the known items.

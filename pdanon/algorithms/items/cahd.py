@@ -1,4 +1,4 @@
-"""CAHD: rows with a sensitive item join rows that are like them, and only the group says that it is there.
+"""CAHD: group each row with a sensitive item with similar rows, and publish sensitive items per group.
 
 Ghinita, Tao, Kalnis, "On the Anonymization of Sparse High-Dimensional Data", ICDE 2008.
 """
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pdanon._kernels import row_partitions
 from pdanon.algorithms.items._clustering import protect
-from pdanon.algorithms.items.apriori import covering
+from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.cuts import Cut, by_first_row
@@ -43,8 +43,8 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Order", "cahd"]
 
-_BATCH = 256  # rows that have their turn between reports, at most
-_WORK = 30_000_000  # items that these look at, at most: some tenths of a second
+_BATCH = 256  # rows processed between reports, at most
+_WORK = 30_000_000  # items compared between reports, at most: some tenths of a second
 
 Order: TypeAlias = Literal["nn", "gray", "rcm"]
 
@@ -66,7 +66,7 @@ def cahd(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Publish all other items as they are, and sensitive ones as counts of groups of rows that are alike.
+    """Publish public items as they are, and sensitive items as counts per group of similar rows.
 
     Parameters
     ----------
@@ -75,30 +75,30 @@ def cahd(
     column : hashable, optional
         The list column. By default, the only one.
     p : int
-        At least 2: of a group, a sensitive item is in at most 1/p of the rows.
+        A sensitive item is in at most 1/p of the rows of a group; at least 2.
     sensitive : iterable
-        The sensitive items, as the frame has them. All others are public.
+        The sensitive items, as in the frame. All other items are public.
     k : int, optional
-        Protect identity as well: least number of rows that public items of a row must match; at least 2. The
-        public items are then generalized; without k they are published as they are.
+        Protect identity as well: minimum number of rows that match the public items of a row; at least 2.
+        Public items are then generalized. Without k, they are published as they are.
     m : int or None
-        With k: most public items that the attacker knows; None: all of a row.
+        With k: maximum number of public items that the attacker knows. None: all public items of a row.
     hierarchy : Hierarchy, path, DataFrame, dict or int, optional
-        With k: generalize to nodes of this taxonomy, or what ``Hierarchy.of`` makes one of, and not to sets.
-        An int is the fan-out of a balanced one over the items in order. Sensitive items need not be in it.
+        With k: generalize to nodes of this hierarchy instead of sets, in any form that ``Hierarchy.of``
+        accepts. An int is the fan-out of a balanced hierarchy over the sorted items. It may lack sensitive
+        items.
     refine : bool
-        With k: move items between the sets afterwards, as `pdanon.refine` does, so that the public items lose
-        less. Nodes of a hierarchy are not refined.
+        With k: move items between the sets afterwards, as `pdanon.refine` does, to lower the loss of the
+        public items. Nodes of a hierarchy are not refined.
     order : {"nn", "gray", "rcm"}
-        Where a row looks for rows that are like it: among all rows; among its neighbours in the order of the
-        Gray code of the public items; or among those in the order of a band matrix, by the reverse
-        Cuthill-McKee algorithm.
+        The candidates for a group: all rows; neighbors in the order of the Gray code of the public items; or
+        neighbors in the order of a band matrix, by the reverse Cuthill-McKee algorithm.
     alpha : int
-        A row looks at ``alpha * p`` neighbours on each side; at least 1. With ``"nn"`` only where too few
-        rows share a public item with it.
+        A row is compared with ``alpha * p`` neighbors on each side; at least 1. With ``"nn"``, neighbors are
+        used only if too few rows share a public item with it.
     labels : {"set", "short", "first"} or callable
-        With k: what sets of public items are called: ``(a,b)``, ``G017``, ``a +1``, or the text that a
-        function makes of the list of their items.
+        With k: labels of the sets of public items: ``(a,b)``, ``G017``, ``a +1``, or the text that a function
+        returns for the list of their items.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -107,64 +107,62 @@ def cahd(
     Returns
     -------
     Anonymized
-        A release of two tables. ``frame`` has the public items of each row, without k of their own type, and
-        a last column ``group``. ``classes`` says how often each sensitive item is in each group: ``group,
-        size, item, count``; a group without any has one line, whose item is missing. ``loss`` has ``KL``, and
-        ``singles`` and ``pairs`` count what both tables tell together; the other measures are of the rows
-        alone, from which sensitive items are gone.
+        A release of two tables. ``frame`` has the public items of each row and a last column ``group``.
+        Without k, public items keep their type. ``classes`` counts each sensitive item per group: ``group,
+        size, item, count``. A group without sensitive items has one line, whose item is missing. ``loss`` has
+        ``KL``, and its ``singles`` and ``pairs`` count both tables together. The other measures count the
+        rows alone, without sensitive items.
 
     Raises
     ------
     InfeasibleError
-        If a sensitive item is in more than one in p of the rows that are not missing: the message says the
-        largest p that works.
-        Or fewer than k, but more than 0, rows hold a public item.
+        If a sensitive item is in more than 1/p of the rows that are not missing: the message states the
+        largest p that works. Or if some rows contain a public item, but fewer than k.
     HierarchyError
-        If the hierarchy is not a tree or lacks public items.
+        If the hierarchy is not a tree, or lacks public items.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be, a sensitive item does not occur, there is no
-        other item, the frame has something that is called ``group``, or m or a hierarchy is given without k.
+        If the column or a parameter is invalid; if a sensitive item does not occur, or no public item exists;
+        if the frame has a column or index level named ``group``; or if m or a hierarchy is passed without k.
 
     Warns
     -----
     EmptiedWarning
-        If more than one in p of the rows that are published as empty had sensitive items, of 20 rows or more.
+        If more than 1/p of the rows that are published as empty had sensitive items. It is raised for tables
+        of at least 20 rows.
 
     See Also
     --------
-    coherence : Protects rows as well, by suppressing public items.
-    apriori : With ``l``, public items that match a row give no sensitive one away, whatever its group.
+    coherence : Protects identity as well, by suppressing public items.
+    apriori : With ``l``, no sensitive item can be inferred from public items, in any group.
 
     Notes
     -----
-    Guarantee: ``SensitiveGroups(p, sensitive)``, with ``k`` and ``m`` if these are asked for. Then the public
-    items are made k^m-anonymous first, beside no sensitive one: merged to sets as by `pcta`, and refined, or
-    generalized to nodes as by `apriori`. Groups are formed of rows as they are published, and change none.
+    Guarantee: ``SensitiveGroups(p, sensitive)``, with ``k`` and ``m`` if they are passed. With k, the public
+    items are made k^m-anonymous first. They are merged into sets as by `pcta` and refined, or generalized to
+    nodes as by `apriori`. Groups are formed of the rows as published, and do not change them.
 
-    Each row with a sensitive item takes its turn, in the order
-    of the rows. Its candidates are the nearest rows on either side that are in no group yet, and share no
-    sensitive item with it or with a candidate that is nearer. Those p - 1 that have most public items in
-    common with it form a group with it, unless a sensitive item were then too frequent in the rows that are
-    left. Turns are taken again until none forms a group. The rows that are left are the last group. Ties: the
-    nearer row, then the one before.
+    Rows with a sensitive item take turns, in the order of the rows. The candidates of a row are the nearest
+    ungrouped rows on either side. They share no sensitive item with the row or with a nearer candidate. The p
+    - 1 candidates with the most public items in common form a group with the row. The group is not formed if
+    a sensitive item would then be too frequent in the remaining rows. Turns repeat until none forms a group.
+    The remaining rows are the last group. Ties: the nearer row, then the earlier one.
 
-    With ``order="nn"`` turns are taken in the order of the Gray code, but a row is joined by those that
-    differ from it in the fewest public items, of all rows that share one, one after the other; and by
-    neighbours if these are fewer than p - 1.
+    With ``order="nn"``, turns follow the order of the Gray code. The rows that differ from a row in the
+    fewest public items join it, one after the other, among all rows that share one. If these are fewer than p
+    - 1, neighbors join as well.
 
-    Groups are numbered in the order of their first rows, so that their numbers tell nothing. Missing rows
-    become empty and are put into the largest group after all groups are formed. Each group hides its
-    sensitive items among rows that are not missing, even from an attacker who knows which rows are.
+    Groups are numbered in the order of their first rows, so the numbers reveal nothing. Missing rows become
+    empty rows of the largest group after all groups are formed. In each group, the rows that are not missing
+    alone hide the sensitive items. This also holds if the attacker knows the missing rows.
 
-    Without k identity is not protected. A row that holds sensitive items alone is published as an empty one:
-    who knows that nobody in the table has no item knows that it had a sensitive one. With k there are none or
-    at least k such rows, for which public items may be suppressed.
+    Without k, identity is not protected. A row with sensitive items only is published as an empty row. If it
+    is known that no row is empty in the original, the attacker infers that this row had a sensitive item.
+    With k, there are none or at least k such rows; public items may be suppressed for that.
 
-    Cost: memory of about 55 bytes for each occurrence, 70 with ``"rcm"``, and 150 for each row; time of
-    ``2 * alpha * p`` comparisons for each row with a sensitive item, each as long as a row has items, and of
-    one for each sensitive item.
-    With ``order="nn"`` one pass over the rows that share an item with it, for each row with a sensitive one.
-    With k the cost of `pcta` or `apriori` comes first.
+    Cost: memory of about 55 bytes per occurrence, 70 with ``"rcm"``, and 150 per row. Each row with a
+    sensitive item takes ``2 * alpha * p`` comparisons in time linear in the length of the rows, and one per
+    sensitive item. With ``order="nn"``, each such row takes one pass over the rows that share an item with
+    it. With k, the cost of `pcta` or `apriori` is added.
 
     References
     ----------
@@ -218,33 +216,33 @@ def decide(
     order: Order,
     alpha: int,
 ) -> Decision[ListRows]:
-    """What is published of public items, and which row is in which group."""
+    """Decide how public items are published, and the group of each row."""
     guarantee = SensitiveGroups(p=p, sensitive=sensitive, k=k, m=m)
     if hierarchy is not None and guarantee.k is None:
-        hint = "without k=... public items are published as they are, and nothing is generalized"
-        raise ParameterError("a hierarchy is given without k", where="hierarchy", hint=hint)
+        hint = "pass k= as well; without it, public items are published as they are"
+        raise ParameterError("hierarchy is passed without k", where="hierarchy", hint=hint)
     check_flag(refine, "refine")
     check_known(order, get_args(Order), "order", where="order")
     check_count(alpha, "alpha", least=1)
     itemsets = columns.itemsets
     is_sensitive = guarantee.is_sensitive(itemsets)
     index = SupportIndex.of(itemsets)
-    secret = _part(index, is_sensitive)
-    _check_feasible(_part(index, ~is_sensitive), secret, guarantee.p, itemsets.n_present)
+    secret = _select_items(index, is_sensitive)
+    _check_feasible(_select_items(index, ~is_sensitive), secret, guarantee.p, itemsets.n_present)
     recoding = Recoding.of_suppressed(is_sensitive, itemsets)
     if guarantee.k is not None:
         hiding = KmAnonymity(guarantee.k, guarantee.m)
-        recoding = _generalized(itemsets, is_sensitive, hiding, hierarchy, refine, report)
-        recoding = hide_emptied(columns, recoding, hiding)  # before groups are formed of rows
+        recoding = _generalize_public(itemsets, is_sensitive, hiding, hierarchy, refine, report)
+        recoding = hide_emptied(columns, recoding, hiding)  # before groups are formed
     shown = recoding.targets >= 0
     labels, number = np.unique(recoding.targets[shown], return_inverse=True)
     numbers = np.full(itemsets.n_items, -1)
     numbers[shown] = number.ravel()
-    public = index.recode(numbers, len(labels))  # no number is left out: the order "rcm" would go by it
+    public = index.recode(numbers, len(labels))  # consecutive numbers: the order "rcm" depends on them
     _warn_of_emptied(public, secret, guarantee.p)
     there = np.flatnonzero(~itemsets.nulls)
     groups = groups_of(public.within(there), secret.within(there), guarantee.p, order, alpha, report)
-    groups = _with_missing(groups, there, itemsets.n_rows)
+    groups = _add_missing(groups, there, itemsets.n_rows)
     grouped = GroupedRows(itemsets, recoding, groups, is_sensitive)
     classes = grouped.classes()
     decided = decide_lists(columns, recoding, guarantee.with_classes(classes))
@@ -254,7 +252,7 @@ def decide(
     return replace(decided, rows=rows)
 
 
-def _generalized(
+def _generalize_public(
     itemsets: Itemsets,
     hidden: NDArray[np.bool_],
     guarantee: KmAnonymity,
@@ -262,12 +260,12 @@ def _generalized(
     refine: bool,
     report: Report,
 ) -> Recoding:
-    """The public items as nodes or sets that have a guarantee by themselves; the others are hidden."""
+    """Generalize the public items to nodes or sets with a guarantee of their own; suppress the others."""
     public = itemsets.recode(np.where(hidden, -1, np.arange(itemsets.n_items)), itemsets.vocabulary)
     check_feasible(SupportIndex.of(public), guarantee.k, public.n_rows)
     became = np.full(itemsets.n_items, -1, np.int32)
     if hierarchy is not None:
-        tree, leaves, n_leaves = covering(hierarchy, itemsets.vocabulary, hidden)
+        tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
         cut = Cut(SupportIndex.of(public), tree, leaves[~hidden])
         cut.protect(guarantee.k, guarantee.m, report)
         became[~hidden] = cut.nodes
@@ -285,7 +283,7 @@ def _generalized(
 def groups_of(
     public: SupportIndex, secret: SupportIndex, p: int, order: Order, alpha: int, report: Report
 ) -> Codes:
-    """The group of each row, in the order of their first rows."""
+    """Return the group of each row; groups are numbered by their first rows."""
     n_rows = public.n_rows
     rows = _band_order(public) if order == "rcm" else np.argsort(gray_ranks(public), kind="stable")
     placed, hidden = public.within(rows), secret.within(rows)
@@ -306,52 +304,52 @@ def groups_of(
     return by_first_row(of_row)
 
 
-def _with_missing(groups: Codes, there: NDArray[np.int64], n_rows: int) -> Codes:
-    """The groups of some rows, and all others in the largest one."""
+def _add_missing(groups: Codes, there: NDArray[np.int64], n_rows: int) -> Codes:
+    """Extend groups to all rows: missing rows join the largest group."""
     of_row = np.full(n_rows, np.argmax(np.bincount(groups)), np.int32)
     of_row[there] = groups
     return by_first_row(of_row)
 
 
-def _part(index: SupportIndex, wanted: NDArray[np.bool_]) -> SupportIndex:
-    """The rows with some of their items only, numbered from 0 in their order."""
+def _select_items(index: SupportIndex, wanted: NDArray[np.bool_]) -> SupportIndex:
+    """Return the rows with the selected items only, renumbered from 0 in their order."""
     return index.recode(np.where(wanted, np.cumsum(wanted) - 1, -1), int(wanted.sum()))
 
 
 def _check_feasible(public: SupportIndex, secret: SupportIndex, p: int, n_present: int) -> None:
-    """Check that there is something to publish, and that one group of all rows not missing would do."""
+    """Check that public items exist, and that one group of all rows that are not missing is safe."""
     if not public.n_items:
-        hint = "name those that nobody is to learn; all others are published row by row"
+        hint = "list the sensitive items only; all other items are published row by row"
         got = f"all {secret.n_items} items"
         raise ParameterError("all items are sensitive", where="sensitive", got=got, hint=hint)
     most = int(secret.singles.max())
     if most * p > n_present:
         largest = n_present // most
         raise InfeasibleError(
-            "a sensitive item is too frequent: even one group of all rows gives it away",
+            "a sensitive item is too frequent: no grouping of the rows is safe",
             where="p",
             got=f"p={p}; it is in {most} of {n_present} rows that are not missing",
             hint=f"the largest p that works is {largest}"
             if largest >= 2
-            else "leave it out of the table: it is in more than half of these rows",
+            else "leave it out of the table: more than half of the rows contain it",
         )
 
 
 def _warn_of_emptied(public: SupportIndex, secret: SupportIndex, p: int) -> None:
-    """Warn of rows that are published as empty, if more than one in p of these held a sensitive item.
+    """Warn if more than 1/p of the rows that are published as empty had sensitive items.
 
-    Who knows that hardly anybody has no item at all knows then of such a row that it held one.
+    If it is known that few rows are empty in the original, such a row reveals that it had a sensitive item.
     """
     empty = np.diff(public.offsets) == 0
     rows, emptied = int(empty.sum()), int((empty & (np.diff(secret.offsets) > 0)).sum())
     if emptied * p > rows and len(empty) >= FEW:
         what = f"{emptied:,} of {rows:,} rows that are published as empty held sensitive items, and no others"
-        hint = "leave these rows out of the table, if it may be known that nobody in it has no item"
+        hint = "leave these rows out of the table if an attacker may know that no row is empty in it"
         warn(EmptiedWarning(what, hint=hint))
 
 
 def _band_order(public: SupportIndex) -> NDArray[np.int64]:
-    """Rows in the order of a band matrix: of the graph of rows and items, whose edges get short."""
+    """Return the rows in the order of a band matrix: the edges between rows and items become short."""
     from scipy.sparse import bmat
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -368,7 +366,7 @@ RECORD = Algorithm(
     recodes="groups",
     decide=decide,
     unit="rows",
-    keeps_type=True,  # without k, as engines never call it
+    keeps_type=True,  # engines never pass k
     adds=(GROUP,),
     ways=(
         Way(SensitiveGroups, 10, {"order": "nn"}),

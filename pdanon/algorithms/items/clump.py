@@ -1,4 +1,4 @@
-"""Clump: put similar rows into groups of k, and publish what the rows of a group have in common.
+"""Clump: group k similar rows, and publish the nodes that the rows of a group have in common.
 
 Milani Fard, Wang, "An Effective Clustering Approach to Web Query Log Anonymization", SECRYPT 2010.
 """
@@ -31,7 +31,7 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Score", "clump"]
 
-_BATCH = 256  # rows that are placed between reports
+_BATCH = 256  # rows placed between reports
 
 Score: TypeAlias = Literal["increase", "total"]
 
@@ -49,7 +49,7 @@ def clump(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by putting similar rows into groups, and publishing what each group has in common.
+    """Anonymize by grouping similar rows, and publishing what the rows of each group have in common.
 
     Parameters
     ----------
@@ -63,13 +63,13 @@ def clump(
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items.
     r : int
-        How many groups are examined for each row, at least 1: those that began with the rows that follow
-        it in order of length.
+        Number of groups compared for each row; at least 1. They are the groups that began with the next rows
+        in order of length.
     score : {"increase", "total"}
-        A row goes to the group whose distortion grows least, or is least with it.
+        A row joins the group whose distortion increases least, or whose total distortion is least.
     lookahead : int
-        How many of the following rows are compared for a place in a group, at least 0. With 0 the place
-        goes to the row whose turn it is, else to the one with which the group's distortion is least.
+        Number of following rows compared for a place in a group; at least 0. With 0, the current row gets the
+        place. Otherwise, the row with the least distortion of the group gets it.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -78,8 +78,8 @@ def clump(
     Returns
     -------
     Anonymized
-        A local recoding. Each row of a group, in ``groups``, is published as the same bag of nodes: a list
-        can hold a label several times. What a row has beyond the bag is suppressed.
+        A local recoding. Each row of a group, in ``groups``, is published as the same multiset of nodes: a
+        list can contain a label several times. Items of a row beyond this multiset are suppressed.
 
     Raises
     ------
@@ -92,21 +92,22 @@ def clump(
 
     Notes
     -----
-    Guarantee: ``TransactionalK(k)``. Rows of which there are k equal ones are a group each. The others
-    are sorted by descending length, then by their items in the order of the hierarchy, and every k-th
-    begins a group. The first of the rest takes its turn: the best group for it, of those that have fewer
-    than k, gets it or a better one of the ``lookahead`` rows after it, in which case its turn comes again.
-    When all groups have k, the rows that are left go to any. Ties: the first group, the first row.
+    Guarantee: ``TransactionalK(k)``. If at least k rows are equal, they form a group. The other rows are
+    sorted by descending length, then by their items in the order of the hierarchy. Every k-th of them begins
+    a group. The first remaining row takes its turn: the best group with fewer than k rows is chosen for it.
+    Among the row and the ``lookahead`` rows after it, the best one joins the group. If another row joins, the
+    turn repeats. When all groups have k rows, the remaining rows may join any group. Ties: the first group,
+    the first row.
 
-    The distortion of a group, GGD, is the loss metric LM summed over the published labels, plus 1 for each
+    The distortion of a group, GGD, is the loss measure LM summed over the published labels, plus 1 for each
     suppressed item. It is compared as an integer.
 
-    Rows without items stay so; missing ones become empty if there are empty ones. If there are some, but
-    fewer than k, the shortest rows (then: the first) are suppressed until there are k; all rows, if fewer
-    than k would be left.
+    Empty rows stay empty. Missing rows become empty if there are empty rows. If there are some empty rows,
+    but fewer than k, the shortest rows (then: the first) are suppressed until there are k. If fewer than k
+    other rows would remain, all rows are suppressed.
 
-    Cost: memory of 20 bytes for each occurrence and level of the hierarchy; time of
-    ``r + lookahead`` comparisons a row, each as long as a row has nodes above its items.
+    Cost: memory of 20 bytes per occurrence and level of the hierarchy. Each row takes ``r + lookahead``
+    comparisons in time linear in the number of nodes above its items.
 
     References
     ----------
@@ -139,11 +140,11 @@ def decide(
     score: Score,
     lookahead: int,
 ) -> Decision[ListRows]:
-    """What becomes of the items of each group of rows."""
+    """Decide the nodes of each group of rows."""
     check_count(r, "r", least=1)
     check_count(lookahead, "lookahead", least=0)
     check_known(score, get_args(Score), "score", where="score")
-    n_rows = columns.itemsets.n_rows  # no group has more candidates
+    n_rows = columns.itemsets.n_rows  # upper bound on the candidates of a group
     nodes = partial(nodes_of, r=min(r, n_rows), score=score, lookahead=min(lookahead, n_rows))
     return decide_groups(nodes, columns, report, k=k, hierarchy=hierarchy, repeats=True)
 
@@ -180,7 +181,7 @@ def nodes_of(
 
 
 def _order(rows: LeafRows) -> NDArray[np.int64]:
-    """Rows by descending length, then by their leaves, then as they come."""
+    """Sort rows by descending length, then by their leaves, then by position."""
     parts = [np.empty(0, np.int64)]
     for length in np.unique(rows.lengths)[::-1]:
         same = np.flatnonzero(rows.lengths == length)
@@ -190,21 +191,22 @@ def _order(rows: LeafRows) -> NDArray[np.int64]:
 
 
 def _seeds(rows: LeafRows, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The row that each group begins with, and the group of each row, -1 where that is open."""
+    """Return the first row of each group, and the group of each row, -1 where it is undecided."""
     first = first_equal_rows(rows.leaves, rows.offsets)
-    alike = np.bincount(first, minlength=len(first))[first] >= k
-    rest = np.flatnonzero(~alike)
-    seeds = np.sort(np.concatenate((np.unique(first[alike]), rest[: len(rest) // k * k : k])))
+    is_group = np.bincount(first, minlength=len(first))[first] >= k
+    rest = np.flatnonzero(~is_group)
+    seeds = np.sort(np.concatenate((np.unique(first[is_group]), rest[: len(rest) // k * k : k])))
     group_of = np.full(len(first), -1, np.int64)
-    group_of[alike] = np.searchsorted(seeds, first[alike])
+    group_of[is_group] = np.searchsorted(seeds, first[is_group])
     group_of[seeds] = np.arange(len(seeds))
     return seeds, group_of
 
 
 def _weights(tree: Hierarchy, scale: int) -> NDArray[np.int64]:
-    """What an item more below each node saves, times the scale: what its parent has more leaves.
+    """Return the saving by one more item below each node, times the scale.
 
-    At the root what it saves against suppression, which is nothing unless there is one leaf only.
+    It is the difference to the leaves of the parent. At the root it is the saving compared with suppression,
+    which is 0 unless there is only one leaf.
     """
     weights = tree.leaves[tree.parent].astype(np.int64) - tree.leaves
     weights[0] = scale - (tree.n_leaves - 1)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import decide_within_blocks, merged
+from pdanon.algorithms.items._clustering import decide_within_blocks, merge_occurrences
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M
@@ -157,7 +157,7 @@ RECORD = Algorithm(
     (KmAnonymity, PrivacyConstraints),
     recodes="items",
     decide=partial(decide_within_blocks, True),
-    sets=partial(merged, least_first=True),
+    sets=partial(merge_occurrences, least_first=True),
     options={"utility": None, "max_suppressed": 0.0},
     ways=(
         Way(KmAnonymity, 30),

@@ -42,19 +42,19 @@ class Moles:
     parts : PublicAndPrivate
         The transactions. The empty itemset is not a mole.
     guarantee : Coherence
-        What makes a mole.
+        The guarantee that a mole breaks.
 
     Attributes
     ----------
     single : ndarray of bool
-        Which items are a mole by themselves, by item number.
+        Marks the items that are moles alone, by item number.
     larger : ItemsetTable
-        The minimal moles of 2 to p items, in no order; supports are not counted.
+        The minimal moles of 2 to p items, unordered and without supports.
 
     Notes
     -----
-    Only private items that are in so many rows that k rows with them would be a breach are looked at. Rows
-    that agree on these and on the public items left are counted once, with their number.
+    Only private items in enough rows to cause a breach among k rows are counted. Rows that are equal on these
+    items and on the remaining public items are counted once, with their number.
     """
 
     def __init__(self, parts: PublicAndPrivate, guarantee: Coherence) -> None:
@@ -62,7 +62,7 @@ class Moles:
         supports = parts.supports
         relevant = parts.is_private & (supports * below > above * k) & (above < below)
         public = np.flatnonzero(~parts.is_private & (supports >= k))
-        public = public[np.argsort(supports[public], kind="stable")]  # rare prefixes have few rows
+        public = public[np.argsort(supports[public], kind="stable")]  # rare prefixes match few rows
         peaks = _Numbered(parts, public, np.flatnonzero(relevant)).peaks()
         breaching = peaks * below > above * supports[public]
         self.single = ~parts.is_private
@@ -71,30 +71,30 @@ class Moles:
         self.larger = rows.minimal_moles(k, guarantee.p, above, below, peaks[~breaching])
 
     def eliminate(self, losses: NDArray[np.int64], criterion: str) -> NDArray[np.bool_]:
-        """Choose items so that no mole is left.
+        """Choose the items to suppress, so that no mole is left.
 
         Parameters
         ----------
         losses : ndarray of int64
             Loss of each item, by item number.
         criterion : {"mm/il", "mm", "1/il"}
-            What is chosen first.
+            The item to choose next.
 
         Returns
         -------
         ndarray of bool
-            By item number; the items that are moles by themselves included.
+            Marks the chosen items, those that are moles alone included, by item number.
 
         Raises
         ------
         ParameterError
-            If losses times moles exceed 63 bits.
+            If a loss times a number of moles can exceed 63 bits.
         """
         items, bounds = self.larger.codes, self.larger.offsets
         most = int(np.bincount(items).max(initial=0))
         if most * int(losses.max(initial=0)) >= 2**63:
             got = f"losses up to {losses.max():,} in the smallest unit, {most:,} moles of an item"
-            hint = "give them in a larger unit, or as whole numbers"
+            hint = "pass them in a larger unit, or as whole numbers"
             raise ParameterError("the losses cannot be compared exactly", where="loss", got=got, hint=hint)
         starts, holding, _ = transpose(items, bounds, len(self.single))
         by_moles, by_loss = criterion != "1/il", criterion != "mm"
@@ -105,7 +105,7 @@ class Moles:
 
 
 class _Numbered:
-    """Rows of some public items, which have the first numbers, and of some private ones."""
+    """Rows of selected public items, which have the lowest numbers, and selected private items."""
 
     def __init__(
         self, parts: PublicAndPrivate, public: NDArray[np.int64], private: NDArray[np.int64]
@@ -117,7 +117,7 @@ class _Numbered:
         self._public = public
 
     def peaks(self) -> NDArray[np.int64]:
-        """Rows of each public item that its most frequent private item shares."""
+        """Count the rows that each public item shares with its most frequent private item."""
         hidden = np.arange(self._index.n_items) >= len(self._public)
         index = self._index.within(np.diff(self._index.keep_items(hidden).offsets) > 0)
         starts, tids, _ = index.transpose
@@ -125,8 +125,8 @@ class _Numbered:
         return breaches.private_peaks(rows, starts[: len(self._public) + 1], tids, index.n_items)
 
     def minimal_moles(self, k: int, p: int, above: int, below: int, peaks: NDArray[np.int64]) -> ItemsetTable:
-        """Minimal moles of 2 to p items; no item is one by itself."""
-        index = self._index = self._index.distinct()  # the other rows are let go
+        """Return the minimal moles of 2 to p items; no single item is a mole."""
+        index = self._index = self._index.distinct()  # replaced to free memory
         ends = self._ends(index)
         longest = int((ends - index.offsets[:-1]).max(initial=0))
         codes, offsets = np.empty(0, np.int32), np.zeros(1, np.int64)
@@ -135,32 +135,32 @@ class _Numbered:
             starts, tids, places = index.transpose
             given = (starts[: len(self._public) + 1], tids, places, supports, peaks, index.n_items)
             rows = breaches.MoleRows(index.codes, index.offsets, ends, index.weights)
-            asked = k, min(p, longest), above, below, rows, *given, MOST_ITEMSETS
+            arguments = k, min(p, longest), above, below, rows, *given, MOST_ITEMSETS
 
-            def listed() -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
+            def list_moles() -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
                 found: tuple[NDArray[np.int32], NDArray[np.int64], bool]
-                found = breaches.minimal_moles(*(*asked, halt_flag()))
+                found = breaches.minimal_moles(*(*arguments, halt_flag()))
                 return found
 
-            ((codes, offsets, is_done),) = search(listed, [()], index.search_bound(p), limited=True)
+            ((codes, offsets, is_done),) = search(list_moles, [()], index.search_bound(p), limited=True)
             if not is_done:
-                _refuse(p, longest)
+                _raise_too_many(p, longest)
         return ItemsetTable(
             self._public[codes].astype(np.int32), offsets, np.zeros(len(offsets) - 1, np.int64)
         )
 
     def _ends(self, index: SupportIndex) -> NDArray[np.int64]:
-        """Where the public items of each row end."""
+        """Return the end of the public items of each row."""
         return breaches.private_begins(index.codes, index.offsets, len(self._public))
 
 
-def _refuse(p: int, longest: int) -> NoReturn:
+def _raise_too_many(p: int, longest: int) -> NoReturn:
     raise ParameterError(
         "there are too many minimal moles to list",
         where="p",
         got=f"p={p}, rows of up to {longest} public items: more than {MOST_ITEMSETS:,} moles, "
-        f"or {4 * MOST_ITEMSETS:,} itemsets that may become some",
-        hint="choose a smaller p; or suppress_public, which lists none",
+        f"or more than {4 * MOST_ITEMSETS:,} candidates",
+        hint="pass a smaller p; or use suppress_public, which lists no moles",
     )
 
 
@@ -224,7 +224,7 @@ def coherence(
     ------
     InfeasibleError
         If there are fewer than k rows; or if a private item is in more than a share h of all rows. An
-        attacker without any knowledge can then infer it. The message states the number of these private items
+        attacker without any knowledge can then infer it. The message states how many items are affected
         and the least ``h`` that works.
     ColumnError, ItemsetDtypeError, ParameterError
         If a column or a parameter is invalid; if an item is both public and private; or if a private item
@@ -281,7 +281,7 @@ def coherence(
 def decide(
     columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any, criterion: str, loss: Any
 ) -> Decision[ListRows]:
-    """Which items are suppressed: those that meet all moles."""
+    """Decide which items are suppressed: at least one of each mole."""
     check_known(criterion, CRITERIA, "criterion", where="criterion")
     guarantee = Coherence(h=h, k=k, p=p, private=private)
     parts = PublicAndPrivate.of(columns, guarantee.private)

@@ -1,4 +1,4 @@
-"""Direct anonymization: replace items by nodes of a hierarchy, itemsets of all sizes in one scan.
+"""Direct anonymization: generalize items to nodes of a hierarchy, for itemsets of all sizes in one scan.
 
 Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Data", PVLDB 1(1), 2008.
 """
@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
+from pdanon.algorithms.items._generalization import decide_nodes, expand_nodes
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
 from pdanon.guarantees import KmAnonymity
@@ -37,7 +37,7 @@ def direct(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by generalizing items to nodes of a hierarchy, itemsets of all sizes in one scan.
+    """Anonymize by generalizing items to nodes of a hierarchy, for itemsets of all sizes in one scan.
 
     Parameters
     ----------
@@ -74,16 +74,16 @@ def direct(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. The minimal rare itemsets of all sizes up to m are listed; each that
-    is still rare under the cut as it has become is generalized to the combination of ancestors that adds
-    the least NCP, as in :func:`apriori`. What is rare in the generalized rows is listed again, until
-    nothing is. With ``m=None`` rare rows are listed.
+    Guarantee: ``KmAnonymity(k, m)``. The minimal rare itemsets of all sizes up to m are listed. Each that is
+    still rare under the current cut is generalized to the combination of ancestors that adds the least NCP,
+    as in :func:`apriori`. The rare itemsets of the generalized rows are listed again, until none is left.
+    With ``m=None``, rare rows are listed.
 
-    Itemsets are met in pre-order, as in a prefix tree of the items in the order of the hierarchy.
+    Itemsets are treated in pre-order, as in a prefix tree of the items in the order of the hierarchy.
 
-    Cost: the list of minimal rare itemsets of the original rows, which for m > 2 can be many times larger
-    than the data: 4 bytes an item, 16 bytes an itemset; and 12 bytes for each pair of nodes that are in a
-    row together. :func:`apriori` lists the itemsets of rows that are generalized already.
+    Cost: 4 bytes per item and 16 bytes per itemset of the list of minimal rare itemsets of the original rows.
+    If m > 2, this list can be many times larger than the data. In addition, 12 bytes per pair of nodes that
+    share a row. :func:`apriori` needs less, because it lists the itemsets of generalized rows.
 
     References
     ----------
@@ -118,7 +118,7 @@ def nodes_of(
 
 
 def _rare_in_preorder(index: SupportIndex, k: int, m: int | None) -> ItemsetTable:
-    """Minimal rare itemsets of all sizes up to m, or rare rows, in the order of a prefix tree."""
+    """List minimal rare itemsets of all sizes up to m, or rare rows, in the order of a prefix tree."""
     threats = index.rare(k, m)
     sizes = np.diff(threats.offsets)
     padded = np.full((len(threats), int(sizes.max(initial=1))), -1, np.int32)
@@ -131,7 +131,7 @@ RECORD = Algorithm(
     (KmAnonymity,),
     recodes="items",
     decide=partial(decide_nodes, nodes_of),
-    nodes=partial(of_occurrences, nodes_of),
+    nodes=partial(expand_nodes, nodes_of),
     unit="generalizations",
     ways=(Way(KmAnonymity, 60, needs="hierarchy"),),
 )

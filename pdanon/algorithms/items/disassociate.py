@@ -1,4 +1,4 @@
-"""Disassociate: publish rows in parts, each of which is k^m-anonymous, and not how these belong together.
+"""Disassociate: publish rows in parts that are k^m-anonymous each, without the links between the parts.
 
 Terrovitis, Liagouris, Mamoulis, Skiadopoulos, "Privacy Preservation by Disassociation", PVLDB 5(10), 2012.
 Loukides, Liagouris, Gkoulalas-Divanis, Terrovitis, "Disassociation for Electronic Health Record Privacy",
@@ -36,20 +36,20 @@ from pdanon.recoding.recoding import Recoding, mapping_table
 from pdanon.recoding.reconstruction import rebuilt
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "chunks_of", "disassociate", "measured"]
+__all__ = ["RECORD", "chunks_of", "disassociate", "measure_losses"]
 
 Numbers = NDArray[np.int64]
 
-_COMPARED = 8  # terms by which term chunks are sorted
-_FEW = 100  # joint clusters are few if they are fewer than one in so many
+_COMPARED = 8  # number of terms by which term chunks are sorted
+_FEW = 100  # stop when fewer than 1 in 100 clusters were joined
 _MIDDLE = 200  # the rank at which items of middle frequency begin
-_MEASURED = 20  # how many of them pairs are made of
+_MEASURED = 20  # number of these items that form pairs
 
 
 class _Parts(NamedTuple):
-    """Where each occurrence is published: in a cluster or joint cluster, and there in a chunk."""
+    """The published place of each occurrence: a cluster or joint cluster, and a chunk within it."""
 
-    owners: Numbers  # from 0 on; joint clusters come after clusters
+    owners: Numbers  # joint clusters are numbered after clusters
     chunks: Codes  # 0 for a term chunk
     sizes: Numbers  # of clusters and joint clusters
     joints: Numbers  # the joint cluster of each, or -1
@@ -63,33 +63,33 @@ def chunks_of(
     blocks: Codes,
     report: Report,
 ) -> tuple[ChunkTable, Codes]:
-    """Divide rows into clusters, and the occurrences in these into chunks.
+    """Divide rows into clusters, and the occurrences of each cluster into chunks.
 
     Parameters
     ----------
     itemsets : Itemsets
         The rows.
     guarantee : DisassociatedKm
-        What must hold.
+        The guarantee of the release.
     most : int
-        Clusters of more rows are split.
+        Maximum number of rows of a cluster, unless they are equal.
     refine : bool
         Whether clusters may share chunks.
     blocks : ndarray of int32
         Block of each item, or -1.
     report : callable
-        Is told how many joint clusters have come.
+        Called with the number of new joint clusters.
 
     Returns
     -------
     table : ChunkTable
-        What is published, in an order that follows from itself.
+        The published chunks, in an order that depends on their content only.
     groups : ndarray of int32
-        The cluster of each row, as the table numbers them; -1 for rows without items.
+        The cluster of each row, with the numbers of the table; -1 for rows without items.
     """
     k, m = guarantee.k, min(guarantee.m or 2**31, 2**31)
-    held = np.flatnonzero(itemsets.lengths)
-    offsets = np.append(itemsets.offsets[held], len(itemsets.codes))
+    filled = np.flatnonzero(itemsets.lengths)
+    offsets = np.append(itemsets.offsets[filled], len(itemsets.codes))
     rows, starts = row_partitions.split_rows(k, most, itemsets.codes, offsets, blocks)
     lists = itemsets.codes, offsets, blocks
     chunk, n_parts, n_chunks = chunks_kernels.split_terms(k, m, guarantee.safe, rows, starts, *lists)
@@ -100,27 +100,27 @@ def chunks_of(
     enough = (n_chunks > 0) & (n_parts >= sizes + k * (np.minimum(n_chunks, m) - 1))
     found = _Parts(cluster_of[row], chunk, sizes, np.full(len(sizes), -1, np.int64))
     if refine:
-        asked = k, m, guarantee.safe, rows, starts, *lists
-        found = _joined(found, asked, itemsets.n_items, ~enough, report)
-    table, number = _published(itemsets, row, found)
+        arguments = k, m, guarantee.safe, rows, starts, *lists
+        found = _join_clusters(found, arguments, itemsets.n_items, ~enough, report)
+    table, number = _publish(itemsets, row, found)
     groups = np.full(itemsets.n_rows, -1, np.int32)
-    groups[held] = number[cluster_of]
+    groups[filled] = number[cluster_of]
     return table, groups
 
 
 # --- Joint clusters
 
 
-def _joined(
-    found: _Parts, asked: tuple[Any, ...], n_items: int, needs_term: NDArray[np.bool_], report: Report
+def _join_clusters(
+    found: _Parts, arguments: tuple[Any, ...], n_items: int, needs_term: NDArray[np.bool_], report: Report
 ) -> _Parts:
-    """Join clusters whose term chunks have items in common, which they share from then on."""
-    codes, n_clusters = asked[5], len(found.sizes)
+    """Join clusters whose term chunks have items in common; these items move to shared chunks."""
+    codes, n_clusters = arguments[5], len(found.sizes)
     keys, first, supports = np.unique(found.owners * n_items + codes, return_index=True, return_counts=True)
     cluster, item = np.divmod(keys, max(n_items, 1))
     begins = offsets_of(np.bincount(cluster, minlength=n_clusters))
     lists = begins, item, supports, (found.chunks[first] == 0).astype(np.int64)
-    groups = chunks_kernels.JointClusters(*asked, found.chunks, lists, needs_term)  # type: ignore[call-arg]
+    groups = chunks_kernels.JointClusters(*arguments, found.chunks, lists, needs_term)  # type: ignore[call-arg]
     while True:
         order = _by_open_terms(groups, n_items)
         joined = groups.join_neighbours(order)
@@ -133,7 +133,7 @@ def _joined(
 
 
 def _by_open_terms(groups: Any, n_items: int) -> Numbers:
-    """The groups that can be joined, by the terms in their term chunks: those that most have come first."""
+    """Sort the groups that can be joined by the terms in their term chunks, most frequent terms first."""
     n = groups.n_groups
     alive = np.flatnonzero((np.asarray(groups.parent)[:n] < 0) & (np.asarray(groups.n_open)[:n] > 0))
     counts = np.asarray(groups.length)[alive]
@@ -155,11 +155,11 @@ def _by_open_terms(groups: Any, n_items: int) -> Numbers:
     return alive[np.lexsort(table[::-1])]
 
 
-# --- What is published
+# --- The published table
 
 
-def _published(itemsets: Itemsets, row: Numbers, found: _Parts) -> tuple[ChunkTable, Numbers]:
-    """The sub-records and term chunks in an order of their own, and the number that each cluster has then."""
+def _publish(itemsets: Itemsets, row: Numbers, found: _Parts) -> tuple[ChunkTable, Numbers]:
+    """Return the table of sub-records and term chunks, ordered by content, and the new cluster numbers."""
     n_clusters = int((np.bincount(found.joints[found.joints >= 0], minlength=len(found.sizes)) == 0).sum())
     number = _numbers(itemsets, found, n_clusters)
     is_part = found.chunks > 0
@@ -172,7 +172,7 @@ def _published(itemsets: Itemsets, row: Numbers, found: _Parts) -> tuple[ChunkTa
         np.concatenate((parts.offsets, terms.offsets[1:] + parts.offsets[-1])),
         np.arange(len(owners)),
     )
-    order = lists.ordered().supports  # by content, so that equal ones alone are in doubt
+    order = lists.ordered().supports  # by content: the order reveals nothing about the rows
     order = order[np.lexsort((chunks[order], owners[order]))]
     ordered = lists.take(order)
     nulls = np.zeros(len(order), np.bool_)
@@ -184,9 +184,9 @@ def _published(itemsets: Itemsets, row: Numbers, found: _Parts) -> tuple[ChunkTa
 
 
 def _numbers(itemsets: Itemsets, found: _Parts, n_clusters: int) -> Numbers:
-    """Number clusters by their own terms; after them joint ones, by the first of their clusters and size.
+    """Number clusters by their own terms; then joint clusters, by their first cluster and size.
 
-    So the numbers tell nothing of how rows came to be in a cluster.
+    The numbers therefore reveal nothing about how rows came to be in a cluster.
     """
     n_items = max(itemsets.n_items, 1)
     cluster, item = np.divmod(distinct(found.owners * n_items + itemsets.codes), n_items)
@@ -197,7 +197,7 @@ def _numbers(itemsets: Itemsets, found: _Parts, n_clusters: int) -> Numbers:
     order = terms.take(by_size).ordered().supports
     first = np.full(len(found.sizes), len(found.sizes), np.int64)
     first[order] = np.arange(n_clusters)
-    for group, joint in enumerate(found.joints.tolist()):  # a joint cluster comes after its parts
+    for group, joint in enumerate(found.joints.tolist()):  # parts precede their joint cluster
         if joint >= 0:
             first[joint] = min(first[joint], first[group])
     joints = n_clusters + np.lexsort((found.sizes[n_clusters:], first[n_clusters:]))
@@ -209,7 +209,7 @@ def _numbers(itemsets: Itemsets, found: _Parts, n_clusters: int) -> Numbers:
 def _sub_records(
     itemsets: Itemsets, row: Numbers, found: _Parts, number: Numbers, is_part: NDArray[np.bool_]
 ) -> tuple[ItemsetTable, tuple[Numbers, Numbers]]:
-    """The sub-records, and the cluster and chunk of each; chunks are numbered from 1 on."""
+    """Return the sub-records, and the cluster and chunk of each; chunks are numbered from 1."""
     width = int(found.chunks.max(initial=0)) + 1
     chunk_keys = number[found.owners[is_part]] * np.int64(width) + found.chunks[is_part]
     kinds, kind = np.unique(chunk_keys, return_inverse=True)
@@ -229,7 +229,7 @@ def _sub_records(
 def _term_chunks(
     itemsets: Itemsets, found: _Parts, number: Numbers, is_term: NDArray[np.bool_], n_clusters: int
 ) -> tuple[ItemsetTable, Numbers]:
-    """The term chunk of each cluster, which may be empty."""
+    """Return the term chunk of each cluster, which may be empty."""
     n_items = max(itemsets.n_items, 1)
     keys = distinct(number[found.owners[is_term]] * np.int64(n_items) + itemsets.codes[is_term])
     owner, item = np.divmod(keys, n_items)
@@ -238,11 +238,11 @@ def _term_chunks(
     return ItemsetTable(item.astype(np.int32), offsets, nothing), np.arange(n_clusters)
 
 
-# --- What is lost
+# --- Losses
 
 
-def measured(itemsets: Itemsets, table: ChunkTable, k: int) -> pd.Series[float]:
-    """The losses of a release of chunks: ``term_chunks``, ``tlost`` and ``re``."""
+def measure_losses(itemsets: Itemsets, table: ChunkTable, k: int) -> pd.Series[float]:
+    """Return the losses of a release of chunks: ``term_chunks``, ``tlost`` and ``re``."""
     index = SupportIndex.of(itemsets)
     parts = table.itemsets.take(np.flatnonzero(table.part_of >= 0))
     total, published = len(itemsets.codes), len(parts.codes)
@@ -260,7 +260,7 @@ def measured(itemsets: Itemsets, table: ChunkTable, k: int) -> pd.Series[float]:
 
 
 def _pair_error(index: SupportIndex, table: ChunkTable) -> float:
-    """The mean relative error of the supports of pairs, in a reconstruction with the seed 0."""
+    """Return the mean relative error of the supports of pairs, in a reconstruction with seed 0."""
     order = np.argsort(-index.singles, kind="stable")
     first = max(min(_MIDDLE, (len(order) - _MEASURED) // 2), 0)
     items = np.sort(order[first : first + _MEASURED]).astype(np.int32)
@@ -274,7 +274,7 @@ def _pair_error(index: SupportIndex, table: ChunkTable) -> float:
     return float(np.mean(2 * np.abs(actual - found)[known] / both[known])) if known.any() else 0.0
 
 
-# --- Disassociate: publish rows in parts, each of which is k^m-anonymous, and not how these belong together
+# --- The public function and its decision
 
 
 @called_by_name
@@ -291,7 +291,7 @@ def disassociate(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by publishing each row in parts, and not which parts belong together.
+    """Anonymize by publishing each row in parts, without the links between the parts.
 
     Parameters
     ----------
@@ -300,67 +300,67 @@ def disassociate(
     column : hashable, optional
         The list column. By default, the only one.
     k : int
-        Least number of records that an attacker's knowledge must match; at least 2.
+        Minimum number of records that match an attacker's knowledge; at least 2.
     m : int or None
-        Most items that the attacker knows; at least 1. None: all items of a row.
+        Maximum number of items that the attacker knows; at least 1. None: all items of a row.
     max_cluster : int, optional
-        A cluster with more rows is split, unless these are equal; at least k. By default 2 k.
+        Upper bound on the rows of a cluster, unless they are equal; at least k. By default, 2 k.
     refine : bool
-        Let clusters share chunks of the items that would be in term chunks of several.
+        Let clusters share chunks of items that would be in the term chunks of several clusters.
     safe : bool
-        See to it that no two items of different chunks must be in the same record.
+        Exclude that two items of different chunks must be in the same record.
     utility : DataFrame, mapping or iterable, optional
-        Blocks of items that are to stay together: items of a block are split at first, and a record chunk
-        has items of one block. Items that are in none are another one.
+        Blocks of items to keep together. Rows are first split by items of a block, and a record chunk has
+        items of one block. Items outside all blocks form another block.
     keep : sequence of hashable
-        Columns that you have judged. No other column is released, so that nothing comes of it.
+        Columns that you have reviewed. It has no effect, because no other column is released.
     progress : bool
         Show a progress bar.
 
     Returns
     -------
     Anonymized
-        ``frame`` has no row for a row of the input, but one for each sub-record and term chunk: ``cluster``,
-        ``joint``, ``size``, ``chunk`` and the list column; in an order that follows from its content alone.
-        Other columns are left out: they cannot be linked to sub-records. ``classes`` are the clusters,
-        ``groups`` the cluster of each row, which is not published; -1 for a row without items, which is in
-        none.
+        ``frame`` has one row per sub-record and per term chunk, not per row of the input. Its columns are
+        ``cluster``, ``joint``, ``size``, ``chunk`` and the list column. Its order depends on its content
+        only. Other columns are left out, because they cannot be linked to sub-records. ``classes`` has the
+        clusters. ``groups`` has the cluster of each row, -1 for a row without items; it is not published.
 
     Raises
     ------
     InfeasibleError
-        If fewer than k, but more than 0, rows hold an item.
+        If some rows contain an item, but fewer than k.
     ColumnError, ItemsetDtypeError, ParameterError
         If the column or a parameter is invalid.
 
     See Also
     --------
-    reconstruct : Tables that the release can have come from, for software that needs whole records.
+    reconstruct : Tables that could be the original, for software that needs whole records.
 
     Notes
     -----
-    Guarantee: ``DisassociatedKm(k, m, safe)``. Rows are split at the most frequent item (then: the first in
-    order) into those with it and those without, and so on, up to ``max_cluster`` rows; clusters of fewer than
-    k rows are joined with what follows. In each cluster, items that fewer than k rows have go to its term
-    chunk, chunk 0, which is a set: neither whose they are nor how often is published. The others go to record
-    chunks: one takes each item, by descending support, with which its sub-records stay k^m-anonymous. A
-    cluster whose term chunk is empty must have sub-records enough for all its records when k of them are
-    alike in several chunks; else its rarest item goes to the term chunk.
+    Guarantee: ``DisassociatedKm(k, m, safe)``. Rows are split by the most frequent item (then: the first in
+    order) into rows with and rows without it, repeatedly, down to ``max_cluster`` rows. Clusters of fewer
+    than k rows join the next one. In each cluster, items in fewer than k rows go to the term chunk, chunk 0.
+    It is a set: neither the rows of its items nor their number is published. The other items go to record
+    chunks by descending support. Each chunk takes the items with which its sub-records stay k^m-anonymous.
 
-    To refine, neighbours in the order of what their term chunks hold become joint clusters, if they have an
-    item there in at least k rows, and in more rows than there are clusters. Such items go to shared chunks,
-    which have the number of the joint cluster as ``cluster``; ``joint`` says which clusters are part of it.
-    It ends when fewer than 1 % of the clusters were joined.
+    If its term chunk is empty, a cluster must have enough sub-records for all its records, even if k of them
+    are equal in several chunks. Otherwise, its rarest item goes to the term chunk.
 
-    ``loss`` has ``term_chunks``, the share of the occurrences in term chunks; ``tlost``, the share of the
-    items with a support of k or more that are in term chunks alone; and ``re``, the relative error of the
-    supports of pairs of 20 items of middle frequency in one reconstruction, always the same.
+    Refinement sorts the clusters by their term chunks, and joins neighbors. They must have an item there in
+    at least k rows, and in more rows than there are clusters. Such items go to shared chunks, which have the
+    number of the joint cluster as ``cluster``. ``joint`` is the joint cluster of a cluster. Refinement ends
+    when fewer than 1 % of the clusters were joined.
 
-    Nothing is drawn: equal rows in any order have the same release.
+    ``loss`` has three measures. ``term_chunks`` is the share of the occurrences in term chunks. ``tlost`` is
+    the share of the items with a support of k or more that are in term chunks only. ``re`` is the relative
+    error of the supports of pairs of 20 items of middle frequency in one reconstruction with a fixed seed.
 
-    Cost: memory of 150 bytes an occurrence; time of a few sorts of the occurrences, of counting each as often
-    as its row is among those with the item that was split at, and for m of 3 and more of the itemsets that a
-    chunk may hold.
+    Nothing is random: equal rows in any order have the same release.
+
+    Cost: memory of 150 bytes per occurrence. Time of a few sorts of the occurrences, and of counting each
+    occurrence once per split whose item its row contains. If m is 3 or more, time to visit the itemsets of a
+    chunk.
 
     References
     ----------
@@ -400,16 +400,16 @@ def decide(
     safe: bool,
     utility: Any,
 ) -> Decision[ListRows]:
-    """Which chunk each occurrence of an item goes to."""
+    """Decide the chunk of each occurrence."""
     guarantee = DisassociatedKm(k=k, m=m, safe=safe)
     most = _most_rows(max_cluster, guarantee.k)
     check_flag(refine, "refine")
     itemsets = columns.itemsets
     blocks = some_blocks(None if utility is None else partition(utility), itemsets)
-    check_feasible(SupportIndex.of(itemsets), guarantee.k, 0)  # rows without items are left out
+    check_feasible(SupportIndex.of(itemsets), guarantee.k, 0)  # rows without items are not released
     table, groups = chunks_of(itemsets, guarantee, most, refine, blocks, report)
     kept = Recoding.of_suppressed(np.zeros(itemsets.n_items, np.bool_), itemsets)
-    mapping, loss = mapping_table(itemsets, kept), measured(itemsets, table, guarantee.k)
+    mapping, loss = mapping_table(itemsets, kept), measure_losses(itemsets, table, guarantee.k)
     rows = ListRows(columns, replace(kept, groups=groups), chunks=table)
     return Decision(rows, guarantee, mapping, loss)
 
@@ -417,7 +417,7 @@ def decide(
 def _most_rows(max_cluster: int | None, k: int) -> int:
     if max_cluster is None:
         return 2 * k
-    hint = "a cluster has at least k rows; by default up to 2 k are not split"
+    hint = "pass at least k; the default is 2 k"
     return min(check_count(max_cluster, "max_cluster", least=k, hint=hint), 2**62)
 
 

@@ -10,7 +10,7 @@ from functools import partial
 
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import decide_nodes, hiding_emptied, of_occurrences
+from pdanon.algorithms.items._generalization import choose_scenario, decide_nodes, expand_nodes
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.descent import Descent
 from pdanon.guarantees import KmAnonymity
@@ -35,7 +35,7 @@ def hghs(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by generalizing items to nodes of a hierarchy and suppressing some of these nodes.
+    """Anonymize by generalizing items to nodes of a hierarchy and suppressing some nodes.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def nodes_of(
 ) -> Codes:
     """Return the node of each item, -1 where it is suppressed."""
     path = [*Descent(index, tree, leaves, k=k, m=m).steps(report)]
-    return hiding_emptied(path, index, tree, leaves, k)
+    return choose_scenario(path, index, tree, leaves, k)
 
 
 RECORD = Algorithm(
@@ -128,6 +128,6 @@ RECORD = Algorithm(
     (KmAnonymity,),
     recodes="items",
     decide=partial(decide_nodes, nodes_of),
-    nodes=partial(of_occurrences, nodes_of),
+    nodes=partial(expand_nodes, nodes_of),
     ways=(Way(KmAnonymity, 90, needs="hierarchy"),),
 )

@@ -1,4 +1,4 @@
-"""What rows have in common: their least common generalization."""
+"""The least common generalization of rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["lcg"]
 def lcg(
     frame: pd.DataFrame, column: Hashable | None = None, *, rows: Iterable[Hashable], hierarchy: HierarchyLike
 ) -> list[str]:
-    """Find the least common generalization of some rows: the most that could be said of all of them.
+    """Find the least common generalization of some rows: the most specific labels that fit all of them.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ def lcg(
     column : hashable, optional
         The list column. By default, the only one.
     rows : iterable of hashable
-        Index labels of the rows, as for ``frame.loc``; a label that several rows have means all of them.
+        Index labels of the rows, as for ``frame.loc``. A label that several rows share stands for all of
+        them.
     hierarchy : Hierarchy, path, DataFrame, dict or int
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items.
@@ -41,13 +42,13 @@ def lcg(
     Returns
     -------
     list of str
-        Labels, sorted, as :func:`clump` would publish these rows if they were a group. A label comes
-        several times if it stands for several items of every row.
+        The sorted labels with which :func:`clump` would publish these rows as a group. A label occurs several
+        times if it stands for several items of every row.
 
     Raises
     ------
     ParameterError
-        If no rows are named, or the index lacks one.
+        If no row is listed, or the index lacks one.
     HierarchyError
         If the hierarchy is not a tree, or lacks items of the data.
     ColumnError, ItemsetDtypeError
@@ -55,9 +56,9 @@ def lcg(
 
     Notes
     -----
-    In each row every label covers an item of its own. There are as many labels as the shortest row has
-    items, each as specific as it can be: below every node are as many as the row with the fewest items
-    there has items.
+    In each row, every label covers a different item. There are as many labels as the shortest row has items,
+    and they are as specific as possible. The number of labels below a node is the smallest number of items
+    that a row has there.
 
     Examples
     --------
@@ -81,13 +82,13 @@ def lcg(
 
 
 def _positions(index: pd.Index[Any], rows: Iterable[Hashable]) -> NDArray[np.int64]:
-    hint = "give a list of index labels"
+    hint = "pass a list of index labels"
     wanted = read_list(rows, "rows", hint)
     if not all(pd.api.types.is_hashable(label) for label in wanted):
-        raise ParameterError("a row is named by its label", where="rows", got="a list of lists", hint=hint)
+        raise ParameterError("rows must be index labels", where="rows", got="a list of lists", hint=hint)
     positions = np.asarray(index.get_indexer_for(pd.Index(wanted))) if wanted else np.empty(0, np.int64)
     lacking = int((positions < 0).sum())
     if lacking or not wanted:
-        problem = "the index lacks some of the rows" if lacking else "no rows are named"
+        problem = "the index lacks some of the rows" if lacking else "no row is listed"
         raise ParameterError(problem, where="rows", got=f"{lacking} of {len(wanted)} unknown")
     return positions.astype(np.int64)

@@ -1,4 +1,4 @@
-"""Local recoding: anonymize by a hierarchy, in each part of the rows that are alike.
+"""Local recoding: generalize items by a hierarchy, separately in each part of similar rows.
 
 Terrovitis, Mamoulis, Kalnis, "Local and global recoding methods for anonymizing set-valued data", The VLDB
 Journal 20(1), 2011.
@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import covered
+from pdanon.algorithms.items._generalization import cover_rows
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
@@ -30,7 +30,7 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Parts", "alike_parts", "lra"]
+__all__ = ["RECORD", "Parts", "divide_rows", "lra"]
 
 
 @called_by_name
@@ -45,7 +45,7 @@ def lra(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by generalizing items to nodes of a hierarchy, differently in each part of alike rows.
+    """Anonymize by generalizing items to nodes of a hierarchy, separately in each part of similar rows.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def lra(
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items.
     parts : int
-        Number of parts of the rows, at least 1. There are fewer, if k rows are not left for each.
+        Number of parts of the rows; at least 1. There are fewer if a part would have fewer than k rows.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -70,8 +70,8 @@ def lra(
     Returns
     -------
     Anonymized
-        A local recoding: each part is published at a cut of its own, so that an item can be itself in one
-        row and a category in another. ``groups`` has the part of each row. Nothing is suppressed.
+        A local recoding: each part is published at its own cut. An item can be published as it is in one row
+        and as an inner node in another. ``groups`` has the part of each row. Nothing is suppressed.
 
     Raises
     ------
@@ -84,15 +84,14 @@ def lra(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. Each part is treated as in :func:`apriori`; what occurs in a row
-    occurs in k rows of its part already. The release is audited as a whole.
+    Guarantee: ``KmAnonymity(k, m)``. Each part is treated as in :func:`apriori`, so what occurs in a row
+    occurs in k rows of its part. The release is audited as a whole.
 
-    The rows are put in the order of the Gray code of their items, most frequent items first, in which
-    neighbours differ little, and cut into parts of about the same number of non-empty rows. Equal rows
-    stay together.
+    The rows are sorted by the Gray code of their items, most frequent items first, in which neighbors differ
+    little. They are cut into parts of about equal numbers of non-empty rows. Equal rows stay together.
 
-    Cost: memory of 12 bytes for each pair of nodes that are in a row of a part together, part by part;
-    time of :func:`apriori` on each part.
+    Cost: memory of 12 bytes per pair of nodes that share a row, part by part. Time of :func:`apriori` on each
+    part.
 
     References
     ----------
@@ -120,18 +119,18 @@ def lra(
 def decide(
     columns: ListColumns, report: Report, *, k: int, m: int | None, hierarchy: HierarchyLike, parts: int
 ) -> Decision[ListRows]:
-    """What becomes of the items of each part of the rows."""
+    """Decide the node of each item in each part of the rows."""
     guarantee = KmAnonymity(k, m)
     check_parts(parts)
     k, m = guarantee.k, guarantee.m
-    index, tree, leaves = covered(columns.itemsets, hierarchy, k)
-    part_of_row = alike_parts(index, parts, k)
+    index, tree, leaves = cover_rows(columns.itemsets, hierarchy, k)
+    part_of_row = divide_rows(index, parts, k)
     nodes = _cut_by_parts(index, part_of_row, tree, leaves, k, m, report)
     return decide_lists(columns, Recoding.of_cut(nodes, tree, part_of_row), guarantee)
 
 
-def alike_parts(index: SupportIndex, parts: int, k: int) -> Codes:
-    """The part of each row: about equal numbers of non-empty rows, k at least, equal rows together."""
+def divide_rows(index: SupportIndex, parts: int, k: int) -> Codes:
+    """Divide rows into parts of similar size, with at least k non-empty rows and all equal rows each."""
     ranks = gray_ranks(index)
     counted = np.where(np.diff(index.offsets) > 0, index.weights, 0)
     filled = np.bincount(ranks, counted, minlength=len(ranks)).astype(np.int64)
@@ -145,28 +144,29 @@ def alike_parts(index: SupportIndex, parts: int, k: int) -> Codes:
         held += size
         if held >= k:
             part, held = part + 1, 0
-    part_of_share = np.minimum(part_of_share, max(part - 1, 0))  # too small a rest joins the last part
+    # A rest of fewer than k rows joins the last part.
+    part_of_share = np.minimum(part_of_share, max(part - 1, 0))
     return part_of_share[share_of_rank[ranks]]
 
 
 class Parts:
-    """The parts that rows were cut into, to find that of other rows which equal one of them.
+    """The parts of rows, to find the part of equal rows later.
 
     Parameters
     ----------
     itemsets : Itemsets
         The rows.
     parts : ndarray of int32, shape (rows,)
-        What `alike_parts` made of them.
+        The result of `divide_rows` for them.
 
     Attributes
     ----------
     items : Itemsets
-        No row, and all items.
+        The items, without rows.
 
     Notes
     -----
-    A part is an interval of the order of rows, so the first row of each is all that is kept.
+    A part is an interval in the order of the rows, so only its first row is stored.
     """
 
     def __init__(self, itemsets: Itemsets, parts: Codes) -> None:
@@ -180,7 +180,7 @@ class Parts:
         self._first = ItemsetTable(by_support(index), index.offsets, index.weights).take(first)
 
     def of(self, itemsets: Itemsets) -> Codes:
-        """The part of each row; an item that no row of a part has is taken for another."""
+        """Return the part of each row; the rows contain only items of the parts."""
         known = self.items.lookup(itemsets.vocabulary)
         n_items = len(self._ranks)
         codes, _ = canonical_rows(self._ranks[known][itemsets.codes], itemsets.offsets, n_items)
@@ -200,7 +200,7 @@ def _cut_by_parts(
     m: int | None,
     report: Report,
 ) -> Codes:
-    """The node of each occurrence, by the cut of the part that its row is in."""
+    """Return the node of each occurrence, by the cut of the part of its row."""
     lengths = np.diff(index.offsets)
     part_of = np.repeat(part_of_row, lengths)
     nodes = np.empty(len(index.codes), np.int32)
@@ -219,7 +219,7 @@ def _nodes(
     index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report, parts: int
 ) -> Codes:
     """Return the node of each occurrence."""
-    return _cut_by_parts(index, alike_parts(index, parts, k), tree, leaves, k, m, report)
+    return _cut_by_parts(index, divide_rows(index, parts, k), tree, leaves, k, m, report)
 
 
 RECORD = Algorithm(

@@ -11,7 +11,7 @@ from itertools import count
 
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import decide_nodes, hiding_emptied, of_occurrences
+from pdanon.algorithms.items._generalization import choose_scenario, decide_nodes, expand_nodes
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.descent import Descent, Scenario
 from pdanon.guarantees import KmAnonymity
@@ -109,7 +109,7 @@ def nodes_of(
 ) -> Codes:
     """Return the node of each item, -1 where it is suppressed."""
     *_, path = paths(index, tree, leaves, k, m, report)
-    return hiding_emptied(path, index, tree, leaves, k)
+    return choose_scenario(path, index, tree, leaves, k)
 
 
 def paths(
@@ -131,6 +131,6 @@ RECORD = Algorithm(
     (KmAnonymity,),
     recodes="items",
     decide=partial(decide_nodes, nodes_of),
-    nodes=partial(of_occurrences, nodes_of),
+    nodes=partial(expand_nodes, nodes_of),
     ways=(Way(KmAnonymity, 70, needs="hierarchy"),),
 )

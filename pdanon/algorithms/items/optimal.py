@@ -1,8 +1,8 @@
-"""Optimal anonymization: the cut of a hierarchy that loses least, by a 0-1 program.
+"""Optimal anonymization: the cut of a hierarchy with the least loss, by a 0-1 program.
 
-The problems are those of Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued
-Data", PVLDB 1(1), 2008, and, with suppression, of Liu, Wang, "Anonymizing Transaction Data by Integrating
-Suppression and Generalization", PAKDD 2010; the way to solve them is not.
+The problems are those of Terrovitis, Mamoulis, Kalnis, "Privacy-preserving Anonymization of Set-valued Data",
+PVLDB 1(1), 2008, and, with suppression, of Liu, Wang, "Anonymizing Transaction Data by Integrating
+Suppression and Generalization", PAKDD 2010. The 0-1 programs are not from these papers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import cut_search
-from pdanon.algorithms.items._generalization import covered, hiding_emptied, summed_lm
+from pdanon.algorithms.items._generalization import choose_scenario, cover_rows, sum_lm
 from pdanon.algorithms.items.mhghs import paths
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.cuts import Cut
@@ -39,12 +39,12 @@ from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Packing", "chosen", "optimal", "relaxed"]
+__all__ = ["RECORD", "Packing", "optimal", "solve_program", "solve_relaxation"]
 
 Numbers = NDArray[Any]
 
 
-def chosen(
+def solve_program(
     loss: NDArray[np.int64],
     rows: Any,
     least: float | Numbers,
@@ -53,31 +53,31 @@ def chosen(
     allowed: tuple[Any, Any] = (0, 1),
     tolerance: float = 0,
 ) -> tuple[NDArray[np.bool_] | None, int, bool]:
-    """Say yes or no to each variable, at the least loss.
+    """Solve a 0-1 program: choose the variables with the least total loss.
 
     Parameters
     ----------
     loss : ndarray of int64
-        Loss of a yes.
+        Loss of choosing each variable.
     rows : sparse array
-        Coefficients of the sums that are kept between ``least`` and ``most``.
+        Coefficients of the sums.
     least, most : float or ndarray
-        Bounds of the sums.
+        Lower and upper bounds of the sums.
     seconds : float
-        Time to search.
+        Time limit.
     allowed : pair of numbers or ndarrays
-        Least and most value of the variables.
+        Lower and upper bounds of the variables.
     tolerance : float
-        The search may end where the bound is nearer to the loss than this share of it.
+        Relative gap between loss and bound at which the search may end.
 
     Returns
     -------
     chosen : ndarray of bool or None
-        The variables with a yes; None if nothing was found, or there is nothing to find.
+        The chosen variables; None if no choice was found.
     bound : int
-        No choice loses less.
+        Lower bound on the loss of any choice.
     solved : bool
-        Whether the time sufficed to prove that nothing is better, or that there is nothing.
+        Whether the search proved that the choice is optimal, or that there is none.
     """
     from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -98,27 +98,27 @@ def chosen(
     return yes, floor(bound) if bound is not None and isfinite(bound) else nothing, False
 
 
-def relaxed(
+def solve_relaxation(
     loss: NDArray[np.int64], rows: Any, most: Numbers, seconds: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Give each variable a share from 0 to 1, at the least loss.
+    """Solve the linear relaxation: variables are shares in [0, 1] with the least total loss.
 
     Parameters
     ----------
     loss : ndarray of int64
         Loss of a share of 1.
     rows : sparse array
-        Coefficients of the sums that are kept below ``most``.
+        Coefficients of the sums.
     most : ndarray
-        Bounds of the sums.
+        Upper bounds of the sums.
     seconds : float
-        Time to search.
+        Time limit.
 
     Returns
     -------
     shares, prices : ndarray
-        The shares, and how much the loss would fall for each unit that a bound were higher; None if there
-        was not enough time.
+        The shares, and the fall of the loss per unit by which a bound is raised. None if the time limit was
+        reached.
     """
     from scipy.optimize import linprog
 
@@ -128,26 +128,26 @@ def relaxed(
     return result.x, np.maximum(-result.ineqlin.marginals, 0)
 
 
-# --- Packing: nodes of a hierarchy to publish, worth as much as threats leave room for
+# --- Packing: the most valuable nodes of a hierarchy that can be published without threats
 
 
-_HASTE = 0.9  # how much of what is between a choice and the bound may be left open
-_BATCH = 3000  # clauses that are enforced at once: more make a program slow, of which others would do
+_HASTE = 0.9  # share of the gap between choice and bound that may stay open
+_BATCH = 3000  # clauses added per round: larger programs are slower, and most clauses are never needed
 
 Mask = NDArray[np.bool_]
 
 
 class Packing:
-    """The choice of nodes to publish as a program, and how much any choice can be worth.
+    """The choice of nodes to publish as a 0-1 program, with an upper bound on the worth of any choice.
 
     Parameters
     ----------
     cut : Cut
-        The leaves of the hierarchy, with supports.
+        The cut at the leaves, with supports.
     hierarchy : Hierarchy
-        Over the items.
+        Hierarchy of the items.
     worth : ndarray of int64, shape (nodes,)
-        What publishing a node saves; 0 if it cannot be published or saves nothing.
+        Saving by publishing each node; 0 if it cannot be published or saves nothing.
     k : int
         A support in (0, k) is rare.
     pairs : bool
@@ -155,41 +155,41 @@ class Packing:
 
     Notes
     -----
-    Memory: 17 bytes for each path of a clause, those of pairs all at once.
+    Memory: 17 bytes per path of a clause. The clauses of pairs are built at once.
     """
 
     def __init__(
         self, cut: Cut, hierarchy: Hierarchy, worth: NDArray[np.int64], *, k: int, pairs: bool
     ) -> None:
-        self.most = int(worth.sum())  # no choice is worth more
+        self.most = int(worth.sum())  # upper bound on the worth of any choice
         self._worth = worth
         self._k = k
         self._cut = cut
         self._nodes = np.flatnonzero(worth)
         self._variable = np.cumsum(worth > 0) - 1
         self._size = hierarchy.size
-        self._up = _next_above(hierarchy.parent, worth > 0)
-        # Products with prices are integers, too: as many binary places as 63 bits have room for.
+        self._up = _find_next_above(hierarchy.parent, worth > 0)
+        # Prices are fixed-point integers: as many binary places as products leave free in 63 bits.
         self._places = max(min(20, 60 - int(worth.sum()).bit_length()), 0)
-        self._paths = np.empty((0, 2), np.int32)  # the lower and the upper end
+        self._paths = np.empty((0, 2), np.int32)  # lower and upper end of each path
         self._offsets = np.zeros(1, np.int64)
         self._enforced = np.zeros(0, np.bool_)
-        self._add(*self._whole_paths())
+        self._add(*self._longest_paths())
         if pairs:
             ends = cut_search.pair_clauses(k, worth > 0, self._up, self._size, cut.supports)
             self._add(ends.reshape(-1, 2), np.arange(0, len(ends) // 2 + 1, 2))
 
     def relax(self, seconds: float) -> NDArray[np.float64] | None:
-        """The share of each node in a best mixture of choices, or None if time is up; ``most`` may fall.
+        """Solve the relaxation, lower ``most`` if possible, and return the share of each node.
 
-        Only clauses that are enforced are kept to.
+        Only enforced clauses are constraints. Returns None at the time limit.
         """
         rows, limits = self._program()
         worth = self._worth[self._nodes]
-        found = relaxed(-worth, rows, limits, seconds)
+        found = solve_relaxation(-worth, rows, limits, seconds)
         if found is None:
             return None
-        # Whatever the prices are, if only they are not negative, this is a bound, and here it is exact.
+        # By weak duality, any non-negative prices give a bound. Integers make it exact despite rounding.
         prices = np.rint(found[1] * 2.0**self._places).astype(np.int64)
         self._left = (worth << self._places) - prices @ rows
         self._exact = int(prices @ limits) + int(self._left[self._left > 0].sum())
@@ -199,17 +199,17 @@ class Packing:
         return shares
 
     def choose(self, known: int, seconds: float, *, hasty: bool) -> Mask | None:
-        """Which nodes to publish to be worth as much as can be, if that is more than what is known.
+        """Choose the nodes to publish with the largest worth, if it exceeds the known worth.
 
-        Only clauses that are enforced are kept to. Nodes that the last mixture proves to be in no, or in
-        each, choice of more worth than is known are settled in advance. In haste a choice is good enough
-        that gets some of the way from what is known to the bound.
+        Only enforced clauses are constraints. The last relaxation fixes nodes that are in all or in none of
+        the choices above the known worth. In haste, the search stops after a part of the way from the known
+        worth to the bound.
         """
         rows, limits = self._program()
         spare = self._exact - ((known + 1) << self._places)
         allowed = self._left > spare, self._left >= -spare
         tolerance = _HASTE * (self.most - known) / max(known, 1) if hasty else 0
-        yes, bound, solved = chosen(
+        yes, bound, solved = solve_program(
             -self._worth[self._nodes], rows, -np.inf, limits, seconds, allowed, tolerance
         )
         if yes is not None or solved:
@@ -221,24 +221,24 @@ class Packing:
         return published
 
     def allows(self, published: Mask) -> bool:
-        """Whether a choice breaks no clause, enforced or not."""
+        """Return whether a choice satisfies all clauses, enforced or not."""
         return bool((self._excess(published) < 0.5).all())
 
     def enforce(self, shares: NDArray[Any]) -> bool:
-        """From here on keep to the clauses that shares, or a choice, break most; False if to all."""
+        """Enforce the clauses that shares, or a choice, break most; return whether any is broken."""
         excess = self._excess(shares)
         broken = np.flatnonzero((excess > 1e-6) & ~self._enforced)
         self._enforced[broken[np.argsort(-excess[broken], kind="stable")[:_BATCH]]] = True
         return len(broken) > 0
 
     def _excess(self, shares: NDArray[Any]) -> NDArray[np.float64]:
-        """By how much the shares of the nodes on the paths of each clause exceed its limit."""
-        sums = np.append(self._sums(shares.astype(np.float64)), 0.0)  # what is above the top is nothing
+        """Return how far the shares on the paths of each clause exceed its limit."""
+        sums = np.append(self._sums(shares.astype(np.float64)), 0.0)  # index -1, above the root, is 0
         within = sums[self._paths[:, 0]] - sums[self._up[self._paths[:, 1]]]
         return np.add.reduceat(np.append(within, 0.0), self._offsets[:-1]) - self._limits
 
     def learn(self, threats: ItemsetTable) -> None:
-        """Add the clauses of rare sets of nodes that can be published, none above another of its set."""
+        """Add the clauses of rare sets of publishable nodes; no node of a set is above another."""
         fit = self._worth > 0
         sets = threats.codes, threats.offsets
         ends, bounds = cut_search.set_clauses(self._k, *sets, fit, self._up, self._size, self._cut.supports)
@@ -252,11 +252,11 @@ class Packing:
 
     @property
     def _limits(self) -> NDArray[np.int64]:
-        """How many of its paths each clause leaves a published node; of one path: how many nodes."""
+        """Return the upper bound of each clause: its paths minus 1, or 1 node if it has one path."""
         return np.maximum(np.diff(self._offsets) - 1, 1)
 
-    def _whole_paths(self) -> tuple[Codes, Offsets]:
-        """From each lowest node to the uppermost above it, if that is another."""
+    def _longest_paths(self) -> tuple[Codes, Offsets]:
+        """Return the paths from each lowest node to the highest node above it, if there is one."""
         lowest = np.setdiff1d(self._nodes[self._up[self._nodes] >= 0], self._up[self._nodes])
         tops = lowest
         while (self._up[tops] >= 0).any():
@@ -264,7 +264,7 @@ class Packing:
         return np.column_stack((lowest, tops)).astype(np.int32), np.arange(len(lowest) + 1)
 
     def _sums(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Shares summed from each node upwards."""
+        """Sum the shares from each node up to the root."""
         padded = np.append(shares, 0.0)
         sums, above = shares.copy(), self._up
         while (above >= 0).any():
@@ -273,7 +273,7 @@ class Packing:
         return sums
 
     def _program(self) -> tuple[Any, NDArray[np.int64]]:
-        """The enforced clauses: which nodes are on a path of each, and the most that these may sum up to."""
+        """Return the matrix of the enforced clauses and nodes, and the upper bound of each clause."""
         from scipy.sparse import csr_array
 
         which = np.flatnonzero(self._enforced)
@@ -286,25 +286,25 @@ class Packing:
             at, ends, clause = self._up[at[inner]], ends[inner], clause[inner]
             rows.append(clause)
             columns.append(at)
-        # SciPy's solver once took no other indices than these.
+        # HiGHS in older SciPy versions requires 32-bit indices.
         places = np.stack((np.concatenate(rows), self._variable[np.concatenate(columns)])).astype(np.int32)
         shape = len(which), len(self._nodes)
         return csr_array((np.ones(places.shape[1], np.int64), (*places,)), shape=shape), self._limits[which]
 
 
-def _next_above(parent: Codes, fit: Mask) -> Codes:
-    """The next fit node above each node, -1 where there is none."""
+def _find_next_above(parent: Codes, fit: Mask) -> Codes:
+    """Return the next fit node above each node, -1 where there is none."""
     above = parent
     while (passed := (above >= 0) & ~fit[above]).any():
         above = np.where(passed, parent[above], above)
     return above
 
 
-# --- Optimal anonymization: the cut of a hierarchy that loses least, by a 0-1 program
+# --- The public function and its decision
 
 
-_SAMPLE = 20_000  # threats that are made demands of in a round: most of the others are met with them
-_FEW = 2_000  # the same for clauses, of which there may be k - 1 for each threat
+_SAMPLE = 20_000  # threats per round that become demands: these satisfy most of the others
+_FEW = 2_000  # the same for clauses: a threat can have k - 1 of them
 
 
 @called_by_name
@@ -322,7 +322,7 @@ def optimal(
 ) -> Anonymized:
     """Anonymize by generalizing items to the cut of a hierarchy with the least possible loss.
 
-    With ``suppress=True`` nodes of the cut may be suppressed, where that loses less.
+    With ``suppress=True``, nodes of the cut may be suppressed where that loses less.
 
     Parameters
     ----------
@@ -338,11 +338,11 @@ def optimal(
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items.
     suppress : bool
-        Whether nodes of the cut may be suppressed, as those of :func:`pdanon.hghs`. What is optimized is
-        then LM, else NCP.
+        Whether nodes of the cut may be suppressed, as in :func:`pdanon.hghs`. The minimized loss is LM with
+        ``suppress``, else NCP.
     time_limit : float
-        Seconds to search for the optimum; not negative. Building the search comes on top, and without
-        ``suppress`` the greedy solution to fall back on.
+        Upper bound on the search, in seconds; not negative. It excludes building the program and, without
+        ``suppress``, the greedy solution that replaces an unsolved program.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -351,10 +351,10 @@ def optimal(
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy; without ``suppress`` nothing is suppressed.
-        ``loss["gap"]`` is 0 if no safe cut has a lower NCP, or with ``suppress`` LM; else, when time was up
-        or more was suppressed to hide rows that lose all items, the largest share of it that a better cut
-        could still save.
+        A global recoding to a cut of the hierarchy. Without ``suppress``, nothing is suppressed.
+        ``loss["gap"]`` is the largest share of the minimized loss that a better cut could still save. It is 0
+        if the cut is proven optimal. It can be positive if the time limit was reached, or if more was
+        suppressed to hide emptied rows.
 
     Raises
     ------
@@ -367,31 +367,31 @@ def optimal(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. It comes from exact counts of the chosen cut and from the audit, never
-    from the solver. A tie between cuts is left to the solver.
+    Guarantee: ``KmAnonymity(k, m)``. It follows from exact counts of the chosen cut and from the audit, never
+    from the solver. The solver breaks ties between cuts.
 
-    A 0-1 variable says of each inner node whether the cut is at it or above it. Every rare set of nodes
-    demands that the parent of one of them is so; demands of nodes and pairs are all there from the start,
-    those of larger sets are added as long as the optimum breaks one. A demand implied by that of a rare set
-    further up is left out. HiGHS solves the program.
+    A 0-1 variable states for each inner node whether the cut is at or above it. Every rare set of nodes
+    demands that the parent of one of its nodes is. Demands of nodes and pairs are in the program from the
+    start. Demands of larger sets are added while the optimum breaks one. Demands implied by a rare set higher
+    up are omitted. HiGHS solves the program.
 
-    When time is up, the last cut is raised until it is safe, in the way of :func:`apriori`. Where even
-    the program of its demands was not solved, the cut of :func:`apriori` is released if it loses less.
+    If the time limit is reached, the last cut is raised until it is safe, as in :func:`apriori`. If even the
+    program of its demands was not solved, the cut of :func:`apriori` is released if it loses less.
 
-    With ``suppress`` there is a variable for each node that may be published, and clauses in place of the
-    demands. The linear program, in which nodes may be published in part, bounds the loss from below; what it
-    publishes for the most part, made safe in the way of :func:`hghs`, bounds it from above. If the bounds
-    do not meet, the 0-1 program is solved for the nodes that they leave undecided. The search begins with
-    the better one of the results of :func:`hghs` and :func:`mhghs`, which it never falls behind, if there is
-    time for them; else with the cut that :func:`hghs` has come down to.
+    With ``suppress``, each publishable node has a variable, and clauses replace the demands. In the linear
+    relaxation, nodes may be published in part: it bounds the loss from below. The nodes that it publishes for
+    the most part, made safe as in :func:`hghs`, bound the loss from above. If the bounds differ, the 0-1
+    program is solved for the undecided nodes. The search starts with the better result of :func:`hghs` and
+    :func:`mhghs`, and never returns a worse one. If the time does not suffice for both, it starts with the
+    last cut of :func:`hghs`.
 
-    None or at least k rows lose all their items. Where they would be fewer, more is suppressed, as in
-    :func:`hghs`. ``gap`` counts what that loses: the bound is for choices that may empty fewer.
+    None or at least k rows lose all their items. If fewer rows would, more is suppressed, as in :func:`hghs`.
+    ``gap`` includes this loss, because the bound also covers choices that empty fewer rows.
 
-    Cost: memory of 12 bytes for each pair of nodes that are in a row together; time of counting those
-    pairs, for m > 2 of listing rare itemsets of the generalized rows, and of the solver, which may grow
-    exponentially with the inner nodes that are neither forced nor free; there are seldom many. With
-    ``suppress`` also that of :func:`hghs` and :func:`mhghs`.
+    Cost: memory of 12 bytes per pair of nodes that share a row. Time to count these pairs, to list rare
+    itemsets of the generalized rows if m > 2, and to run the solver. The solver may take time exponential in
+    the number of undecided inner nodes, which is usually small. With ``suppress``, the cost of :func:`hghs`
+    and :func:`mhghs` is added.
 
     References
     ----------
@@ -412,7 +412,7 @@ def optimal(
     >>> result.mapping["generalized"].tolist()
     ['A', 'A', 'B', 'B']
 
-    It loses less to suppress b2, which is in one row, than to generalize b1:
+    Suppressing b2, which is in one row, loses less than generalizing b1:
 
     >>> result = df.txanon.optimal(k=2, hierarchy={"A": ["a1", "a2"], "B": ["b1", "b2"]}, suppress=True)
     >>> result.mapping["generalized"].tolist()
@@ -432,17 +432,17 @@ def decide(
     suppress: bool,
     time_limit: float,
 ) -> Decision[ListRows]:
-    """What becomes of the items, and how much less another decision could lose."""
+    """Decide the node of each item, and bound how much less another decision could lose."""
     guarantee = KmAnonymity(k, m)
     k, m = guarantee.k, guarantee.m
     seconds = check_seconds(time_limit, "time_limit", zero=True)
     check_flag(suppress, "suppress")
-    index, tree, leaves = covered(columns.itemsets, hierarchy, k)
+    index, tree, leaves = cover_rows(columns.itemsets, hierarchy, k)
     if suppress:
         found, bound = least_scenarios(index, tree, leaves, k, m, report, seconds)
-        choices = [hiding_emptied(path, index, tree, leaves, k) for path in found]
-        nodes = min(choices, key=lambda each: summed_lm(each, index, tree))
-        loss = summed_lm(nodes, index, tree)
+        choices = [choose_scenario(path, index, tree, leaves, k) for path in found]
+        nodes = min(choices, key=lambda each: sum_lm(each, index, tree))
+        loss = sum_lm(nodes, index, tree)
     else:
         cut, bound = least_cut(index, tree, leaves, k, m, report, seconds)
         nodes, loss = cut.nodes, cut.loss
@@ -459,7 +459,7 @@ def least_cut(
     report: Report,
     time_limit: float,
 ) -> tuple[Cut, int]:
-    """Find a safe cut of little loss, and a loss that no safe cut is below."""
+    """Find a safe cut with a low loss, and a lower bound on the loss of any safe cut."""
     start = Cut(index, tree, leaves)
     deadline = monotonic() + time_limit
     demands = [start.first_demands(k, pairs=m != 1)]
@@ -469,7 +469,7 @@ def least_cut(
         bound = max(bound, least)
         cut = start.copy()
         cut.lift(nodes)
-        cut.satisfy_pairs(k, pairs=m != 1)  # nothing to do, unless the solver's rounding broke a demand
+        cut.satisfy_pairs(k, pairs=m != 1)  # no effect, unless rounding in the solver broke a demand
         threats = next(threats_beyond_pairs(cut.index, k, m), None)
         report(1)
         if threats is None:
@@ -487,16 +487,16 @@ def least_cut(
 def _least_cover(
     demands: Sequence[ItemsetTable], tree: Hierarchy, added_losses: NDArray[np.int64], seconds: float
 ) -> tuple[Codes, int, bool]:
-    """Choose nodes that meet all demands, at the least loss of covering them and all below them.
+    """Choose nodes that satisfy all demands, at the least loss of covering them and all nodes below them.
 
     Returns
     -------
     nodes : ndarray
-        The chosen nodes; the root if the time did not suffice for any choice.
+        The chosen nodes; the root if no choice was found in time.
     bound : int
-        No choice loses less.
+        Lower bound on the loss of any choice.
     solved : bool
-        Whether the time sufficed to prove that the chosen nodes lose no more than the bound.
+        Whether the search proved that the loss of the chosen nodes equals the bound.
     """
     nodes, columns = np.unique(np.concatenate([table.codes for table in demands]), return_inverse=True)
     n = len(nodes)
@@ -505,12 +505,12 @@ def _least_cover(
     above = np.maximum(tree.parent, 0)
     variable = np.full(tree.n_nodes, -1)
     variable[nodes] = np.arange(n)
-    for _ in range(tree.height):  # a node in no demand is covered exactly if the next one above it is
+    for _ in range(tree.height):  # a node without a demand is covered if the next one above is
         variable = np.where(variable < 0, variable[above], variable)
     loss = np.zeros(n, np.int64)
     np.add.at(loss, variable[variable >= 0], added_losses[variable >= 0])
 
-    # Each demand: a sum of at least 1. Each node below another: covered if the upper one is.
+    # Each demand: a sum of at least 1. Each node below another node is covered if the upper one is.
     upper = variable[above[nodes]]
     lower = np.flatnonzero((upper >= 0) & (nodes > 0))
     sizes = np.concatenate([*(np.diff(table.offsets) for table in demands), np.full(len(lower), 2)])
@@ -518,7 +518,7 @@ def _least_cover(
     columns = np.concatenate((columns, np.column_stack((lower, upper[lower])).ravel()))
     rows = csr((signs, columns, offsets_of(sizes)), len(sizes), n)
     least = np.arange(len(sizes)) < len(sizes) - len(lower)
-    found, bound, solved = chosen(loss, rows, least, np.inf, seconds)
+    found, bound, solved = solve_program(loss, rows, least, np.inf, seconds)
     return np.zeros(1, np.int32) if found is None else nodes[found], bound, solved
 
 
@@ -531,22 +531,22 @@ def least_scenarios(
     report: Report,
     time_limit: float,
 ) -> tuple[list[list[Scenario]], int]:
-    """Find cuts and what is kept of them, and a cost that no such choice is below.
+    """Find cuts with the nodes to publish, and a lower bound on the cost of any such choice.
 
-    The first list ends with the least cost that was found; another one, if there is one, is that of `mhghs`.
+    The first list ends with the least cost found. A second list, if present, is the path of `mhghs`.
     """
     search = _Search(index, tree, leaves, k, m, report)
     try:
         with limit_time(time_limit):
-            search.begin()
-            search.go_on()
+            search.start()
+            search.improve()
     except TimeLimitError:
-        pass  # what was found so far is safe, and the bound holds
+        pass  # the scenarios found so far are safe, and the bound holds
     return search.found, max(search.bound, 0)
 
 
 class _Search:
-    """What to publish and what to suppress: the best that was found so far, and a bound for all."""
+    """A search for the nodes to publish: the best scenarios found so far, and a bound for all."""
 
     def __init__(
         self, index: SupportIndex, tree: Hierarchy, leaves: Codes, k: int, m: int | None, report: Report
@@ -554,7 +554,7 @@ class _Search:
         self._index, self._tree, self._leaves, self._k, self._m = index, tree, leaves, k, m
         self._report = report
         self._descent = Descent(index, tree, leaves, k=k, m=m)
-        self._whole = int(index.singles.sum()) * (tree.n_leaves - 1)  # the cost of publishing nothing
+        self._whole = int(index.singles.sum()) * (tree.n_leaves - 1)  # cost of suppressing everything
         cut = Cut(index, tree, leaves)
         self._packing = Packing(cut, tree, self._descent.worth, k=k, pairs=m != 1)
         self._steps = self._descent.steps(report)
@@ -563,16 +563,16 @@ class _Search:
 
     @property
     def best(self) -> Scenario:
-        """What costs least so far."""
+        """The cheapest scenario so far."""
         return self.path[-1]
 
     @property
     def bound(self) -> int:
-        """No choice costs less."""
+        """Lower bound on the cost of any choice."""
         return self._whole - self._packing.most
 
-    def begin(self) -> None:
-        """Take the better one of the results of `hghs`, step by step, and `mhghs`."""
+    def start(self) -> None:
+        """Start with the better result of `hghs`, step by step, and `mhghs`."""
         for scenario in self._steps:
             self._take(scenario)
         task = self._index, self._tree, self._leaves, self._k, self._m, self._report
@@ -580,10 +580,10 @@ class _Search:
         self._take(in_rounds[-1])
         self.found.append(in_rounds)
 
-    def go_on(self) -> None:
-        """Raise the bound and look at what gives it, until nothing can be better."""
+    def improve(self) -> None:
+        """Raise the bound and try the choices that reach it, until none can be better."""
         packing = self._packing
-        hasty = threats_of_choices = self._m is None or self._m > 2  # others are all known from the start
+        hasty = threats_of_choices = self._m is None or self._m > 2  # smaller ones are known at the start
         while self.bound < self.best.cost:
             self._report(1)
             shares = packing.relax(seconds_left())
@@ -591,20 +591,20 @@ class _Search:
                 break
             if packing.enforce(shares):
                 continue
-            self._look(shares > 0.5)
+            self._try(shares > 0.5)
             if packing.enforce(shares) or self.bound >= self.best.cost:
                 continue
             published = packing.choose(self._whole - self.best.cost, seconds_left(), hasty=hasty)
             if published is None:
                 break
-            self._look(published)
-            learnt = packing.enforce(published)
-            if not learnt and not hasty:
+            self._try(published)
+            has_learned = packing.enforce(published)
+            if not has_learned and not hasty:
                 break
-            hasty = learnt and threats_of_choices
+            hasty = has_learned and threats_of_choices
 
-    def _look(self, published: Mask) -> None:
-        """Take a choice if it is safe; else learn why it is not, and take what is left of it."""
+    def _try(self, published: Mask) -> None:
+        """Keep a choice if it is safe; else learn its threats, and keep the safe part of it."""
         cost = self._whole - int(self._descent.worth[published].sum())
         choice = Scenario(self._descent.around(published), published, cost)
         safe = self._packing.allows(published)
@@ -626,7 +626,7 @@ def _sample(threats: ItemsetTable, most: int) -> ItemsetTable:
 
 
 def _nodes(index: SupportIndex, *task: Any, **options: Any) -> Codes:
-    """The node of each occurrence; nothing is suppressed."""
+    """Return the node of each occurrence; nothing is suppressed."""
     cut, _ = least_cut(index, *task, **options)
     return cut.nodes[index.codes]
 
@@ -641,7 +641,7 @@ RECORD = Algorithm(
     options={"time_limit": 60},
     ways=(
         Way(KmAnonymity, 80, needs="hierarchy"),
-        # What it finds it mostly finds at once; to prove that it is the least may take minutes.
+        # The best scenario is usually found early; proving that it is optimal may take minutes.
         Way(KmAnonymity, 100, {"suppress": True}, needs="hierarchy", most=5),
     ),
 )

@@ -1,4 +1,4 @@
-"""Partition: split the rows from the root of a hierarchy downwards while k of them stay alike.
+"""Partition: split the rows from the root of a hierarchy downwards, into groups of at least k equal rows.
 
 He, Naughton, "Anonymization of Set-Valued Data via Top-Down, Local Generalization", PVLDB 2(1), 2009.
 """
@@ -36,7 +36,7 @@ def partition(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Anonymize by splitting the rows into groups that are published alike, category by category.
+    """Anonymize by splitting the rows into groups with equal lists, node by node.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def partition(
     Returns
     -------
     Anonymized
-        A local recoding: each group of rows, in ``groups``, is published at a cut of its own.
+        A local recoding: each group of rows, in ``groups``, is published at its own cut.
 
     Raises
     ------
@@ -70,17 +70,18 @@ def partition(
 
     Notes
     -----
-    Guarantee: ``TransactionalK(k)``. All rows begin as the root. The rows of a group are alike at any
-    time; a group is split by what its rows have below one of its nodes, the one with the largest drop in
-    NCP (then: the first in the hierarchy). Rows of a kind that fewer than k are of stay as they were; if
-    they would be fewer than k, so do rows of other kinds, those that gain least (then: the first).
+    Guarantee: ``TransactionalK(k)``. At first, all items are published as the root. The rows of a group have
+    equal lists at all times. A group is split by the children of one of its nodes that its rows contain. The
+    node with the largest decrease of NCP is chosen (then: the first in the hierarchy). If fewer than k rows
+    have the same children, they are not split. If these rows together are fewer than k, other rows join them,
+    those with the least decrease (then: the first).
 
-    Rows without items stay so; missing ones become empty if there are empty ones. If there are some, but
-    fewer than k, the shortest rows (then: the first) are suppressed until there are k; all rows, if fewer
-    than k would be left. Nothing else is suppressed.
+    Empty rows stay empty. Missing rows become empty if there are empty rows. If there are some empty rows,
+    but fewer than k, the shortest rows (then: the first) are suppressed until there are k. If fewer than k
+    other rows would remain, all rows are suppressed. Nothing else is suppressed.
 
-    Cost: memory of 40 bytes an occurrence and 60 bytes a row; time grows with the rows, and with the number
-    of nodes that are tried for a group.
+    Cost: memory of 40 bytes per occurrence and 60 bytes per row. Time grows with the rows and with the number
+    of nodes that are tried per group.
 
     References
     ----------

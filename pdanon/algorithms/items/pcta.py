@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import merged, protect
+from pdanon.algorithms.items._clustering import merge_occurrences, protect
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.sets_search import Refinement, check_refinable
@@ -171,7 +171,7 @@ RECORD = Algorithm(
     recodes="items",
     decide=decide,
     unit="merges",
-    sets=partial(merged, least_first=False),
+    sets=partial(merge_occurrences, least_first=False),
     ways=(
         Way(KmAnonymity, 10),
         Way(PrivacyConstraints, 10),

@@ -1,4 +1,4 @@
-"""PS-rules: public items are parted as long as what may be known leads neither to few rows nor to a secret.
+"""PS-rules: split sets of public items while known items stay frequent and reveal no sensitive item.
 
 Loukides, Gkoulalas-Divanis, Shao, "Anonymizing Transaction Data to Eliminate Sensitive Inferences", DEXA
 2010; and "Efficient and Flexible Anonymization of Transaction Data", Knowledge and Information Systems 36,
@@ -37,34 +37,34 @@ from pdanon.recoding.labels import Labels
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["RECORD", "Bisection", "ps_rules", "repaired"]
+__all__ = ["RECORD", "Bisection", "ps_rules", "repair_sets"]
 
 
-def repaired(rules: RuleCheck, labels: Codes, weights: NDArray[np.int64] | None, report: Report) -> Codes:
-    """Merge sets until all rules are protected.
+def repair_sets(rules: RuleCheck, labels: Codes, weights: NDArray[np.int64] | None, report: Report) -> Codes:
+    """Merge sets until no rule is broken.
 
     Parameters
     ----------
     rules : RuleCheck
-        The rules, which one set of all items would protect.
+        The rules. One set of all items protects them.
     labels : ndarray of int32, shape (items,)
-        The smallest item of the set that each public item is in; -1 for other items.
+        The smallest item of the set of each public item; -1 for other items.
     weights : ndarray of int64, shape (items,), optional
         Importance of the items, below 2**16.
     report : callable
-        Told of each merge.
+        Called with the number of merges.
 
     Returns
     -------
     ndarray of int32
-        As ``labels``.
+        The merged sets, as ``labels``.
 
     Notes
     -----
-    In turns: first sets are merged until what is known is in no row or in k, as `pcta` does; then each
-    itemset of sets that gives something away gets the merge of one of its sets that costs least, unless one
-    before it has changed it. That can make others rare, or sure, which is seen in the next turn. Each turn
-    has a merge.
+    Rounds alternate two steps. First, sets are merged until known items are in no row or in k, as in `pcta`.
+    Then each breaching itemset of sets gets the cheapest merge of one of its sets, unless an earlier merge
+    changed it. A merge can make other itemsets rare or breaching, so the next round checks again. Every round
+    makes a merge, so the rounds end.
     """
     n_items, kept = len(labels), labels >= 0
     sizes = np.bincount(labels[kept], minlength=n_items)
@@ -82,11 +82,11 @@ def repaired(rules: RuleCheck, labels: Codes, weights: NDArray[np.int64] | None,
         report(clusters.coarsen_each(breached))
 
 
-# --- Bisection: a partition of items that is made finer, as long as all rules stay protected
+# --- Bisection: split a partition of items while all rules stay protected
 
 
 class _Waiting(NamedTuple):
-    """A set that may be parted; all that can be parted in two come before those that cannot."""
+    """A set that may be split. Sets that can be split in two precede the others."""
 
     is_stuck: bool
     loss: int
@@ -95,20 +95,21 @@ class _Waiting(NamedTuple):
 
 
 class Bisection:
-    """A partition of items that begins with one set, and is parted.
+    """A partition of items that begins with one set, which is split.
 
     Parameters
     ----------
     rules : RuleCheck
-        What is to stay protected.
+        The rules that stay protected.
     items : ndarray of int
         The items, at least one.
     weights : ndarray of int64, shape (items,), optional
-        Importance of all items, below 2**16; that of a set is the largest of its members'.
+        Importance of all items, below 2**16; that of a set is the largest of its members.
 
     Notes
     -----
-    A set is known by its smallest member. Memory: 5 bytes a row and 4 bytes for each occurrence of the items.
+    A set is identified by its smallest member. Memory: 5 bytes per row and 4 bytes per occurrence of the
+    items.
     """
 
     def __init__(self, rules: RuleCheck, items: NDArray[np.intp], weights: NDArray[np.int64] | None) -> None:
@@ -116,63 +117,63 @@ class Bisection:
         self._index = rules.index
         self._given = weights
         self._weights = np.ones(self._index.n_items, np.int64) if weights is None else weights
-        self._held = np.zeros(len(self._index.weights), np.uint8)
+        self._marks = np.zeros(len(self._index.weights), np.uint8)
         frequent_first = items[np.argsort(-self._index.singles[items], kind="stable")].astype(np.int32)
         self._root = ItemSet(frequent_first, rows_of(self._index, items))
         self.labels = np.full(self._index.n_items, -1, np.int32)
         self.labels[items] = self._root.label
 
     def among(self, index: SupportIndex, k: int) -> Bisection:
-        """One set of the same items, in other rows and for another k."""
+        """Return one set of the same items for other rows and another k."""
         return Bisection(self.rules.among(index, k), np.sort(self._root.items), self._given)
 
     def is_protected(self) -> bool:
-        """Tell whether the rules are protected as long as nothing is parted."""
+        """Return whether one set of all items protects the rules."""
         return self.rules.hold(self.labels, [self._root])
 
-    def part(self, report: Report) -> None:
-        """Part sets until no rule allows more, always next the one that loses most.
+    def split(self, report: Report) -> None:
+        """Split sets until the rules allow no more; the set that loses most is next.
 
-        A set is parted in two by the kernel `bisect`. Where a rule forbids that, it waits until no other set
-        can be parted; then single items are taken out, those that lose most by themselves first, wherever no
-        rule forbids it, and what is left is tried again.
+        The kernel `bisect` splits a set in two. If a rule forbids that, the set waits until no other set can
+        be split. Then single items are taken out where the rules allow it, those that lose most alone first.
+        The rest is tried again.
 
         Parameters
         ----------
         report : callable
-            Told of each way that was tried.
+            Called for each split that was tried.
         """
         queue = [_Waiting(False, *self._loss(self._root), self._root)]
         while queue:
             is_stuck, _, _, whole = heappop(queue)
-            parts = self._without_single_items(whole, report) if is_stuck else self._in_two(whole)
+            parts = self._take_out_items(whole, report) if is_stuck else self._in_two(whole)
             for each in parts:
                 if len(each.items) > 1:
                     heappush(queue, _Waiting(each is whole, *self._loss(each), each))
             report(1)
 
     def _loss(self, one: ItemSet) -> tuple[int, int]:
-        """What sets are ordered by: the largest loss first, then the smallest item."""
+        """Return the sort key of a set: the largest loss first, then the smallest item."""
         loss = ((1 << len(one.items)) - 1) * int(self._weights[one.items].max())
         return -loss * int(self._index.weights[one.rows].sum()), one.label
 
     def _in_two(self, whole: ItemSet) -> tuple[ItemSet, ...]:
-        """The parts of a set, or the set if it cannot be parted in two."""
+        """Return the two parts of a set, or the set if it cannot be split in two."""
         if len(whole.items) < 2:
             return ()
-        parts = self._bisected(whole)
+        parts = self._bisect(whole)
         return parts if self._accept(whole, parts) else (whole,)
 
-    def _bisected(self, whole: ItemSet) -> tuple[ItemSet, ItemSet]:
-        rows, held = self._index.rows, self._held
-        second = bisect(whole.items, self._index.singles, self._weights, rows, held)
-        marks = held[whole.rows]
-        held[whole.rows] = 0
-        one = ItemSet(whole.items[~second], whole.rows[(marks & 1) > 0])
-        return one, ItemSet(whole.items[second], whole.rows[(marks & 2) > 0])
+    def _bisect(self, whole: ItemSet) -> tuple[ItemSet, ItemSet]:
+        rows, marks = self._index.rows, self._marks
+        second = bisect(whole.items, self._index.singles, self._weights, rows, marks)
+        in_parts = marks[whole.rows]
+        marks[whole.rows] = 0  # for the next set
+        one = ItemSet(whole.items[~second], whole.rows[(in_parts & 1) > 0])
+        return one, ItemSet(whole.items[second], whole.rows[(in_parts & 2) > 0])
 
-    def _without_single_items(self, whole: ItemSet, report: Report) -> tuple[ItemSet, ...]:
-        """What is left of a set where items are taken out that can be; nothing if there is none."""
+    def _take_out_items(self, whole: ItemSet, report: Report) -> tuple[ItemSet, ...]:
+        """Take out single items where the rules allow it; return the rest, or nothing if none was taken."""
         losses = self._weights[whole.items] * self._index.singles[whole.items]
         rest = whole
         for item in whole.items[np.argsort(-losses, kind="stable")]:
@@ -184,7 +185,7 @@ class Bisection:
         return () if rest is whole else (rest,)
 
     def _accept(self, whole: ItemSet, parts: tuple[ItemSet, ...]) -> bool:
-        """Part a set, if all rules stay protected; tell whether they do."""
+        """Split a set if all rules stay protected; return whether they do."""
         for each in parts:
             self.labels[each.items] = each.label
         if self.rules.hold(self.labels, parts):
@@ -193,12 +194,12 @@ class Bisection:
         return False
 
 
-# --- PS-rules: public items are parted as long as what may be known leads neither to few rows nor to a secret
+# --- The public function and its decision
 
 
 _HOW = ("tree", "sample")
-_SAMPLE = Fraction(1, 10)  # of the rows
-_MOST_PLACES = 8  # in a message
+_SAMPLE = Fraction(1, 10)  # default share of the rows
+_MOST_PLACES = 8  # upper bound on the numbers listed in a message
 
 
 @called_by_name
@@ -218,7 +219,7 @@ def ps_rules(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Merge public items into sets, so that known items lead neither to few rows nor to sensitive items.
+    """Merge public items into sets until known items match neither few rows nor mostly sensitive items.
 
     Parameters
     ----------
@@ -227,26 +228,28 @@ def ps_rules(
     column : hashable, optional
         The list column. By default, the only one.
     rules : iterable of pairs, DataFrame, path, Rules or AllRules
-        Pairs of lists of items: what may be known, and what must not be inferred from it; a DataFrame with
-        the list columns ``known`` and ``sensitive``; a ``.parquet`` file of it, or a ``.csv`` file with these
-        columns, in which ``;`` is between two items; or what `pdanon.constraints.ps_rules` makes, which
-        stands for all rules from up to m public items to a sensitive one; or a ``.toml`` file with ``m`` and
-        ``sensitive``, which stands for the same.
+        The rules, in one of these forms. Pairs of lists: the known items, and the items that must not be
+        inferred from them. A DataFrame with the list columns ``known`` and ``sensitive``. A ``.parquet`` file
+        of it, or a ``.csv`` file with these columns, items separated by ``;``. The result of
+        `pdanon.constraints.ps_rules`: all rules from up to m public items to a sensitive item. A ``.toml``
+        file with ``m`` and ``sensitive``, which stands for the same.
     k : int
-        Least number of rows that the known items of a rule must match; at least 2.
+        Minimum number of rows that match the known items of a rule; at least 2.
     c : float
-        Largest share, above 0 and below 1, of these rows that may hold the sensitive items of the rule.
+        Upper bound, above 0 and below 1, on the share of these rows that contain the sensitive items of the
+        rule.
     suppress : bool
         Suppress sensitive items that are too frequent to be protected, instead of raising an error.
     how : {"tree", "sample"}
-        Part the sets on all rows, or on a random sample of them; then sets are merged again where a rule is
-        broken in all rows.
+        Split the sets by all rows, or by a random sample. After a sample, sets are merged again where a rule
+        is broken in all rows.
     sample : float, optional
-        Share of the rows, above 0 and at most 1, for ``how="sample"``. By default 0.1.
+        Share of the rows for ``how="sample"``, above 0 and at most 1. By default, 0.1.
     weights : mapping or Series, optional
-        Importance of items in [0, 1], 1 where not given: the lower, the longer an item stays merged.
+        Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance stay merged
+        longer.
     random_state : int, Generator or None
-        Seed, or source of randomness, of the sample.
+        Seed or generator of the sample.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.
@@ -258,49 +261,49 @@ def ps_rules(
     Returns
     -------
     Anonymized
-        A global recoding. Merged public items are published as ``(a,b)``; sensitive items as they are, or,
-        with ``suppress``, not at all: then they are NA in the mapping table, and count in ``loss``.
+        A global recoding. Merged public items are published as ``(a,b)``. Sensitive items are published as
+        they are, or suppressed with ``suppress``. Suppressed items are NA in the mapping table, and count in
+        ``loss``.
 
     Raises
     ------
     InfeasibleError
-        If one set of all public items protects not all rules: it is in fewer than k rows, or a sensitive item
-        is too frequent in these. The message says how many are, and which is the least ``c`` that works.
+        If one set of all public items does not protect all rules: it is in fewer than k rows, or a sensitive
+        item is too frequent in its rows. The message states their number and the least ``c`` that works.
     ColumnError, ItemsetDtypeError, FormatError, ParameterError
-        If the column, a file or a parameter is not what it should be; or a rule names an item that does not
-        occur.
+        If the column, a file or a parameter is invalid, or an item of a rule does not occur.
 
     See Also
     --------
-    coherence : Suppresses public items instead, for all rules of a size.
-    pcta : Against identification alone.
+    coherence : Suppresses public items instead, for all rules up to a size.
+    pcta : Protects identity only.
 
     Notes
     -----
-    Guarantee: ``PSRules(rules, k, c)``. All public items that some rule knows begin as one set, or, if that
-    does not protect all rules, all public items do. A set is parted only if all rules that know an item of it
-    are protected afterwards, so that at each moment all are.
+    Guarantee: ``PSRules(rules, k, c)``. At first, all public items that occur in rules form one set. If that
+    does not protect all rules, all public items do. A set is split only if all rules with its items stay
+    protected. The rules are therefore protected at every step.
 
-    Next is always the set that loses most, by ``(2**size - 1) * weight * support``, compared as exact
-    integers (then: item order); the weight of a set is the largest of its members'. It is parted so: the two
-    items that would lose most as a set (then: the more frequent ones, then item order) begin a part each; the
-    others, the most frequent first, go where the loss grows less. Sets for which a rule forbids that wait
-    until there are no others. Then single items are taken out of them, those that lose most by themselves
-    first, wherever no rule forbids this as well, and what is left is tried again. Items that no rule knows
-    stay as they are, unless they are needed to begin with.
+    The set with the largest loss is next: ``(2**size - 1) * weight * support``, compared as exact integers
+    (then: item order). The weight of a set is the largest of its members. The two items that would lose most
+    together begin one part each (then: the more frequent items, then item order). The others follow, most
+    frequent first, to the part whose loss grows less. If a rule forbids the split, the set waits until no
+    other set is left. Then single items are taken out where no rule forbids it, those that lose most alone
+    first. The rest is tried again. Items outside all rules are published as they are, unless the first set
+    needs them.
 
-    With ``how="sample"`` the same is done on the sample, with ``k * sample``, rounded up, instead of k. Then,
-    on all rows, sets are merged as `pcta` does it until what is known is in no row or in k; and those of what
-    is known and gives something away, by the cheapest merge; in turns, until no rule is broken.
+    With ``how="sample"``, the sample is split in the same way, with ``k * sample``, rounded up, instead of k.
+    Then sets are merged on all rows. First, sets are merged as in `pcta` until known items are in no row or
+    in k. Then breaching sets are merged at the least loss. Both steps repeat until no rule is broken.
 
-    Sensitive items are suppressed only for rules that one set of all public items does not protect: of each
-    the rarest, if none of it is suppressed already. If fewer than k rows would lose all their items by that,
-    more items are suppressed, public ones as well.
+    With ``suppress``, sensitive items are suppressed only for rules that one set of all public items does not
+    protect. The rarest item of each such rule is suppressed, unless another one already is. If fewer than k
+    rows would lose all their items, more items are suppressed, including public ones.
 
-    Cost: memory of about 50 bytes for each occurrence, and 50 for each item of each rule. There are fewer
-    than ``2 * items`` sets, and for each that cannot be parted in two one step for each of its items. A step
-    takes time linear in the rows that hold the set, and in the listed rules that know an item of it; with
-    rules from up to m items, m of 3 and more, it looks for those in these rows.
+    Cost: memory of about 50 bytes per occurrence and 50 per item of each rule. There are fewer than ``2 *
+    items`` sets. A set that cannot be split in two takes one step per item. A step takes time linear in the
+    rows of the set and in the listed rules with its items. For all rules up to m items, if m is 3 or more, it
+    searches these rows for the rules.
 
     References
     ----------
@@ -351,33 +354,33 @@ def decide(
     weights: Any,
     random_state: Any,
 ) -> Decision[ListRows]:
-    """Which public items are a set, and which sensitive ones are suppressed."""
+    """Decide the sets of public items, and which sensitive items are suppressed."""
     itemsets = columns.itemsets
     guarantee = PSRules(rules=rules, k=k, c=c)
     share = _share_of_rows(check_known(how, _HOW, "way", where="how"), sample)
     importance, rng = item_weights(weights, itemsets), random_generator(random_state)
     may_suppress = check_flag(suppress, "suppress")
-    asked = rules_of(guarantee, itemsets)
+    rule_check = rules_of(guarantee, itemsets)
     suppressed = np.zeros(itemsets.n_items, np.bool_)
-    sets = _one_set(asked, ~asked.is_sensitive, importance)
+    sets = _one_set(rule_check, ~rule_check.is_sensitive, importance)
     if sets is None:
-        suppressed = _too_frequent(asked, may_suppress)
-        sets = _one_set(asked.without(suppressed), ~asked.is_sensitive, importance)
+        suppressed = _too_frequent(rule_check, may_suppress)
+        sets = _one_set(rule_check.without(suppressed), ~rule_check.is_sensitive, importance)
         assert sets is not None
     if share is None:
-        sets.part(report)
+        sets.split(report)
         labels = sets.labels
     else:
-        labels = repaired(sets.rules, _parted_in_sample(sets, share, rng, report), importance, report)
-    labels = np.where(asked.is_sensitive | (labels < 0), np.arange(len(labels), dtype=np.int32), labels)
+        labels = repair_sets(sets.rules, _split_in_sample(sets, share, rng, report), importance, report)
+    labels = np.where(rule_check.is_sensitive | (labels < 0), np.arange(len(labels), dtype=np.int32), labels)
     recoding = Recoding.of_clusters(np.where(suppressed, np.int32(-1), labels), itemsets)
     return decide_lists(columns, recoding, guarantee, {"rules": guarantee.rules})
 
 
 def _share_of_rows(how: str, sample: Any) -> Fraction | None:
-    """The share of the rows that is drawn; None if all are looked at."""
+    """Return the share of the rows to draw; None for all rows."""
     if how == "tree" and sample is not None:
-        problem, hint = "sample is of no use", 'leave it out, or say how="sample"'
+        problem, hint = "sample has no effect", 'leave it out, or pass how="sample"'
         raise ParameterError(problem, where="sample", got='how="tree"', hint=hint)
     if how == "tree":
         return None
@@ -390,20 +393,20 @@ def _share_of_rows(how: str, sample: Any) -> Fraction | None:
 def _one_set(
     rules: RuleCheck, public: NDArray[np.bool_], weights: NDArray[np.int64] | None
 ) -> Bisection | None:
-    """One set that protects the rules: of the items that may be known, or of all public ones; or none."""
+    """Return one set that protects the rules: of the items in rules, or of all public items; or None."""
     every = (Bisection(rules, np.flatnonzero(items), weights) for items in (rules.known, public))
     return next((sets for sets in every if sets.is_protected()), None)
 
 
 def _too_frequent(rules: RuleCheck, may_suppress: bool) -> NDArray[np.bool_]:
-    """The sensitive items that one set of all public items does not protect, if they may be suppressed."""
+    """Return the sensitive items to suppress, because one set of all public items does not protect them."""
     index = rules.index
     rows = index.within(rows_of(index, np.flatnonzero(~rules.is_sensitive)))
     if rows.n_rows < rules.k:
         raise InfeasibleError(
-            "k is larger than the number of rows that hold a public item",
+            "k is larger than the number of rows with a public item",
             got=f"k={rules.k}, {rows.n_rows} of {index.n_rows} rows",
-            hint="choose a smaller k, or more rows",
+            hint="pass a smaller k, or more rows",
         )
     inferred = rules.inferred()
     supports = rows.supports(inferred.codes, inferred.offsets)
@@ -420,26 +423,26 @@ def _too_frequent(rules: RuleCheck, may_suppress: bool) -> NDArray[np.bool_]:
 def _infeasible(broken: NDArray[np.bool_], most: int, n_rows: int, share: Fraction) -> InfeasibleError:
     numbers = np.flatnonzero(broken)
     places = ", ".join(map(str, numbers[:_MOST_PLACES])) + (", ..." if len(numbers) > _MOST_PLACES else "")
-    digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it does work
+    digits = -(-most * 10**4 // n_rows) / 10**4  # rounded up, so that it suffices
     least = f"the least c that works is {most}/{n_rows}, about {digits:g}; " if most < n_rows else ""
     return InfeasibleError(
-        "sensitive items are so frequent that one set of all public items gives them away",
+        "sensitive items are so frequent that they can be inferred from one set of all public items",
         where="c",
         got=f"{len(numbers)} of {len(broken)} sensitive itemsets, in item order those at {places}, are in "
         f"more than c={format_share(share)} of the {n_rows} rows with a public item",
-        hint=f"{least}suppress=True leaves such items out of the release",
+        hint=f"{least}pass suppress=True to leave such items out",
     )
 
 
-def _parted_in_sample(sets: Bisection, share: Fraction, rng: np.random.Generator, report: Report) -> Codes:
-    """The sets that a sample of the rows would allow."""
+def _split_in_sample(sets: Bisection, share: Fraction, rng: np.random.Generator, report: Report) -> Codes:
+    """Split the sets by a sample of the rows, and return the labels."""
     index = sets.rules.index
     weights = rng.binomial(index.weights, float(share))
     drawn = index.within(weights > 0)
     rows = SupportIndex(drawn.codes, drawn.offsets, drawn.n_items, weights[weights > 0])
     sampled = sets.among(rows, ceil(sets.rules.k * share))
     if sampled.is_protected():
-        sampled.part(report)
+        sampled.split(report)
     return sampled.labels
 
 

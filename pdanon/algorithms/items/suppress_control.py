@@ -1,4 +1,4 @@
-"""SuppressControl: suppress items until no sensitive one can be inferred too surely.
+"""SuppressControl: suppress items until no sensitive item can be inferred with confidence above rho.
 
 Cao, Karras, Raïssi, Tan, "rho-uncertainty: Inference-Proof Transaction Anonymization", PVLDB 3(1), 2010.
 """
@@ -37,7 +37,7 @@ def suppress_control(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Suppress items until nobody can infer a sensitive one with more than rho.
+    """Suppress items until no sensitive item can be inferred with confidence above rho.
 
     Parameters
     ----------
@@ -46,13 +46,14 @@ def suppress_control(
     column : hashable, optional
         The list column. By default, the only one.
     rho : float
-        Largest share, above 0 and below 1, of the rows with some items that may hold a sensitive one besides.
+        Upper bound, above 0 and below 1, on the share of the rows with some items that contain another,
+        sensitive item.
     sensitive : iterable
-        The sensitive items. All items may be known, these as well.
+        The sensitive items. The attacker may know any items, including these.
     m : int, optional
         Maximum number of items that the attacker knows; at least 1. By default, any number.
     scope : {"all", "sensitive"}
-        What may be suppressed: any items, or sensitive ones alone.
+        Items that may be suppressed: all items, or only sensitive ones.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -61,8 +62,8 @@ def suppress_control(
     Returns
     -------
     Anonymized
-        A global recoding that keeps an item or suppresses it; items keep their type. ``guarantee`` has the
-        number of known items up to which it is proven as ``m``, where that is not any number.
+        A global recoding that keeps or suppresses each item. Items keep their type. If the guarantee is
+        proven only for a limited number of known items, ``guarantee`` has it as ``m``.
 
     Raises
     ------
@@ -72,34 +73,34 @@ def suppress_control(
     Warns
     -----
     UselessWarning
-        If all sensitive items are suppressed, of 20 rows or more.
+        If all sensitive items are suppressed in a table of at least 20 rows.
     ReleaseWarning
-        If no ``m`` is asked for, and it is proven for some number of known items.
+        If no ``m`` is passed, and the guarantee is proven only for a limited number of known items.
 
     See Also
     --------
     td_control : Generalizes other items as well.
-    coherence : Protects rows, too, against who knows no private item.
+    coherence : Protects identity as well, if the attacker knows public items only.
 
     Notes
     -----
-    Guarantee: ``RhoUncertainty(rho, sensitive, m)``. A rule leads from known items to a sensitive one; it is
-    too sure if more than a share rho of the rows with the known items have it. The support of an itemset that
-    survives never changes, so no rule becomes surer, and a rule ends with any of its items. There is always a
-    release: with no sensitive item there is no rule.
+    Guarantee: ``RhoUncertainty(rho, sensitive, m)``. A rule leads from known items to a sensitive item. It is
+    a breach if more than a share rho of the rows with the known items contain the sensitive item. Suppression
+    does not change the support of the remaining itemsets, so the confidence of no rule rises. Suppressing any
+    of its items removes a rule. A release always exists: without sensitive items there is no rule.
 
-    Rules are listed by the number of known items, from 0 on, of the items that are left. Of the rules of a
-    number, the item with the most rules for the occurrences that it has goes, again and again (then: more
-    rules; items that are not sensitive; item order). When no rule is left, items that no rule needs to be
-    gone, as others of it are, come back, those with most occurrences first; of rules that were not listed
-    before, one of these goes again. With ``scope="all"`` both scopes are tried, and that which loses less
-    is released.
+    Rules of the remaining items are listed by the number of known items, from 0 on. For each number, the item
+    with the most rules per occurrence is suppressed, repeatedly (then: more rules, items that are not
+    sensitive, item order). When no rule is left, items are restored if other suppressed items already remove
+    their rules, those with the most occurrences first. If a rule was not listed before, one of its restored
+    items is suppressed again. With ``scope="all"``, both scopes are tried, and the one with the lower loss is
+    released.
 
-    Beyond two known items, rules are listed while the rows with a sensitive item have few sets of so many
-    items. Then the search of the audit tells whether there is a rule of any size that is too sure.
+    Beyond two known items, rules are listed only while the rows with a sensitive item have few itemsets of
+    that size. Then the search of the audit decides whether a rule of any size is a breach.
 
-    Cost: memory of 40 bytes an occurrence and 4 for each item of each rule; time of visiting, for each row
-    with a sensitive item, the pairs of its items, and of the search of the audit.
+    Cost: memory of 40 bytes per occurrence and 4 per item of each rule. Time to visit the pairs of items of
+    each row with a sensitive item, and time of the search of the audit.
 
     References
     ----------
@@ -129,7 +130,7 @@ def suppress_control(
 def decide(
     columns: ListColumns, report: Report, *, rho: float, sensitive: Any, m: int | None, scope: Scope
 ) -> Decision[ListRows]:
-    """Which items are suppressed."""
+    """Decide which items are suppressed."""
     guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     itemsets = columns.itemsets
     rows = SupportIndex.of(itemsets)

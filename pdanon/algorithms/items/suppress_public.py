@@ -36,7 +36,7 @@ def suppress_public(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Suppress all public items: what every other way to coherence is measured against.
+    """Suppress all public items: the baseline of coherence.
 
     Parameters
     ----------
@@ -45,14 +45,15 @@ def suppress_public(
     column : hashable, optional
         The list column. By default, the only one besides the private column.
     h : float
-        Largest share, in [0, 1], of the rows in which a private item may be.
+        Upper bound, in [0, 1], on the share of the rows that contain a private item.
     k : int
         Minimum number of rows that match an attacker's knowledge; at least 2.
     p : int
-        Most public items that the attacker knows; at least 1. With none left, it makes no difference.
+        Maximum number of public items that the attacker knows; at least 1. It has no effect, because no
+        public item is published.
     private : list of items, Series of bool, or str
-        The private items; or whether an item is private, by item; or the name of a second list column, all of
-        whose items are private. All other items are public.
+        The private items; or a Series that marks each item as private; or the name of a second list column
+        whose items are all private. All other items are public.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -61,25 +62,25 @@ def suppress_public(
     Returns
     -------
     Anonymized
-        A global recoding that keeps the private items alone; they keep their type. ``loss`` has ``S/N``, the
-        share of all occurrences, public and private, that are suppressed.
+        A global recoding that keeps only the private items, with their type. ``loss`` has ``S/N``, the share
+        of suppressed occurrences among all occurrences, public and private.
 
     Raises
     ------
     InfeasibleError
-        If there are fewer than k rows, or a private item is in more than a share h of all rows.
+        If there are fewer than k rows; or if a private item is in more than a share h of all rows.
     ColumnError, ItemsetDtypeError, ParameterError
         If a column or a parameter is invalid.
 
     See Also
     --------
-    coherence : Suppresses only what is necessary.
+    coherence : Suppresses only the public items that it must.
 
     Notes
     -----
-    Guarantee: ``Coherence(h, k, p, private)``. No public itemset is left but the empty one.
+    Guarantee: ``Coherence(h, k, p, private)``. Only the empty public itemset is left.
 
-    Cost: memory and time of the size of the data.
+    Cost: memory and time linear in the size of the data.
 
     References
     ----------
@@ -106,7 +107,7 @@ def suppress_public(
 def decide(
     columns: ListColumns, report: Report, *, h: float, k: int, p: int, private: Any
 ) -> Decision[ListRows]:
-    """Which items are suppressed: all that are public."""
+    """Decide which items are suppressed: all public items."""
     guarantee = Coherence(h=h, k=k, p=p, private=private)
     parts = PublicAndPrivate.of(columns, guarantee.private)
     check_coherent_without_public(parts, guarantee)

@@ -1,4 +1,4 @@
-"""Suppress public items until every row shares its public part with k - 1 others.
+"""Suppress public items until every row has the same public items as k - 1 others.
 
 The baseline of Xu, Wang, Fu, Yu, "Anonymizing Transaction Databases for Publication", KDD 2008.
 """
@@ -39,7 +39,7 @@ def suppress_to_k(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Suppress public items until all rows are k-anonymous with all public items as the quasi-identifier.
+    """Suppress public items until each row has the same public items as k - 1 other rows.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ def suppress_to_k(
     column : hashable, optional
         The list column. By default, the only one.
     k : int
-        Least number of rows that have the same public items; at least 2.
+        Minimum number of rows with the same public items; at least 2.
     public : list of items, or Series of bool
-        The public items, or whether an item is public, by item. Other items are not suppressed, and do not
-        count.
+        The public items; or a Series that marks each item as public. Other items are not suppressed, and are
+        not part of the quasi-identifier.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -60,28 +60,28 @@ def suppress_to_k(
     Returns
     -------
     Anonymized
-        A global recoding that keeps an item or suppresses it; items keep their type. ``loss`` has ``S/N``,
-        the share of all occurrences that are suppressed.
+        A global recoding that keeps or suppresses each item. Items keep their type. ``loss`` has ``S/N``, the
+        share of suppressed occurrences.
 
     Raises
     ------
     InfeasibleError
         If there are fewer than k rows.
     ColumnError, ItemsetDtypeError, ParameterError
-        If the column or a parameter is not what it should be, or public items do not occur.
+        If the column or a parameter is invalid, or a public item does not occur.
 
     See Also
     --------
-    coherence : Assumes that the attacker knows few of the items, and suppresses far less.
+    coherence : Assumes that the attacker knows at most p public items, and suppresses far less.
 
     Notes
     -----
-    Guarantee: ``PublicK(k, public)``. Top-down: at first all public items are suppressed, and all rows are
-    one class. Then the item is released that leaves k rows in every class and saves most occurrences (then:
-    item order), until there is none. An item that does not fit never does later, since classes only become
-    smaller; so one pass by descending support is the same.
+    Guarantee: ``PublicK(k, public)``. The search is top-down. At first, all public items are suppressed, and
+    all rows are one equivalence class. Then items are released one by one: the item with the most occurrences
+    that leaves k rows in every class (then: item order). Classes only become smaller, so an item that does
+    not fit never fits later. One pass by descending support therefore suffices.
 
-    Cost: memory of the size of the data; time of one pass over it.
+    Cost: memory linear in the size of the data; time of one pass over it.
 
     References
     ----------
@@ -104,16 +104,16 @@ def suppress_to_k(
 
 
 def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Decision[ListRows]:
-    """Which items are suppressed."""
+    """Decide which items are suppressed."""
     guarantee = PublicK(k=k, public=public)
     is_public = named_items(columns.itemsets, guarantee.public, "public")
     parts = PublicAndPrivate.within(columns, ~is_public)
     check_rows(parts.n_rows, guarantee.k)
-    return decide_suppressed(parts, _suppressed(parts, guarantee.k, report), guarantee)
+    return decide_suppressed(parts, _select_items(parts, guarantee.k, report), guarantee)
 
 
-def _suppressed(parts: PublicAndPrivate, k: int, report: Report) -> NDArray[np.bool_]:
-    """Which items are suppressed, by item number."""
+def _select_items(parts: PublicAndPrivate, k: int, report: Report) -> NDArray[np.bool_]:
+    """Return a mask of the suppressed items, by item number."""
     public = np.flatnonzero(~parts.is_private)
     order = public[np.argsort(-parts.supports[public], kind="stable")]
     released = local_recoding.release_items(order, parts.index.rows, k)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pdanon.algorithms.items.apriori import covering
+from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.sensitive_rules import (
     Demand,
@@ -272,9 +272,10 @@ def td_control(
     column : hashable, optional
         The list column. By default, the only one.
     rho : float
-        Largest share, above 0 and below 1, of the rows with some items that may hold a sensitive one besides.
+        Upper bound, above 0 and below 1, on the share of the rows with some items that contain another,
+        sensitive item.
     sensitive : iterable
-        The sensitive items. All items may be known, these as well.
+        The sensitive items. The attacker may know any items, including these.
     m : int, optional
         Maximum number of items that the attacker knows; at least 1. By default, any number.
     hierarchy : Hierarchy, path, DataFrame, dict or int
@@ -305,9 +306,9 @@ def td_control(
     Warns
     -----
     UselessWarning
-        If all sensitive items are suppressed, of 20 rows or more.
+        If all sensitive items are suppressed in a table of at least 20 rows.
     ReleaseWarning
-        If no ``m`` is asked for, and it is proven for some number of known items.
+        If no ``m`` is passed, and the guarantee is proven only for a limited number of known items.
 
     See Also
     --------
@@ -367,7 +368,7 @@ def decide(
     guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     itemsets = columns.itemsets
     hidden = guarantee.is_sensitive(itemsets)
-    tree, leaves, n_leaves = covering(hierarchy, itemsets.vocabulary, hidden)
+    tree, leaves, n_leaves = find_leaves(hierarchy, itemsets.vocabulary, hidden)
     is_sensitive = np.zeros(tree.n_nodes, np.bool_)
     is_sensitive[leaves[hidden]] = True
     demand = demand_of(guarantee, itemsets, is_sensitive, scope)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import decide_within_blocks, merged
+from pdanon.algorithms.items._clustering import decide_within_blocks, merge_occurrences
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.parameters import DEFAULT_M
@@ -154,7 +154,7 @@ RECORD = Algorithm(
     (KmAnonymity, PrivacyConstraints),
     recodes="items",
     decide=partial(decide_within_blocks, False),
-    sets=partial(merged, least_first=False),
+    sets=partial(merge_occurrences, least_first=False),
     options={"utility": None, "max_suppressed": 0.0},
     ways=(
         # Without blocks, upcta equals pcta.

@@ -1,4 +1,4 @@
-"""Vertical partitioning: anonymize by a hierarchy, part of the items by part, then what spans the parts.
+"""Vertical partitioning: generalize items by a hierarchy, part by part, then across the parts.
 
 Terrovitis, Mamoulis, Kalnis, "Local and global recoding methods for anonymizing set-valued data", The VLDB
 Journal 20(1), 2011.
@@ -13,7 +13,7 @@ from heapq import heappop, heappush
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._generalization import decide_nodes, of_occurrences
+from pdanon.algorithms.items._generalization import decide_nodes, expand_nodes
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.states.cuts import Cut, check_parts
 from pdanon.guarantees import KmAnonymity
@@ -57,8 +57,8 @@ def vpa(
         Generalization hierarchy of the items, in any form that ``Hierarchy.of`` accepts. An int is the
         fan-out of a balanced hierarchy over the sorted items.
     parts : int
-        Number of parts, at least 1. Each is a subtree of the hierarchy: the one with the most leaves is
-        split into its children until there are so many. There can be more, if a node has many children.
+        Number of parts; at least 1. Each is a subtree of the hierarchy. The subtree with the most leaves is
+        split into its children until there are enough. There can be more if a node has many children.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -81,14 +81,13 @@ def vpa(
 
     Notes
     -----
-    Guarantee: ``KmAnonymity(k, m)``. The rows, cut down to the items of a part, are treated as in
-    :func:`apriori` within the part's subtree; a part that fewer than k rows have items of is left as it is.
-    Then all rows are, beginning with the cut that the parts have led to; only itemsets that span parts can
-    be rare there, or of parts that were left.
+    Guarantee: ``KmAnonymity(k, m)``. The rows, reduced to the items of a part, are treated as in
+    :func:`apriori` within the subtree of the part. A part is skipped if fewer than k rows contain its items.
+    Then all rows are treated, starting from the cut of the parts. Only itemsets that span parts, or contain
+    items of skipped parts, can still be rare.
 
-    Cost: memory of 12 bytes for each pair of nodes that are in a row together and in one part, part by
-    part; then for each such pair of nodes that are not below the parts' cut. That is less than
-    :func:`apriori` needs.
+    Cost: memory of 12 bytes per pair of nodes of one part that share a row, part by part. Then the same for
+    each such pair of nodes that are not below the cut of the parts. That is less than :func:`apriori` needs.
 
     References
     ----------
@@ -132,7 +131,7 @@ def nodes_of(
 
 
 def _subtrees(tree: Hierarchy, parts: int) -> list[int]:
-    """Roots of subtrees with each leaf in one; the widest (then: first) is split until there are enough."""
+    """Return the roots of the parts; the subtree with the most leaves (then: the first) is split."""
     widest = [(-tree.n_leaves, 0)]
     while len(widest) < parts and widest[0][0] < -1:
         _, node = heappop(widest)
@@ -150,7 +149,7 @@ def _cut_by_parts(
     m: int | None,
     report: Report,
 ) -> Codes:
-    """The node of each item in the cuts of the subtrees, each made for the items of that subtree alone."""
+    """Return the node of each item; each subtree has a cut for its own items."""
     nodes = leaves.copy()
     part_of = np.searchsorted(roots, leaves, side="right") - 1
     rows = np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))
@@ -180,6 +179,6 @@ RECORD = Algorithm(
     recodes="items",
     decide=decide,
     unit="generalizations",
-    nodes=partial(of_occurrences, nodes_of),
+    nodes=partial(expand_nodes, nodes_of),
     options={"parts": 2},
 )

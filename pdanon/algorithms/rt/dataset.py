@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from pdanon.algorithms.items.apriori import covering
+from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.relational.publishing import class_table, with_classes
 from pdanon.algorithms.relational.quasi import Classes, QuasiTable
@@ -323,7 +323,7 @@ def _side(
         diversity = min(guarantee.l, itemsets.n_rows + 1)
         if source is None:
             return by_diverse_sets(*common, hidden, diversity, refine=refine), None
-        tree, leaves, n_leaves = covering(source, itemsets.vocabulary, hidden)
+        tree, leaves, n_leaves = find_leaves(source, itemsets.vocabulary, hidden)
         return by_diverse_cuts(*common, tree, leaves, n_leaves, hidden, diversity), [(tree, n_leaves)]
     if source is None:
         domains = np.array([max(each.n_items, 1) for each in columns])

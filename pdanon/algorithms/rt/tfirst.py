@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items.lra import alike_parts
+from pdanon.algorithms.items.lra import divide_rows
 from pdanon.algorithms.registry import Algorithm
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
@@ -133,7 +133,7 @@ def tfirst(
 def decide(data: Dataset, report: Report, *, parts: int) -> tuple[Numbers, Codes]:
     """Form clusters of rows with similar items, and anonymize the transactions of each."""
     index = SupportIndex.of(data.transactions.itemsets)
-    groups = alike_parts(index, parts, data.guarantee.k).astype(np.int64)
+    groups = divide_rows(index, parts, data.guarantee.k).astype(np.int64)
     return groups, data.whole.protect(groups, report)
 
 

@@ -257,7 +257,7 @@ def test_without_time_to_suppress_best_the_greedy_choice_is_released(problem, m)
         raise TimeLimitError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_Search, "go_on", interrupted)
+        patch.setattr(_Search, "improve", interrupted)
         result = suppressing(rows, tree, k, m)
     greedy = [function(frame_of(rows), **asked).loss["LM"] for function in (pdanon.hghs, pdanon.mhghs)]
     assert result.loss["LM"] == min(greedy)

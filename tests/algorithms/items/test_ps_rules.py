@@ -19,7 +19,7 @@ from pdanon.constraints import AllRules
 import pdanon
 from pdanon import InfeasibleError
 from pdanon._kernels.rules import compare_growth
-from pdanon.algorithms.items.ps_rules import repaired
+from pdanon.algorithms.items.ps_rules import repair_sets
 from pdanon.algorithms.states.rules import rules_of
 from pdanon.algorithms.weights import item_weights
 from pdanon.itemsets.codes import Itemsets
@@ -118,7 +118,7 @@ def assert_repaired_as_naive(seed):
     for part in sets.parts:
         labels[[texts.index(item) for item in part]] = texts.index(min(part))
     weights = item_weights(asked["weights"], itemsets)
-    became = repaired(rules, labels, weights, report_nothing)
+    became = repair_sets(rules, labels, weights, report_nothing)
     sets.repair(case.m, listed=case.listed)
     found = [
         sorted(texts[code] for code in np.flatnonzero(became == label))
@@ -244,7 +244,7 @@ def test_of_an_itemset_that_has_lost_an_item_no_other_is_suppressed():
 
 def test_suppressing_helps_nobody_who_is_alone():
     frame = pd.DataFrame({"items": [["a", "s"], ["s"], ["s"]]})
-    with pytest.raises(InfeasibleError, match="k is larger than the number of rows that hold a public item"):
+    with pytest.raises(InfeasibleError, match="k is larger than the number of rows with a public item"):
         frame.txanon.ps_rules(rules=[(["a"], ["s"])], k=2, c=0.5, suppress=True)
 
 
@@ -269,7 +269,7 @@ def test_suppressing_helps_nobody_who_is_alone():
         ({"c": 1.5}, "c must be above 0 and below 1"),
         ({"k": 1}, "k must be"),
         ({"how": "apriori"}, "there is no such way"),
-        ({"sample": 0.5}, "sample is of no use"),
+        ({"sample": 0.5}, "sample has no effect"),
         ({"how": "sample", "sample": 0}, "sample must be above 0"),
         ({"how": "sample", "random_state": -1}, "this is no seed"),
         ({"suppress": 1}, "suppress must be True or False"),

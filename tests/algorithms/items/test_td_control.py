@@ -15,7 +15,7 @@ from naive import rho_control as naive
 
 from pdanon import HierarchyError, ParameterError, RhoUncertainty, guarantees
 from pdanon.algorithms.items import td_control as expansion
-from pdanon.algorithms.items.apriori import covering
+from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.items.td_control import Expansion
 from pdanon.algorithms.states import sensitive_rules
 from pdanon.algorithms.states.sensitive_rules import Demand
@@ -69,7 +69,7 @@ def descended(rows, rho, sensitive, m, scope, tree):
     """The best cut, also where it loses more than to suppress alone."""
     itemsets = Itemsets.from_series(frame_of(rows)["items"])
     texts = itemsets.texts()
-    hierarchy, leaves, n_leaves = covering(tree, pa.array(texts), np.isin(texts, sensitive))
+    hierarchy, leaves, n_leaves = find_leaves(tree, pa.array(texts), np.isin(texts, sensitive))
     is_sensitive = np.isin(np.arange(hierarchy.n_nodes), leaves[np.isin(texts, sensitive)])
     may_go = is_sensitive if scope == "sensitive" else np.ones_like(is_sensitive)
     demand = Demand(is_sensitive, rho, m, itemsets.n_present, may_go)
