@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 import pdanon
 from examples import examples
 from pdanon.algorithms.registry import ALGORITHMS, Algorithm
-from pdanon.cli import main
-from pdanon.cli import output as saying
+from pdanon.cli import main, output
 
 # The first example of a test loads what it needs, and other work may keep a machine busy.
 settings.register_profile(
@@ -76,7 +75,7 @@ def browser(tmp_path_factory):
 @pytest.fixture
 def run(capsys, monkeypatch):
     """Run a command: exit code, stdout and stderr, in which no item ever is; no stage takes long."""
-    monkeypatch.setattr(saying, "PATIENCE", 600)
+    monkeypatch.setattr(output, "PATIENCE", 600)
 
     def run(*arguments):
         try:
@@ -92,17 +91,17 @@ def run(capsys, monkeypatch):
 
 @pytest.fixture
 def until_named(monkeypatch):
-    """Wait until it is said on stderr what is running, as what takes long would."""
-    say, said = saying.say, Event()
+    """Wait until stderr names the running stage."""
+    report, named = output.report, Event()
 
-    def say_and_tell(message, *code):
-        code = say(message, *code)
+    def report_and_set(message, *code):
+        code = report(message, *code)
         if message.startswith("running"):
-            said.set()
+            named.set()
         return code
 
-    monkeypatch.setattr(saying, "say", say_and_tell)
-    return partial(said.wait, 60)
+    monkeypatch.setattr(output, "report", report_and_set)
+    return partial(named.wait, 60)
 
 
 @pytest.fixture

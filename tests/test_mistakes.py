@@ -451,7 +451,11 @@ COMMANDS = {
     "unknown letter": ("anonymize in.parquet o.parquet -k 2 -n 2", "unrecognized arguments", "--help"),
     "no k": ("anonymize in.parquet o.parquet", "-k is needed", "-k 5 -m 2"),
     "no output": ("anonymize in.parquet -k 2", "required: OUT", "anonymize --help"),
-    "no separator": ("anonymize in.csv o.csv -k 2", "needs --column and --separator", "between two items"),
+    "no separator": (
+        "anonymize in.csv o.csv -k 2",
+        "needs --column and --separator",
+        "pass the separator of the items",
+    ),
     "no column": ("anonymize in.csv o.csv -k 2 --separator |", "needs --column", "--column items"),
     "semicolons": (
         "risk semicolons.csv -k 2 --separator | --column items --delimiter ,",
@@ -483,7 +487,7 @@ COMMANDS = {
     "foreign option": (
         "anonymize in.parquet o.parquet -k 2 --algorithm pcta --parts 2",
         "--parts",
-        "that do: lra, vpa",
+        "that take it: lra, vpa",
     ),
     "text": ("risk text.parquet -k 2", "no list-valued column", r"from_text\(.*separator='\|'\)"),
     "policy": ("run policy.toml", "no such key", "mean 'algorithm'"),

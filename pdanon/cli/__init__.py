@@ -1,3 +1,3 @@
-"""The command line, and policies: a release as a file that is approved and run again."""
+"""The command line."""
 
-__all__ = ["main", "options", "policy", "roles", "starting", "toml", "usage"]
+__all__ = ["checks", "main", "options", "output", "parser", "profile_command", "starting"]

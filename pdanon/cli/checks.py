@@ -1,4 +1,4 @@
-"""Checks of what is asked of files, before any of them is read."""
+"""Checks of arguments and files before any file is read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pdanon.cli.options import flag, is_table
-from pdanon.cli.output import print_aside, stage, warned
+from pdanon.cli.output import print_stderr, show_warnings, stage
 from pdanon.errors import ParameterError, read_safely
 from pdanon.guarantees.parameters import DefaultNumber, constraint_list
 from pdanon.io.files import check_replaceable
@@ -30,7 +30,7 @@ __all__ = [
     "check_stream",
     "check_table",
     "form_of",
-    "form_said",
+    "form_options",
     "inputs_of",
     "outputs_of",
     "read",
@@ -54,22 +54,22 @@ _STREAMS = "anonymize and audit read Parquet files in directories with --stream"
 
 
 def form_of(arguments: argparse.Namespace) -> Form:
-    """What is said of the form of a table."""
+    """Return the form of a table as the arguments specify it."""
     return Form(**{name: getattr(arguments, name) for name in _FORM} | {"by": arguments.by or ()})
 
 
-def form_said(arguments: argparse.Namespace) -> list[str]:
-    """The same, as it is said once more in another command."""
+def form_options(arguments: argparse.Namespace) -> list[str]:
+    """Return the options of the form, to repeat them in another command."""
     words: list[str] = []
     for name in (*_FORM, "keep") if form_of(arguments).drops_columns else _FORM:
-        said = getattr(arguments, name, None)
-        if said is not None and not (name == "column" and form_of(arguments).has_no_lists):
-            words += [flag(name), *([said] if isinstance(said, str) else map(str, said))]
+        value = getattr(arguments, name, None)
+        if value is not None and not (name == "column" and form_of(arguments).has_no_lists):
+            words += [flag(name), *([value] if isinstance(value, str) else map(str, value))]
     return words
 
 
 def check_form(arguments: argparse.Namespace) -> None:
-    """Check what is said of the form of a table, and note what its list column is called."""
+    """Check the form of a table, and note the name of its list column."""
     check_table(arguments)
     form = form_of(arguments)
     form.check(arguments.source, flag)
@@ -77,17 +77,17 @@ def check_form(arguments: argparse.Namespace) -> None:
 
 
 def check_table(arguments: argparse.Namespace) -> None:
-    """Check that what is read and written are single tables, as it is without --stream."""
+    """Check that the input and the output are single tables, as required without --stream."""
     path = arguments.source
     if not is_lines(path):
         hint = suffix_hint(path) or _STREAMS
         raise ParameterError(f"'{path}' must end in .parquet, .csv, .tsv or .jsonl", where="IN", hint=hint)
-    if not is_uri(path):  # whether it is there comes before what is said of its form
+    if not is_uri(path):  # a missing file is reported before a wrong form
         kind = "CSV" if is_text(path) else "Parquet" if is_parquet(path) else "JSON lines"
         read_safely(lambda: os.stat(path), path, kind)
     target = getattr(arguments, "target", None)
     if target is not None and target.is_dir():
-        hint = "name a file in it; with --stream, a name that nothing has yet"
+        hint = "name a file in it; with --stream, a path that does not exist yet"
         raise ParameterError(f"'{target}' is a directory", where="OUT", hint=hint)
     if target is not None and not is_table(target):
         hint = suffix_hint(target) or _STREAMS
@@ -96,7 +96,7 @@ def check_table(arguments: argparse.Namespace) -> None:
 
 
 def check_files(arguments: argparse.Namespace) -> None:
-    """Check what can be checked of files before any is read."""
+    """Check the paths of all files before any is read."""
     files = {name: value for name, value in vars(arguments).items() if isinstance(value, Path)}
     check_distinct(files.values(), "arguments")
     for name, path in outputs_of(arguments).items():
@@ -105,94 +105,94 @@ def check_files(arguments: argparse.Namespace) -> None:
         else:
             check_replaceable(path, overwrite=arguments.overwrite)
     if getattr(arguments, "join", None) is not None and not is_csv(arguments.target):
-        raise ParameterError("--join is of a release that is CSV", where=str(arguments.target))
+        raise ParameterError("--join needs a release in CSV", where=str(arguments.target))
     if is_text(arguments.source) and not form_of(arguments).has_no_lists:
-        _check_joined(arguments)
+        _check_separator(arguments)
     if arguments.separator is not None or getattr(arguments, "join", None) is not None:
         return
     for name in ("target", "threats"):
         if name in files and is_csv(files[name]):
-            hint = "say what stands between two items, such as --separator ' '; it is never guessed"
+            hint = "pass the separator of the items, such as --separator ' '; it is never guessed"
             raise ParameterError("a CSV file needs --separator", where=str(files[name]), hint=hint)
 
 
 def outputs_of(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Return the files that a command is to write, by their arguments."""
-    given = {name: getattr(arguments, name) for name in arguments.written}
-    return {name: path for name, path in given.items() if path is not None}
+    """Return the files that a command writes, by their arguments."""
+    paths = {name: getattr(arguments, name) for name in arguments.written}
+    return {name: path for name, path in paths.items() if path is not None}
 
 
 def inputs_of(arguments: argparse.Namespace) -> list[Path | str]:
-    """Return what a command is to read."""
+    """Return the files that a command reads."""
     others = [value for name, value in vars(arguments).items() if name not in (*arguments.written, "source")]
     return [arguments.source, *(value for value in others if isinstance(value, Path))]
 
 
-def _check_joined(arguments: argparse.Namespace) -> None:
-    """Check that all is said that joined text needs."""
+def _check_separator(arguments: argparse.Namespace) -> None:
+    """Check that the column and the separator of items in one text are specified."""
     lacks = [name for name in ("column", "separator") if getattr(arguments, name) is None]
     if lacks:
         hints = {
-            "column": "say which column has the items, such as --column items",
-            "separator": "say what stands between two items, such as --separator ' '; it is never guessed",
+            "column": "name the column of the items, such as --column items",
+            "separator": "pass the separator of the items, such as --separator ' '; it is never guessed",
         }
         others = "If items have a line each: --by and --item; if they have a column each: --onehot"
         hint = f"{', and '.join(hints[name] for name in lacks)}. {others}"
-        needed = " and ".join(map(flag, lacks))
-        raise ParameterError(f"a CSV file needs {needed}", where=str(arguments.source), hint=hint)
+        flags = " and ".join(map(flag, lacks))
+        raise ParameterError(f"a CSV file needs {flags}", where=str(arguments.source), hint=hint)
 
 
 def check_audited(arguments: argparse.Namespace) -> None:
-    """Check that an audit is asked for one guarantee, with all that it has."""
+    """Check that the arguments of an audit specify one guarantee completely."""
     names = ("quasi", "sensitive", "l", "p", "rho", "classes", "constraints", "rules", "c", "mapping")
     given = {name for name in names if getattr(arguments, name) is not None}
     if arguments.chunks or arguments.safe:
-        _check_chunks(arguments, given)
+        _check_chunk_options(arguments, given)
     if given & {"p", "classes"}:
-        _check_counted(arguments, given)
+        _check_group_options(arguments, given)
         return
     if "rho" in given:
-        _check_inferred(arguments, given)
+        _check_rho_options(arguments, given)
         return
     if arguments.k is None:
         hint = "such as -k 5 -m 2; or --rho and --sensitive; or -p, --sensitive and --classes (of cahd)"
         raise ParameterError("-k is needed", hint=hint)
     if given & {"rules", "c"}:
-        _check_rules(given)
+        _check_rule_options(given)
         return
     if len(given & {"sensitive", "l"}) == 1:
-        hint = "--sensitive says what nobody is to learn, and -l how well"
+        hint = "list the sensitive items with --sensitive, and pass -l to limit their share to 1/l"
         raise ParameterError("--sensitive and -l go together", hint=hint)
     if "constraints" in given and given & {"quasi", "sensitive"}:
-        hint = "audit the one, and then the other"
+        hint = "audit one guarantee after the other"
         raise ParameterError("--constraints goes with neither --quasi nor --sensitive", hint=hint)
     if "constraints" in given and "mapping" not in given:
-        hint = "constraints name original items, and the mapping says what became of them"
+        hint = "constraints name original items: pass the mapping of the release"
         raise ParameterError("--constraints and --mapping go together", hint=hint)
 
 
-def _check_chunks(arguments: argparse.Namespace, given: set[str]) -> None:
-    """Check what is said of a guarantee of records in chunks."""
+def _check_chunk_options(arguments: argparse.Namespace, given: set[str]) -> None:
+    """Check the arguments of a guarantee of records in chunks."""
     if not arguments.chunks:
-        hint = "it is about the items of different chunks, of a release by disassociate"
+        hint = "--safe concerns items of different chunks in a release by disassociate"
         raise ParameterError("--safe goes with --chunks", hint=hint)
     if given or arguments.stream:
-        hint = "such a release has one guarantee, and is read whole: pdanon audit FILE --chunks -k 5 -m 2"
+        hint = "run pdanon audit FILE --chunks -k 5 -m 2; such a release has one guarantee, and is read whole"
         raise ParameterError("--chunks goes with -k, -m and --safe alone", hint=hint)
 
 
-def _check_rules(given: set[str]) -> None:
-    """Check what is said of rules."""
+def _check_rule_options(given: set[str]) -> None:
+    """Check the arguments of a guarantee by rules."""
     if not given >= {"rules", "c"}:
         hint = "such as --rules rules.csv -c 0.5, for at most half of the rows that match"
         raise ParameterError("--rules and -c go together", hint=hint)
     if given - {"rules", "c", "mapping"}:
-        hint = "audit one guarantee after the other; sensitive items are named by the rules"
+        hint = "audit one guarantee after the other; the rules name the sensitive items"
         raise ParameterError("--rules goes with -k, -c and --mapping alone", hint=hint)
 
 
-def _check_counted(arguments: argparse.Namespace, given: set[str]) -> None:
-    """Check what is said of a guarantee of groups with counts."""
+def _check_group_options(arguments: argparse.Namespace, given: set[str]) -> None:
+    """Check the arguments of a guarantee of groups with counts."""
     if not given >= {"p", "sensitive", "classes"}:
         hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
         raise ParameterError("-p, --sensitive and --classes go together", hint=hint)
@@ -200,12 +200,12 @@ def _check_counted(arguments: argparse.Namespace, given: set[str]) -> None:
         hint = "audit one guarantee after the other"
         raise ParameterError("-p goes with --sensitive, --classes, -k, -m and --mapping alone", hint=hint)
     if arguments.k is None and not isinstance(arguments.m, DefaultNumber):
-        hint = "such as -k 5 -m 2; without both, rows may be found by their public items"
+        hint = "such as -k 5 -m 2; without both, public items may single out rows"
         raise ParameterError("-m goes with -k", hint=hint)
 
 
-def _check_inferred(arguments: argparse.Namespace, given: set[str]) -> None:
-    """Check what is said of a guarantee against inferences."""
+def _check_rho_options(arguments: argparse.Namespace, given: set[str]) -> None:
+    """Check the arguments of a guarantee against inferences."""
     if "sensitive" not in given:
         hint = "such as --rho 0.5 --sensitive flu gout"
         raise ParameterError("--rho and --sensitive go together", hint=hint)
@@ -215,9 +215,9 @@ def _check_inferred(arguments: argparse.Namespace, given: set[str]) -> None:
 
 
 def check_classes(arguments: argparse.Namespace, adds: bool, repeats: bool) -> None:
-    """Check that a file is named for the second table of a release, unless its rows repeat that."""
+    """Check that the second table of a release has a file, unless the rows repeat its counts."""
     if adds and arguments.classes is None:
-        hint = "say where to write it, such as --classes counts.parquet"
+        hint = "name its file, such as --classes counts.parquet"
         name = arguments.algorithm or "cahd"
         raise ParameterError(f"{name} publishes a second table, of counts", hint=hint)
     if arguments.classes and not adds and not repeats:
@@ -226,42 +226,46 @@ def check_classes(arguments: argparse.Namespace, adds: bool, repeats: bool) -> N
 
 
 def check_parts(arguments: argparse.Namespace) -> None:
-    """Check that what is read in parts is Parquet that has lists."""
+    """Check that the input of --stream is Parquet with list columns."""
     for name in ("by", "item", "conflicts", "onehot", "prefix", "tick", "delimiter", "encoding", "join"):
         if getattr(arguments, name, None) is not None:
-            hint = "without it any table that fits into memory is read; pdanon.to_parquet writes lists"
-            raise ParameterError(f"--stream takes lists, in Parquet, and no {flag(name)}", hint=hint)
+            hint = "drop --stream if the table fits into memory, or write lists with pdanon.to_parquet"
+            raise ParameterError(
+                f"--stream reads list columns of Parquet and takes no {flag(name)}", hint=hint
+            )
     csv = [path for path in (arguments.source, getattr(arguments, "target", "")) if is_text(path)]
     if csv:
-        hint = "only Parquet can be read in parts; pdanon.read_csv and pdanon.to_parquet convert a file"
-        raise ParameterError("--stream takes no CSV", where=str(csv[0]), hint=hint)
+        hint = (
+            "convert the file with pdanon.read_csv and pdanon.to_parquet; only Parquet can be read in parts"
+        )
+        raise ParameterError("--stream reads no CSV", where=str(csv[0]), hint=hint)
     if arguments.source and not is_uri(arguments.source):
         arguments.source = Path(arguments.source)
 
 
 def check_stream(arguments: argparse.Namespace) -> None:
-    """Check that nothing is asked for that needs all rows at once."""
+    """Check that no option needs all rows at once."""
     check_parts(arguments)
     if arguments.algorithm is None:
-        hint = "try them on a sample of the rows, and name the one that loses least"
+        hint = "try the algorithms on a sample of the rows, and name the one with the lowest loss"
         raise ParameterError("--stream needs --algorithm", hint=hint)
     if arguments.report:
-        hint = "a table that fits into memory has one without --stream"
+        hint = "drop --stream if the table fits into memory"
         raise ParameterError("--stream writes no report, which needs all rows at once", hint=hint)
     if arguments.legend:
-        hint = "--mapping FILE says what each item became; its lines that differ are the legend"
+        hint = "pass --mapping FILE; its lines with a changed item are the legend"
         raise ParameterError("--stream writes no legend", hint=hint)
 
 
-# --- What a command reads: the table of its file, in whatever form, and the files among its options
+# --- Input of a command: its table in any form, and the files that its options name
 
 
 def read(path: Path | str, arguments: argparse.Namespace) -> pd.DataFrame:
-    """Read the table of a command, with a row a person."""
-    with stage(f"reading {path}"), warned():
+    """Read the table of a command, with one row per person."""
+    with stage(f"reading {path}"), show_warnings():
         table = form_of(arguments).read(path, getattr(arguments, "keep", None) or ())
     for note in table.notes:
-        print_aside(f"{path}: {note}")
+        print_stderr(f"{path}: {note}")
     return table.frame
 
 

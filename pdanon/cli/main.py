@@ -1,8 +1,12 @@
 """The command line: anonymize a file, audit a release, measure a risk, run a policy.
 
-Exit codes: 0 done; 1 the guarantee cannot be had, or an audit finds that it does not hold; 2 wrong usage, a
-file that cannot be read or written, or any other failure; 129, 130, 143 ended by SIGHUP, SIGINT (Ctrl-C) or
-SIGTERM; 141 nobody reads the output any more.
+Exit codes:
+
+- 0: done.
+- 1: the guarantee cannot be reached, or the audit finds that it does not hold.
+- 2: wrong usage, a file that cannot be read or written, or any other failure.
+- 129, 130, 143: ended by SIGHUP, SIGINT (Ctrl-C) or SIGTERM.
+- 141: the reader of the output has closed it.
 """
 
 from __future__ import annotations
@@ -35,22 +39,22 @@ from pdanon.cli.checks import (
     read,
     read_options,
 )
-from pdanon.cli.options import described, in_a_line, is_run_by_command, of_algorithm, of_guarantee
+from pdanon.cli.options import algorithm_options, describe, guarantee_options, is_run_by_command, summarize
 from pdanon.cli.output import (
     bar,
     escaped_output,
-    print_aside,
-    print_compared,
+    print_comparison,
     print_plan,
     print_result,
     print_risk,
-    say,
+    print_stderr,
+    report,
+    show_warnings,
     stage,
-    warned,
 )
 from pdanon.cli.parser import Command, parser_of
 from pdanon.cli.profile_command import run_profile, run_tradeoff
-from pdanon.cli.starting import ended, ignore_signals, raise_at_signals
+from pdanon.cli.starting import exit_code, ignore_signals, raise_at_signals
 from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
@@ -94,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        Its arguments. By default those of the process.
+        The arguments. By default those of the process.
 
     Returns
     -------
@@ -116,40 +120,40 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _code_of(argv)
         ignore_signals()
     except KeyboardInterrupt as error:
-        code = say(str(error) or "interrupted", 128 + SIGINT)
+        code = report(str(error) or "interrupted", 128 + SIGINT)
         remove_drafts()
-    return ended(code)
+    return exit_code(code)
 
 
 def _code_of(argv: Sequence[str] | None) -> int:
-    """Run a command, and say what goes wrong."""
+    """Run a command, report its errors, and return its exit code."""
     try:
         with _output():
             arguments = parser_of(_COMMANDS).parse_args(argv)
             if sys.stdout is None:
-                hint = "redirect it where it is not wanted: > /dev/null"
+                hint = "redirect it if it is not wanted: > /dev/null"
                 raise ParameterError("the standard output is closed", hint=hint)
             code: int = arguments.run(arguments)
         return code
     except (InfeasibleError, GuaranteeError) as error:
-        return say(f"error: {error}", 1)
+        return report(f"error: {error}", 1)
     except PdanonError as error:
-        return say(f"error: {error}", 2)
+        return report(f"error: {error}", 2)
     except BrokenPipeError:
         return 141
     except OSError as error:
         where = "" if error.filename is None else f"\n  where: {error.filename}"
-        return say(f"error: {cause_of(error)}{where}", 2)
+        return report(f"error: {cause_of(error)}{where}", 2)
     except MemoryError:
-        return say("error: not enough memory", 2)
-    except Exception:  # a defect, and no verdict: not 1
-        print_aside(traceback.format_exc().rstrip())
+        return report("error: not enough memory", 2)
+    except Exception:  # a defect is no verdict, so the code is not 1
+        print_stderr(traceback.format_exc().rstrip())
         return 2
 
 
 @contextmanager
 def _output() -> Iterator[None]:
-    """Write what is printed within when the block ends, or fail: an exit code alone would mislead."""
+    """Flush the output when the block ends, and fail if that fails: exit code 0 would mislead."""
     try:
         with escaped_output():
             yield
@@ -158,15 +162,15 @@ def _output() -> Iterator[None]:
             if sys.stdout is not None:
                 sys.stdout.flush()
         except OSError as error:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards the rest of the buffer
             raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 # --- Commands
 
 _TO_KEEP = (
-    "leave them out of the table, protect them by a policy that names them as quasi, or say --keep and their "
-    "names if they may be published as they are"
+    "leave them out of the table, protect them by a policy that names them as quasi, or pass --keep and "
+    "their names if they may be published as they are"
 )
 
 
@@ -175,7 +179,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
         return _anonymize_files(arguments)
     check_form(arguments)
     name = arguments.algorithm
-    options = of_guarantee(arguments) if name is None else _algorithm_options(arguments)
+    options = guarantee_options(arguments) if name is None else _options_with_progress(arguments)
     record = ALGORITHMS.get(name)
     adds = "p" in options if record is None else bool(record.adds)
     check_classes(arguments, adds, repeats=record is not None and record.recodes == "chunks")
@@ -184,15 +188,15 @@ def _anonymize(arguments: argparse.Namespace) -> int:
         return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
-    watched = bool(options.get("progress"))
-    with stage(f"running {name or 'the algorithms'}", announced=not watched), warned(_TO_KEEP):
+    has_bar = bool(options.get("progress"))
+    with stage(f"running {name or 'the algorithms'}", announced=not has_bar), show_warnings(_TO_KEEP):
         run = least_lossy if name is None else algorithm(name)
         result = run(frame, arguments.column, **options)
-    with stage(f"writing {arguments.target}"), warned():
+    with stage(f"writing {arguments.target}"), show_warnings():
         _write_release(result, arguments, frame)
     print_result(result)
     if in_chunks(result) and options.get("keep"):
-        say(f"note: {name} publishes no other column, nor those of --keep")
+        report(f"note: {name} publishes no other column, not even those of --keep")
     print(f"  written    {arguments.target}")
     if arguments.classes:
         print(f"  classes    {arguments.classes}")
@@ -206,17 +210,17 @@ def _anonymize(arguments: argparse.Namespace) -> int:
 
 
 def _anonymize_files(arguments: argparse.Namespace) -> int:
-    """Anonymize Parquet files row group by row group."""
+    """Anonymize Parquet files, one row group after the other."""
     check_stream(arguments)
-    options = _algorithm_options(arguments)
+    options = _options_with_progress(arguments)
     check_files(arguments)
     if arguments.dry_run:
         return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     read_options(options, arguments)
-    asked: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
-    watched = bool(options.get("progress"))
-    with stage(f"running {arguments.algorithm}", announced=not watched), warned(_TO_KEEP):
-        result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **asked)
+    request: dict[str, Any] = {"algorithm": arguments.algorithm, "column": arguments.column, **options}
+    has_bar = bool(options.get("progress"))
+    with stage(f"running {arguments.algorithm}", announced=not has_bar), show_warnings(_TO_KEEP):
+        result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
     print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
     print(f"  guarantee  {result.guarantee!r}, audited")
     for name, text in what_was_lost(result.mapping, result.loss):
@@ -234,7 +238,7 @@ def _audit(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return print_plan(inputs_of(arguments), outputs_of(arguments).values())
     guarantee = _guarantee(arguments)
-    audit, counted, hashed = (_audited_files if arguments.stream else _audited)(arguments, guarantee)
+    audit, counted, hashed = (_audit_files if arguments.stream else _audit_table)(arguments, guarantee)
     print(f"Audit: {counted}")
     print(f"  guarantee  {audit.guarantee!r}")
     print(f"  verdict    {'holds' if audit.holds else 'does not hold'}")
@@ -252,8 +256,8 @@ def _audit(arguments: argparse.Namespace) -> int:
     return 0 if audit.holds else 1
 
 
-def _audited(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:
-    """The audit of a table, how large that is, and its fingerprint."""
+def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:
+    """Audit a table, and return the audit, the size of the table and its fingerprint."""
     arguments.keep = arguments.quasi
     frame = read(arguments.source, arguments)
     with stage("auditing"):
@@ -266,21 +270,21 @@ def _audited(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit
     return audit, counted, fingerprint(frame)
 
 
-def _audited_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:
-    """The audit of Parquet files, row group by row group, and how many they are."""
-    watched = bar()
-    with stage("auditing", announced=not watched):
-        audit = stream.audit(arguments.source, guarantee, arguments.column, progress=watched)
+def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:
+    """Audit Parquet files, one row group after the other, and return the audit and their size."""
+    has_bar = bar()
+    with stage("auditing", announced=not has_bar):
+        audit = stream.audit(arguments.source, guarantee, arguments.column, progress=has_bar)
     tree = ParquetTree.find(arguments.source)
     _note_chunks(tree.schema().names)
     return audit, f"{tree.rows()} rows, {_files(len(tree.names))}", None
 
 
 def _note_chunks(columns: Iterable[Hashable]) -> None:
-    """Say of a release in chunks that its rows were audited as if they were records."""
+    """Print a note if rows of a release in chunks were audited as if they were records."""
     if is_in_chunks(columns):
-        named = f"{', '.join(NAMES[:-1])} and {NAMES[-1]}"
-        say(f"note: columns {named} are those of a release by disassociate, which --chunks audits")
+        names = f"{', '.join(NAMES[:-1])} and {NAMES[-1]}"
+        report(f"note: columns {names} are those of a release by disassociate: audit it with --chunks")
 
 
 def _files(number: int) -> str:
@@ -312,11 +316,11 @@ def _run(arguments: argparse.Namespace) -> int:
     policy.check_outputs(outputs.values(), **allowed)
     if arguments.dry_run:
         return print_plan(policy.inputs, outputs.values())
-    say(f"writes {', '.join(map(str, outputs.values()))}")
-    with stage(f"running {arguments.policy}"), warned():
+    report(f"writes {', '.join(map(str, outputs.values()))}")
+    with stage(f"running {arguments.policy}"), show_warnings():
         original = policy.read()
         result = policy.run(original)
-    with stage("writing"), warned():
+    with stage("writing"), show_warnings():
         policy.write(result, original, **allowed)
     print_result(result)
     for name in ("release", "classes", "mapping", "legend", "loss", "report"):
@@ -335,25 +339,25 @@ def _compare(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return print_plan(policy.inputs, [*outputs, *resumed])
     if outputs or resumed:
-        say(f"writes {', '.join(map(str, [*outputs, *resumed]))}")
+        report(f"writes {', '.join(map(str, [*outputs, *resumed]))}")
     with stage(f"running {arguments.policy}"):
         table = policy.compare(progress=bar(), allow_outside=arguments.allow_outside)
     policy.write_comparison(table, **allowed)
-    print_compared(table, whole=arguments.all)
+    print_comparison(table, whole=arguments.all)
     return 0
 
 
 def _algorithms(arguments: argparse.Namespace) -> int:
     if arguments.name is not None:
-        print(described(arguments.name, algorithm(arguments.name)))
+        print(describe(arguments.name, algorithm(arguments.name)))
         return 0
     here = [name for name in ALGORITHMS if is_run_by_command(name)]
     for title, names in (
         ("By 'pdanon anonymize --algorithm NAME', a policy or Python:", here),
         ("By a policy ('pdanon run') or Python:", [name for name in ALGORITHMS if name not in here]),
     ):
-        print(title, *(in_a_line(name, ALGORITHMS[name].function) for name in names), "", sep="\n")
-    print("pdanon algorithms NAME tells its guarantee and its options")
+        print(title, *(summarize(name, ALGORITHMS[name].function) for name in names), "", sep="\n")
+    print("pdanon algorithms NAME shows its guarantee and its options")
     return 0
 
 
@@ -387,16 +391,16 @@ def _guarantee(arguments: argparse.Namespace) -> Guarantee:
     return KLm(k=k, l=arguments.l, m=m, quasi=quasi, sensitive=arguments.sensitive, mapping=mapping)
 
 
-def _algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """What the algorithm that was named is called with."""
-    asked = of_algorithm(arguments)
+def _options_with_progress(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the named algorithm, and whether it shows a progress bar."""
+    options = algorithm_options(arguments)
     if "progress" in parameters_of(algorithm(arguments.algorithm)):
-        asked["progress"] = bar()
-    return asked
+        options["progress"] = bar()
+    return options
 
 
 def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:
-    """Write the release and what was asked for beside it: all or none, it last."""
+    """Write all requested files or none, and the release last."""
     files: dict[Path, Callable[[Path], object]] = {}
     plain = partial(write_plain, escape_formulas=arguments.escape_formulas)
     if arguments.mapping:

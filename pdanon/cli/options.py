@@ -1,7 +1,7 @@
-"""Options of the command line: which there are, what each may be, and which an algorithm takes.
+"""Options of the command line, their types, and the options that each algorithm takes.
 
-What an algorithm takes is read from its signature: a new one appears here without a line of code, as
-long as its parameters are among ``PARAMETERS``.
+The signature of an algorithm specifies its options. If the parameters of a new algorithm are among
+``PARAMETERS``, it needs no code here.
 """
 
 from __future__ import annotations
@@ -27,58 +27,58 @@ __all__ = [
     "DEMANDS",
     "KNOWN_HELP",
     "PARAMETERS",
-    "PASSING",
     "RULES_HELP",
     "SHARE_HELP",
+    "UNMODIFIED",
     "WAYS",
     "Parser",
-    "described",
+    "algorithm_options",
+    "describe",
     "flag",
-    "in_a_line",
+    "guarantee_options",
     "is_run_by_command",
     "is_table",
     "new",
     "new_page",
     "new_picture",
     "new_table",
-    "of_algorithm",
-    "of_guarantee",
     "release",
+    "summarize",
     "table_file",
 ]
 
 
 _HINT = "\n  hint:  "
-_OF_COMMAND = ("keep", "progress")  # parameters that are the command's own
+_OF_COMMAND = ("keep", "progress")  # parameters that the command itself handles
 
-# What is asked for under a name that is another's, or in another way.
+# Hints for options that do not exist here, because another option or a policy has their task.
 _ELSEWHERE = {
-    "--drop": "with --by, only columns that --keep names are published; a policy has drop",
-    "--quasi": "a policy protects columns beside the items, as quasi in [columns]: see 'pdanon run --help'",
+    "--drop": "pass --keep for the columns to publish with --by, or write a policy, which has drop",
+    "--quasi": "write a policy with the columns as quasi in [columns]: see 'pdanon run --help'",
 }
 
-# --- What each may be
+# --- Types of options
 
 
 def items_known(text: str) -> int | None:
-    """A number of known items, or all of them."""
+    """Parse a number of known items, or ``all``."""
     if text != "all" and not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor 'all'")
     return None if text == "all" else int(text)
 
 
 def fanout_or_file(text: str) -> int | Path:
-    """A hierarchy: the fan-out of a balanced one, or its file."""
+    """Parse a hierarchy: the fan-out of a balanced one, or a file."""
     return int(text) if text.isdecimal() else Path(text)
 
 
 def is_table(text: str | Path) -> bool:
-    """Tell whether a file can be a single table, by its suffix."""
+    """Whether the suffix of a file is that of a single table."""
     return Path(text).suffix.lower() in (".parquet", ".csv")
 
 
 def table_file(text: str) -> Path:
-    """A table to read or write."""
+    """Parse the path of a table to read or write."""
     if is_uri(text):
         shown = mask_credentials(text)
         raise argparse.ArgumentTypeError(f"{shown!r} is a URI{_HINT}copy the file to this machine first")
@@ -90,12 +90,12 @@ def table_file(text: str) -> Path:
 
 
 def rules_file(text: str) -> Path:
-    """A file of rules to read."""
+    """Parse the path of a file of rules to read."""
     return Path(text) if Path(text).suffix.lower() == ".toml" and not is_uri(text) else table_file(text)
 
 
 def new(text: str) -> Path:
-    """A file to write."""
+    """Parse the path of a file to write."""
     path = release(text)
     if path.is_dir():
         raise argparse.ArgumentTypeError(f"{text!r} is a directory{_HINT}name a file in it")
@@ -103,7 +103,10 @@ def new(text: str) -> Path:
 
 
 def release(text: str) -> Path:
-    """A file or, with --stream, a directory to write: whether there is one already is asked later."""
+    """Parse the path of a release: a file or, with --stream, a directory.
+
+    Whether it exists already is checked later, by `check_files`.
+    """
     if is_uri(text):
         hint = "name a file on this machine, and copy it when it is complete"
         shown = mask_credentials(text)
@@ -116,158 +119,159 @@ def release(text: str) -> Path:
 
 
 def new_table(text: str) -> Path:
-    """A table to write."""
-    if not is_uri(text):  # which is told as what cannot be written
+    """Parse the path of a table to write."""
+    if not is_uri(text):  # `new` reports a URI as a target that cannot be written
         table_file(text)
     return new(text)
 
 
 def new_page(text: str) -> Path:
-    """A page to write."""
+    """Parse the path of a page to write."""
     if Path(text).suffix.lower() != ".html":
         raise argparse.ArgumentTypeError(f"{text!r} must end in .html")
     return new(text)
 
 
 def new_picture(text: str) -> Path:
-    """A picture to write."""
+    """Parse the path of a picture to write."""
     if Path(text).suffix.lower() not in (".png", ".svg", ".pdf"):
         raise argparse.ArgumentTypeError(f"{text!r} must end in .png, .svg or .pdf")
     return new(text)
 
 
-# --- The parameters of algorithms that are options, spelled as in the library
+# --- Parameters of algorithms as options, with the names that they have in the library
 
-KNOWN_HELP = "most items that the attacker knows; 'all': every item of a row"
+KNOWN_HELP = "maximum number of items that the attacker knows; 'all': every item of a row"
 CONSTRAINTS_HELP = (
-    "protect these itemsets only: .csv without a header, an itemset a line and an item a field, or .parquet "
-    "with one list column"
+    "protect only these itemsets: .csv without a header, one itemset per line and one item per field, or "
+    ".parquet with one list column"
 )
 
 RULES_HELP = (
-    "rules from what may be known to what must not be inferred: .csv with columns known,sensitive and items "
-    "joined by ';', .parquet with such list columns, or .toml with m and sensitive, for all of a size"
+    "rules from known to sensitive items: .csv with columns known,sensitive and items joined by ';', "
+    ".parquet with these list columns, or .toml with m and sensitive, for all rules up to a size"
 )
-SHARE_HELP = "largest share of matching rows that may hold what must not be inferred, between 0 and 1"
+SHARE_HELP = "maximum share of the matching rows that contain the sensitive items of a rule, 0 to 1"
 
 DEMANDS: dict[str, dict[str, Any]] = {
-    "k": {"type": int, "help": "least number of rows that an attacker's knowledge must match"},
+    "k": {"type": int, "help": "minimum number of rows that match the attacker's knowledge"},
     "m": {"type": items_known, "help": f"{KNOWN_HELP} (default: 2; of hghs, mhghs and with --rho: all)"},
     "constraints": {"type": table_file, "metavar": "FILE", "help": CONSTRAINTS_HELP},
     "sensitive": {
         "nargs": "+",
         "metavar": "ITEM",
-        "help": "items that nobody is to learn: published as they are with -l, as they are or not at all "
-        "with --rho, as counts of groups with -p",
+        "help": "sensitive items: published as is with -l, published as is or suppressed with --rho, "
+        "published as counts of groups with -p",
     },
     "rho": {
         "type": float,
-        "help": "largest share of the rows with some items that may hold a sensitive one besides, above "
+        "help": "maximum share of the rows with the known items that also contain a sensitive item, above "
         "0 and below 1",
     },
-    "l": {"type": int, "help": "of the rows that match, a sensitive item is in at most 1/l"},
-    "private": {"metavar": "NAME", "help": "a second list column, whose items are private"},
-    "h": {"type": float, "help": "largest share of matching rows in which a private item may be, 0 to 1"},
+    "l": {"type": int, "help": "a sensitive item is in at most 1/l of the matching rows"},
+    "private": {"metavar": "NAME", "help": "a second list column with the private items"},
+    "h": {"type": float, "help": "maximum share of the matching rows that contain a private item, 0 to 1"},
     "rules": {"type": rules_file, "metavar": "FILE", "help": RULES_HELP},
     "c": {"type": float, "help": SHARE_HELP},
     "p": {
         "type": int,
-        "help": "most public items that the attacker knows; of cahd: a sensitive item is in at most 1/p of "
-        "the rows of a group",
+        "help": "maximum number of public items that the attacker knows; with cahd: a sensitive item is in "
+        "at most 1/p of the rows of a group",
     },
 }
 WAYS: dict[str, dict[str, Any]] = {
     "hierarchy": {
         "type": fanout_or_file,
         "metavar": "FILE|FANOUT",
-        "help": "taxonomy of the items, a CSV file of rows leaf;parent;...;root, or the fan-out of a "
-        "balanced one over the items in order",
+        "help": "generalization hierarchy of the items: a CSV file with rows leaf;parent;...;root, or the "
+        "fan-out of a balanced hierarchy over the sorted items",
     },
     "weights": {
         "type": table_file,
         "metavar": "FILE",
-        "help": "importance of items, 0 to 1: .csv or .parquet with columns item,weight",
+        "help": "weights of items, 0 to 1: .csv or .parquet with columns item,weight",
     },
     "labels": {
         "choices": LABELS,
-        "help": "what sets are called: (a,b), G017 or a +1 (default: set)",
+        "help": "labels of merged items: (a,b), G017 or a +1 (default: set)",
     },
     "refine": {
         "action": argparse.BooleanOptionalAction,
-        "help": "move items between the sets afterwards, to lose less; let clusters share chunks",
+        "help": "move items between merged sets afterwards, to lower the loss; with disassociate: let "
+        "clusters share chunks",
     },
     "max_cluster": {
         "type": int,
         "metavar": "ROWS",
-        "help": "clusters of more rows are split (default: 2 k)",
+        "help": "split clusters with more rows (default: 2 k)",
     },
     "safe": {
         "action": "store_true",
-        "help": "see to it that no two items of different chunks must be in the same record",
+        "help": "ensure that no two items of different chunks must be in the same record",
     },
     "suppress": {
         "action": "store_true",
-        "help": "suppress nodes of the hierarchy where that loses less; of ps_rules: sensitive items that "
-        "are too frequent to be protected",
+        "help": "suppress nodes of the hierarchy where that lowers the loss; with ps_rules: suppress "
+        "sensitive items that are too frequent to be protected",
     },
-    "how": {"choices": ("tree", "sample"), "help": "part sets on all rows, or on a sample of them"},
+    "how": {"choices": ("tree", "sample"), "help": "split sets on all rows, or on a sample of them"},
     "sample": {"type": float, "metavar": "SHARE", "help": "share of the rows in a sample (default: 0.1)"},
-    "random_state": {"type": int, "metavar": "SEED", "help": "seed of what is drawn at random"},
+    "random_state": {"type": int, "metavar": "SEED", "help": "seed of random draws"},
     "time_limit": {
         "type": float,
         "metavar": "SECONDS",
-        "help": "when to end the search (default: 60)",
+        "help": "time limit of the search (default: 60)",
     },
-    "parts": {"type": int, "metavar": "N", "help": "in how many parts the work is done"},
-    "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "which item to suppress next"},
+    "parts": {"type": int, "metavar": "N", "help": "number of parts of the work"},
+    "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "criterion for the next item to suppress"},
     "loss": {
         "metavar": "NAME",
-        "help": "without --algorithm: what is to be least, such as ncp, occurrences, singles or pairs "
-        "(default: NCP); of coherence: what suppressing an item costs, support or unit",
+        "help": "without --algorithm: the loss to minimize, such as ncp, occurrences, singles or pairs "
+        "(default: NCP); with coherence: the cost of suppressing an item, support or unit",
     },
-    "scope": {"choices": ["all", "sensitive"], "help": "with --rho: which items may be suppressed"},
-    "r": {"type": int, "help": "how many groups are examined for each row"},
-    "score": {"choices": ["increase", "total"], "help": "which distortion of a group is to be least"},
+    "scope": {"choices": ["all", "sensitive"], "help": "with --rho: the items that may be suppressed"},
+    "r": {"type": int, "help": "number of groups that are examined for each row"},
+    "score": {"choices": ["increase", "total"], "help": "distortion of a group to minimize"},
     "lookahead": {
         "type": int,
         "metavar": "N",
-        "help": "how many of the following rows are compared for a place in a group",
+        "help": "number of following rows that are compared for a place in a group",
     },
-    "order": {"choices": ["nn", "gray", "rcm"], "help": "among which rows those of a group are searched"},
-    "alpha": {"type": int, "metavar": "N", "help": "a row looks at N * p neighbours on each side"},
+    "order": {"choices": ["nn", "gray", "rcm"], "help": "order of the rows in which a group is searched"},
+    "alpha": {"type": int, "metavar": "N", "help": "compare a row with N * p neighbors on each side"},
 }
-PASSING: dict[str, dict[str, Any]] = {  # which all algorithms take
+UNMODIFIED: dict[str, dict[str, Any]] = {  # all algorithms take these
     "keep": {
         "nargs": "+",
         "action": "extend",
         "metavar": "COLUMN",
-        "help": "columns that may be published as they are: no warning is about them",
+        "help": "columns to publish as they are, without a warning",
     },
 }
-PARAMETERS = DEMANDS | WAYS | PASSING
-_OF_GUARANTEES = (  # what may be said without an algorithm
+PARAMETERS = DEMANDS | WAYS | UNMODIFIED
+_OF_GUARANTEES = (  # options that need no --algorithm
     *("k", "m", "constraints", "rules", "c", "rho", "p", "sensitive"),
     *("hierarchy", "loss", "time_limit", "labels", "keep"),
 )
 
 
 def flag(parameter: str) -> str:
-    """How a parameter is spelled as an option."""
+    """Return the option of a parameter."""
     # -h asks for help.
     if len(parameter) == 1 and parameter != "h":
         return f"-{parameter}"
     return f"--{parameter.replace('_', '-')}"
 
 
-# --- What was given
+# --- Passed options
 
 
-def of_guarantee(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options that were given, if they say what must hold and not how."""
-    given = _given(arguments)
+def guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the passed options, and refuse those that need an algorithm."""
+    given = _options(arguments)
     for option in given:
         if option not in _OF_GUARANTEES:
-            raise ParameterError(f"{flag(option)} needs --algorithm", hint=_having(option))
+            raise ParameterError(f"{flag(option)} needs --algorithm", hint=_suggest_algorithms(option))
     if not LEAST & given.keys():
         hint = "such as -k 5 -m 2, or --rho or -p with --sensitive; or name an --algorithm"
         raise ParameterError("-k is needed", hint=hint)
@@ -275,23 +279,23 @@ def of_guarantee(arguments: argparse.Namespace) -> dict[str, Any]:
     return given
 
 
-def of_algorithm(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The options that were given, if they are the algorithm's and none is lacking."""
-    name, given = arguments.algorithm, _given(arguments)
+def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the passed options, and refuse those that the algorithm does not take or that are missing."""
+    name, given = arguments.algorithm, _options(arguments)
     accepted, required = parameters_of(algorithm(name)), _required(algorithm(name))
     for option in [option for option in given if option not in accepted]:
-        raise ParameterError(f"{name} does not take {flag(option)}", hint=_having(option))
+        raise ParameterError(f"{name} does not take {flag(option)}", hint=_suggest_algorithms(option))
     if required - PARAMETERS.keys():
         only = ", ".join(sorted(required - PARAMETERS.keys()))
         hint = f"write a policy, or call pdanon.{name} from Python"
         raise ParameterError(f"{name} needs {only}, which is no option of the command line", hint=hint)
     if required - given.keys():
         flags = ", ".join(flag(option) for option in PARAMETERS if option in required - given.keys())
-        raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' tells what it takes")
+        raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' lists its options")
     return given
 
 
-def _given(arguments: argparse.Namespace) -> dict[str, Any]:
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
     return {option: value for option, value in vars(arguments).items() if option in PARAMETERS}
 
 
@@ -300,49 +304,49 @@ def _required(function: Callable[..., Anonymized]) -> set[str]:
     return {option for option, parameter in accepted.items() if parameter.default is parameter.empty}
 
 
-def _having(option: str) -> str:
-    having = [name for name, function in functions(*OF_LISTS).items() if option in parameters_of(function)]
-    return f"algorithms that do: {', '.join(having) or 'none'}"
+def _suggest_algorithms(option: str) -> str:
+    names = [name for name, function in functions(*OF_LISTS).items() if option in parameters_of(function)]
+    return f"algorithms that take it: {', '.join(names) or 'none'}"
 
 
-def described(name: str, function: Callable[..., Anonymized]) -> str:
-    """An algorithm in a few lines: what it does, its guarantee (as its docstring has it) and its options."""
+def describe(name: str, function: Callable[..., Anonymized]) -> str:
+    """Describe an algorithm in a few lines: its task, its guarantee (from the docstring) and its options."""
     text = inspect.getdoc(function) or ""
     guarantee = " ".join(text.partition("Guarantee: ")[2].partition(".")[0].replace("`", "").split())
     accepted, required = parameters_of(function), _required(function)
     options = [option for option in accepted if option in DEMANDS | WAYS and is_run_by_command(name)]
     others = [option for option in accepted if option not in (*options, *_OF_COMMAND)]
-    shown = [flag(option) if option in required else f"[{flag(option)}]" for option in options]
+    flags = [flag(option) if option in required else f"[{flag(option)}]" for option in options]
     does, _, _ = text.partition("\n")
     lines = [
         name,
         f"  does       {does}",
         f"  guarantee  {guarantee}",
-        f"  options    {' '.join(shown) or 'none'}",
+        f"  options    {' '.join(flags) or 'none'}",
     ]
     if others:
-        named = ", ".join(each if each in required else f"[{each}]" for each in others)
-        lines.append(f"  elsewhere  {named}: in a policy or Python")
+        names = ", ".join(each if each in required else f"[{each}]" for each in others)
+        lines.append(f"  elsewhere  {names}: in a policy or Python")
     return "\n".join(lines)
 
 
 def is_run_by_command(name: str) -> bool:
-    """Tell whether an algorithm can be called by options alone; a policy, and Python, can call any."""
+    """Whether options alone can call an algorithm. A policy and Python can call any."""
     record = ALGORITHMS[name]
     return record.recodes in OF_LISTS and _required(record.function) <= PARAMETERS.keys()
 
 
-def in_a_line(name: str, function: Callable[..., Anonymized]) -> str:
-    """An algorithm in a line: what it does."""
+def summarize(name: str, function: Callable[..., Anonymized]) -> str:
+    """Describe an algorithm in one line."""
     does, _, _ = (inspect.getdoc(function) or "").partition("\n")
     return f"{name:<16} {does}"
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that reports wrong usage as the library reports wrong parameters."""
+    """A parser that reports wrong usage in the form of a `ParameterError`."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuse here what nobody knows, where the options are known that it may have meant."""
+        """Refuse unknown arguments in the parser of the command, which knows similar options."""
         self._words = list(sys.argv[1:] if args is None else args)
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -350,27 +354,25 @@ class Parser(argparse.ArgumentParser):
         return found, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, in place of a page of usage."""
+        """Print the error and a hint instead of the usage."""
         if "arguments are required" in message and (unknown := self._unknown()):
             message = f"unrecognized arguments: {unknown}"
-        hint = "" if _HINT in message else f"{_HINT}{self._meant(message) or f'{self.prog} --help'}"
+        hint = "" if _HINT in message else f"{_HINT}{self._suggest(message) or f'{self.prog} --help'}"
         self.exit(2, escape_controls(mask_credentials(f"pdanon: error: {message}{hint}\n")))
 
     def _unknown(self) -> str | None:
-        """An option that nobody knows: what lacks may be a value of it."""
+        """Return an unknown option: the missing argument may be its value."""
         options = [word.partition("=")[0] for word in self._words if word.startswith("--") and word != "--"]
         return next((each for each in options if each not in self._option_string_actions), None)
 
-    def _meant(self, message: str) -> str | None:
-        """The nearest of what is known, for an option or a name that is not."""
+    def _suggest(self, message: str) -> str | None:
+        """Return a hint for an unknown option or name, such as the most similar one."""
         _, choice, name = message.partition("invalid choice: '")
         if choice:
-            if (asked := name.partition("'")[0]) in ALGORITHMS:
-                return (
-                    f"{asked} protects columns beside the items: a policy names it, see 'pdanon run --help'"
-                )
-            chosen = [list(action.choices) for action in self._actions if action.choices is not None]
-            return did_you_mean(asked, [str(each) for each in chain.from_iterable(chosen)])
+            if (wrong := name.partition("'")[0]) in ALGORITHMS:
+                return f"{wrong} protects other columns too: name it in a policy, see 'pdanon run --help'"
+            choices = [list(action.choices) for action in self._actions if action.choices is not None]
+            return did_you_mean(wrong, [str(each) for each in chain.from_iterable(choices)])
         _, _, unknown = message.partition("unrecognized arguments: ")
         options = [word for word in unknown.split() if word.startswith("--")]
         if options and options[0] in _ELSEWHERE:

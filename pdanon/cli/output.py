@@ -1,4 +1,4 @@
-"""What is said on standard error: errors, warnings of a release, and what is going on if it takes long."""
+"""Output of commands: results on stdout; errors, warnings and long stages on stderr."""
 
 from __future__ import annotations
 
@@ -25,45 +25,45 @@ __all__ = [
     "PATIENCE",
     "bar",
     "escaped_output",
-    "print_aside",
-    "print_compared",
+    "print_comparison",
     "print_plan",
     "print_profile",
     "print_result",
     "print_risk",
+    "print_stderr",
     "print_tradeoff",
-    "say",
+    "report",
+    "show_warnings",
     "stage",
-    "warned",
 ]
 
-PATIENCE = 2.0  # seconds until a stage that is not done is named on stderr
+PATIENCE = 2.0  # seconds after which a running stage is named on stderr
 
 _IF_USELESS = (
-    "name no algorithm, so that all are tried, or choose a smaller k or m; for items also sets instead of a "
-    "hierarchy (pcta), or a hierarchy with more levels; for other columns fewer of them as quasi"
+    "name no algorithm, so that all are tried, or choose a smaller k or m; for items also try sets instead "
+    "of a hierarchy (pcta), or a hierarchy with more levels; for other columns name fewer of them as quasi"
 )
 
-_IF_PARTS = "name that column in --by, or leave it out of the file if a row need not be a person"
+_IF_PARTS = "name that column in --by, or leave it out of the file if rows need not be persons"
 
 
-def say(message: str, code: int = 0) -> int:
-    """Print a message on stderr, and return the exit code that goes with it."""
-    print_aside(f"pdanon: {message}")
+def report(message: str, code: int = 0) -> int:
+    """Print a message on stderr, and return the exit code."""
+    print_stderr(f"pdanon: {message}")
     return code
 
 
-def print_aside(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Print a line on stderr."""
-    if sys.stderr is not None:  # else it would be printed as a result
-        with suppress(OSError):  # of a terminal that is closed
+    if sys.stderr is not None:  # print(file=None) would write to stdout
+        with suppress(OSError):  # the terminal may be closed
             print(escape_controls(mask_credentials(text)), file=sys.stderr)
 
 
 @contextmanager
 def stage(what: str, *, announced: bool = True) -> Iterator[None]:
-    """Say on stderr what is going on, if it takes long."""
-    timer = Timer(PATIENCE, say, [f"{what} ..."])
+    """Name the running stage on stderr, if it takes long."""
+    timer = Timer(PATIENCE, report, [f"{what} ..."])
     timer.daemon = True
     if announced:
         timer.start()
@@ -74,14 +74,14 @@ def stage(what: str, *, announced: bool = True) -> Iterator[None]:
 
 
 @contextmanager
-def warned(hint: str = "") -> Iterator[None]:
-    """Say on stderr what warns of a release, as errors are said, with what can be done about it here."""
+def show_warnings(hint: str = "") -> Iterator[None]:
+    """Print warnings of a release on stderr in the form of errors, with hints for the command line."""
 
     def show(message: Warning | str, *where: Any, **more: Any) -> None:
         if isinstance(message, ReleaseWarning):
-            said = _IF_USELESS if message.hint == REMEDY else message.hint
-            remedy = {IdentifierWarning: hint, PersonsWarning: _IF_PARTS}.get(type(message), said)
-            say(f"warning: {message.what}\n  hint:  {remedy}")
+            default = _IF_USELESS if message.hint == REMEDY else message.hint
+            remedy = {IdentifierWarning: hint, PersonsWarning: _IF_PARTS}.get(type(message), default)
+            report(f"warning: {message.what}\n  hint:  {remedy}")
         else:
             usual(message, *where, **more)
 
@@ -97,15 +97,15 @@ def bar() -> bool:
     return sys.stderr is not None and sys.stderr.isatty() and find_spec("tqdm") is not None
 
 
-# --- What a command prints: no more than a screen, unless more is asked for
+# --- Results of commands, at most one screen by default
 
 
-_MOST = 30  # rows of a table, or lines
-_MOST_NAMED = 6  # in a line
+_MOST = 30  # maximum number of lines
+_MOST_NAMED = 6  # maximum number of names in a line
 
 
 class _Escaped:
-    """A stream in which names from a file cannot control the terminal."""
+    """A stream that escapes control characters, so that names in a file cannot control the terminal."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -120,7 +120,7 @@ class _Escaped:
 
 @contextmanager
 def escaped_output() -> Iterator[None]:
-    """Escape what is printed within, as far as it would control a terminal or cannot be encoded."""
+    """Escape control characters and text that cannot be encoded in the output of the block."""
     if sys.stdout is None:
         yield
         return
@@ -132,18 +132,18 @@ def escaped_output() -> Iterator[None]:
 
 
 def print_result(result: Anonymized) -> None:
-    """Print a result, after what was tried, and in a line for each reason what was not."""
+    """Print the algorithms that were tried, one line for each reason not to try others, and the result."""
     if result.tried is not None:
-        ran = result.tried["seconds"].notna()
-        _print(result.tried[ran].dropna(axis=1, how="all"))
-        for reason, left in result.tried[~ran].groupby("reason", sort=False):
-            print(f"not tried ({reason}): {'; '.join(left['algorithm'])}")
+        completed = result.tried["seconds"].notna()
+        _print(result.tried[completed].dropna(axis=1, how="all"))
+        for reason, others in result.tried[~completed].groupby("reason", sort=False):
+            print(f"not tried ({reason}): {'; '.join(others['algorithm'])}")
         print()
     print(result)
 
 
 def print_plan(reads: Iterable[Path | str], writes: Iterable[Path]) -> int:
-    """Print what a command would read and write, with what links lead to; return its exit code."""
+    """Print the files that a command would read and write, with links resolved; return the exit code."""
     print("Dry run: nothing is written")
     for path in reads:
         print(f"  reads      {mask_credentials(str(path))}")
@@ -155,44 +155,44 @@ def print_plan(reads: Iterable[Path | str], writes: Iterable[Path]) -> int:
 
 
 def print_risk(table: pd.DataFrame, *, whole: bool, path: Path | None) -> None:
-    """Print the risk of all rows, for a few numbers of known items; or all that was counted."""
-    shown = table if whole or len(table) <= _MOST else of_few_known(table).reset_index()
-    _print(shown.assign(items=shown["items"].astype("string").fillna("all")))
+    """Print the whole table of risks, or the risk of all rows for a few numbers of known items."""
+    excerpt = table if whole or len(table) <= _MOST else of_few_known(table).reset_index()
+    _print(excerpt.assign(items=excerpt["items"].astype("string").fillna("all")))
     if path is not None:
         print(f"written    {path}")
-    elif len(shown) < len(table):
-        print(f"{len(table) - len(shown):,} lines more, also by length of a row: --all, or --out FILE")
+    elif len(excerpt) < len(table):
+        print(f"{len(table) - len(excerpt):,} more lines, also by length of a row: --all, or --out FILE")
 
 
-def print_compared(table: pd.DataFrame, *, whole: bool) -> None:
-    """Print what was compared: the first configurations, or all."""
-    shown = table.dropna(axis=1, how="all")
-    _print(shown if whole else shown.head(_MOST))
-    if not whole and len(shown) > _MOST:
-        print(f'{len(shown) - _MOST:,} lines more: --all, or comparison = "comparison.csv" in [outputs]')
+def print_comparison(table: pd.DataFrame, *, whole: bool) -> None:
+    """Print the first configurations of a comparison, or all."""
+    filled = table.dropna(axis=1, how="all")
+    _print(filled if whole else filled.head(_MOST))
+    if not whole and len(filled) > _MOST:
+        print(f'{len(filled) - _MOST:,} more lines: --all, or comparison = "comparison.csv" in [outputs]')
 
 
 def print_profile(profile: Profile) -> None:
-    """Print a first look, up to as many lines as a screen has."""
+    """Print a profile, at most one screen."""
     lines = repr(profile).splitlines()
     print("\n".join(lines[:_MOST]))
     if len(lines) > _MOST:
-        print(f"{len(lines) - _MOST:,} lines more: --report FILE has all")
+        print(f"{len(lines) - _MOST:,} more lines: --report FILE has all")
 
 
 def print_tradeoff(trials: pd.DataFrame) -> None:
-    """Print what each k and m costs, and why there is no release for some."""
-    made = trials[trials["seconds"].notna()]
-    if len(made):
-        _print(made.drop(columns="reason").head(_MOST))
-        print("below_k: the share of rows that who knows one item more than m finds among fewer than k")
+    """Print the loss and the risk for each k and m, and the reasons for missing releases."""
+    completed = trials[trials["seconds"].notna()]
+    if len(completed):
+        _print(completed.drop(columns="reason").head(_MOST))
+        print("below_k: the share of rows with fewer than k matches when m + 1 items are known")
     failed = trials[trials["seconds"].isna()]
-    for reason, left in failed.groupby(failed["reason"].str.replace(";.*", "", regex=True), sort=False):
-        asked = [f"k={k} m={m}" for k, m in left[["k", "m"]].head(_MOST_NAMED).itertuples(index=False)]
-        more = f" and {len(left) - _MOST_NAMED:,} more" if len(left) > _MOST_NAMED else ""
-        print(f"no release for {', '.join(asked)}{more}: {reason}")
-    if len(made) > _MOST:
-        print(f"{len(made) - _MOST:,} lines more: --out FILE")
+    for reason, group in failed.groupby(failed["reason"].str.replace(";.*", "", regex=True), sort=False):
+        pairs = [f"k={k} m={m}" for k, m in group[["k", "m"]].head(_MOST_NAMED).itertuples(index=False)]
+        more = f" and {len(group) - _MOST_NAMED:,} more" if len(group) > _MOST_NAMED else ""
+        print(f"no release for {', '.join(pairs)}{more}: {reason}")
+    if len(completed) > _MOST:
+        print(f"{len(completed) - _MOST:,} more lines: --out FILE")
 
 
 def _print(table: pd.DataFrame) -> None:

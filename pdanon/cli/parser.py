@@ -1,4 +1,4 @@
-"""Completion: the script by which a shell completes commands, options, names of algorithms and files."""
+"""Commands, their arguments and help, and the completion of both in a shell."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from pdanon.cli.options import (
     CONSTRAINTS_HELP,
     DEMANDS,
     KNOWN_HELP,
-    PASSING,
     RULES_HELP,
     SHARE_HELP,
+    UNMODIFIED,
     WAYS,
     Parser,
     flag,
@@ -36,7 +36,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 _READ = ("parquet", "csv", "tsv", "gz", "jsonl")
 _TABLE = ("parquet", "csv")
-# What a file that an argument names ends in.
+# Suffixes of files, by the argument that names the file.
 _SUFFIXES = {
     "source": _READ,
     "target": _TABLE,
@@ -56,18 +56,18 @@ _SUFFIXES = {
 
 
 class PrintCompletion(argparse.Action):
-    """Print the script for a shell, and end."""
+    """An option that prints the completion script of a shell and exits."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: Any = None
     ) -> None:
-        """Do so."""
+        """Print the script and exit."""
         print(_script(parser, values))
         parser.exit(0)
 
 
 def _script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """What the shell is to read."""
+    """Return the completion script of a shell."""
     if find_spec("shtab") is None:
         hint = "pip install 'pdanon[completion]'"
         raise ParameterError("completion needs the package shtab", where="--print-completion", hint=hint)
@@ -78,7 +78,7 @@ def _script(parser: argparse.ArgumentParser, shell: str) -> str:
 
 
 def _complete_files(parser: argparse.ArgumentParser) -> None:
-    """Say of each argument, of a command too, which files complete it."""
+    """Set the files that complete each argument of a parser and of its commands."""
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
@@ -87,8 +87,8 @@ def _complete_files(parser: argparse.ArgumentParser) -> None:
             suffixes = _SUFFIXES[action.dest]
             action.complete = {  # type: ignore[attr-defined]
                 "bash": _function(suffixes),
-                "zsh": f"_files -g '*.({'|'.join(suffixes)}|)'",  # with the bar it is no qualifier
-                "fish": f"(__fish_complete_suffix .{suffixes[0]})",  # comes first; all others after it
+                "zsh": f"_files -g '*.({'|'.join(suffixes)}|)'",  # without the bar zsh reads a glob qualifier
+                "fish": f"(__fish_complete_suffix .{suffixes[0]})",  # fish lists these first, then all others
             }
 
 
@@ -97,7 +97,7 @@ def _function(suffixes: tuple[str, ...]) -> str:
 
 
 def _bash() -> str:
-    """Functions that list the files with some suffixes, and directories."""
+    """Return shell functions that list directories and the files with some suffixes."""
     return "\n".join(
         f'{_function(suffixes)}() {{ compgen -d -- "$1"; '
         f'compgen -f -- "$1" | grep -E "\\.({"|".join(suffixes)})$"; }}'
@@ -105,19 +105,19 @@ def _bash() -> str:
     )
 
 
-# --- Usage: the commands, their arguments, and the help that is shown of them
+# --- Commands, their arguments and their help
 
 
 Command: TypeAlias = Callable[[argparse.Namespace], int]
 
 
 def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
-    """The parser of the command line, which says as ``run`` what is to be called.
+    """Return the parser of the command line, which stores the function of a command as ``run``.
 
     Parameters
     ----------
     commands : mapping
-        What each command runs, in the order to list them.
+        The function of each command, in the order of the help.
     """
     options: dict[str, Any] = {
         "formatter_class": argparse.RawDescriptionHelpFormatter,
@@ -135,7 +135,7 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         action=PrintCompletion,
         choices=SHELLS,
         metavar="SHELL",
-        help=f"print what lets a shell complete commands, options and files: {', '.join(SHELLS)}",
+        help=f"print a script that completes commands, options and files in a shell: {', '.join(SHELLS)}",
     )
     added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, run in commands.items():
@@ -156,31 +156,31 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--stream",
         action="store_true",
-        help="read and write Parquet in parts, as it does not fit into memory: IN is a file, a directory, "
+        help="read and write Parquet in parts, for tables larger than memory: IN is a file, a directory, "
         "a path with wildcards or a URI, and OUT does not exist yet",
     )
-    _add_algorithm(command, "several are tried, and the release that loses least is written")
-    groups = {"what must hold": DEMANDS, "how it is reached": WAYS, "what passes through": PASSING}
+    _add_algorithm(command, "try several, and write the release with the lowest loss")
+    groups = {"guarantee": DEMANDS, "algorithm": WAYS, "unmodified columns": UNMODIFIED}
     _add_parameters(command, groups)
     _add_form(command)
     command.add_argument(
         "--join",
         metavar="TEXT",
-        help="what stands between two items in a release that is CSV (default: that of --separator)",
+        help="the separator of items in a release in CSV (default: that of --separator)",
     )
     command.add_argument(
         "--escape-formulas",
         action="store_true",
-        help="in CSV, put ' before texts that a spreadsheet would run as formulas; this changes the text",
+        help="in CSV, put ' before text that a spreadsheet would run as a formula; this changes the text",
     )
     command.add_argument(
-        "--mapping", metavar="FILE", type=new_table, help="write what each item became: .parquet or .csv"
+        "--mapping", metavar="FILE", type=new_table, help="write the mapping of the items: .parquet or .csv"
     )
     command.add_argument(
         "--legend",
         metavar="FILE",
         type=new_table,
-        help="write which items each label stands for, to be published or not: .parquet or .csv",
+        help="write the items of each label, for publication if you like: .parquet or .csv",
     )
     command.add_argument(
         "--classes",
@@ -189,45 +189,54 @@ def _fill_anonymize(command: argparse.ArgumentParser) -> None:
         help="write the second table of a release by cahd, the counts of its groups: .parquet or .csv",
     )
     command.add_argument(
-        "--report", metavar="FILE", type=new_page, help="write a page that shows the release to others: .html"
+        "--report",
+        metavar="FILE",
+        type=new_page,
+        help="write a page about the release, for publication: .html",
     )
 
 
 def _fill_profile(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", help=_DATA)
-    command.add_argument("-k", default=5, **{**DEMANDS["k"], "help": "how many rows are enough (default: 5)"})
-    command.add_argument("-m", default=3, type=int, help="most items that the attacker knows (default: 3)")
+    command.add_argument(
+        "-k", default=5, **{**DEMANDS["k"], "help": "minimum number of matching rows (default: 5)"}
+    )
+    command.add_argument(
+        "-m", default=3, type=int, help="maximum number of items that the attacker knows (default: 3)"
+    )
     _add_form(command).add_argument(
         "--keep",
         nargs="+",
         action="extend",
         metavar="COLUMN",
-        help="other columns to look at (default: all of a table with lists)",
+        help="other columns to describe (default: all columns of a table with lists)",
     )
     command.add_argument(
         "--report",
         metavar="FILE",
         type=new_page,
-        help="write it as a page, which is not to be published: .html",
+        help="write the profile as a page, not for publication: .html",
     )
 
 
 def _fill_tradeoff(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", help=_DATA)
     for name, values in {"k": (3, 5, 11), "m": (1, 2, 3)}.items():
-        shown = " ".join(map(str, values))
-        text = f"{DEMANDS[name]['help'].partition(';')[0]} (default: {shown})"
+        default = " ".join(map(str, values))
+        text = f"{DEMANDS[name]['help'].partition(';')[0]} (default: {default})"
         command.add_argument(f"-{name}", nargs="+", type=int, default=list(values), help=text)
-    _add_algorithm(command, "the best of those that can have the guarantee")
-    _add_parameters(command, {"how it is reached": WAYS, "what passes through": PASSING})
+    _add_algorithm(command, "the one with the lowest loss among those with the guarantee")
+    _add_parameters(command, {"algorithm": WAYS, "unmodified columns": UNMODIFIED})
     _add_form(command)
     command.add_argument("--out", metavar="FILE", type=new_table, help="write the table: .parquet or .csv")
-    command.add_argument("--picture", metavar="FILE", type=new_picture, help="draw it: .png, .svg or .pdf")
+    command.add_argument(
+        "--picture", metavar="FILE", type=new_picture, help="draw the table: .png, .svg or .pdf"
+    )
     command.add_argument(
         "--report",
         metavar="FILE",
         type=new_page,
-        help="write it as a page, with a first look at the table: .html; not to be published",
+        help="write the table and a profile as a page, not for publication: .html",
     )
 
 
@@ -236,7 +245,7 @@ def _add_algorithm(command: argparse.ArgumentParser, default: str) -> None:
         "--algorithm",
         choices=list(functions(*OF_LISTS)),
         metavar="NAME",
-        help=f"see 'pdanon algorithms' for what each does (default: {default})",
+        help=f"the algorithm; 'pdanon algorithms' lists them (default: {default})",
     )
 
 
@@ -255,20 +264,20 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
         "--stream",
         action="store_true",
         help="read Parquet in parts: RELEASED is a file, a directory, a path with wildcards or a URI, and "
-        "the rows of all files count together",
+        "rows of all files are counted together",
     )
     command.add_argument("-k", **DEMANDS["k"])
     command.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
     _add_form(command)
     command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
-    sensitive = "items that nobody is to learn; goes with -l, -p or --rho"
+    sensitive = "the sensitive items; goes with -l, -p or --rho"
     command.add_argument("--sensitive", nargs="+", metavar="ITEM", help=sensitive)
     command.add_argument("-l", **DEMANDS["l"])
     command.add_argument(
         "--rho",
         type=float,
-        help="of the rows that match any known items, also sensitive ones, a sensitive item is in at most "
-        "this share; -m then has no default, and any number is known",
+        help="maximum share of the rows with any known items that also contain a sensitive item; without "
+        "-m, the attacker knows any number of items",
     )
     command.add_argument(
         "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (not with -m)"
@@ -281,31 +290,36 @@ def _fill_audit(command: argparse.ArgumentParser) -> None:
         "--mapping",
         metavar="FILE",
         type=table_file,
-        help="the mapping of the release: for constraints, rules, sensitive items that it left out, and to "
+        help="the mapping of the release: for constraints, rules and suppressed sensitive items, and to "
         "count rows that suppression emptied",
     )
     command.add_argument(
-        "--classes", metavar="FILE", type=table_file, help="the counts of groups, to audit a release by cahd"
+        "--classes", metavar="FILE", type=table_file, help="the counts of groups in a release by cahd"
     )
     command.add_argument("-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group")
     command.add_argument(
         "--chunks", action="store_true", help="RELEASED is a release by disassociate, of records in chunks"
     )
-    safe = "with --chunks: nor must two items of different chunks be in the same record"
+    safe = "with --chunks: also check that no two items of different chunks must be in the same record"
     command.add_argument("--safe", action="store_true", help=safe)
     command.add_argument(
-        "--threats", metavar="FILE", type=new_table, help="write the minimal itemsets that break it"
+        "--threats",
+        metavar="FILE",
+        type=new_table,
+        help="write the minimal itemsets that break the guarantee",
     )
 
 
 def _fill_risk(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", help=_DATA)
     command.add_argument("-k", required=True, **DEMANDS["k"])
-    command.add_argument("-m", default=2, type=int, help="most items that the attacker knows (default: 2)")
+    command.add_argument(
+        "-m", default=2, type=int, help="maximum number of items that the attacker knows (default: 2)"
+    )
     command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
     _add_form(command)
     command.add_argument("--out", metavar="FILE", type=new_table, help="write the table: .parquet or .csv")
-    command.add_argument("--all", action="store_true", help="print all that was counted, not a summary")
+    command.add_argument("--all", action="store_true", help="print the whole table, not a summary")
 
 
 def _fill_run(command: argparse.ArgumentParser) -> None:
@@ -315,7 +329,7 @@ def _fill_run(command: argparse.ArgumentParser) -> None:
 
 def _fill_compare(command: argparse.ArgumentParser) -> None:
     command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
-    command.add_argument("--all", action="store_true", help="print all configurations, if they are many")
+    command.add_argument("--all", action="store_true", help="print all configurations, however many")
     _add_outside(command)
 
 
@@ -323,20 +337,20 @@ def _add_outside(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--allow-outside",
         action="store_true",
-        help="let the policy write outside of its own directory (default: refuse)",
+        help="let the policy write outside its own directory (default: refuse)",
     )
 
 
 def _add_writing(command: argparse.ArgumentParser) -> None:
-    """Add what the caller says of files that are written, whoever names them."""
-    group = command.add_argument_group("what is written")
+    """Add the options of commands that write files, whether options or a policy name them."""
+    group = command.add_argument_group("written files")
     group.add_argument(
         "--overwrite",
         action="store_true",
-        help="replace files that exist (default: refuse); a release by --stream is never replaced",
+        help="replace existing files (default: refuse); a release by --stream is never replaced",
     )
     group.add_argument(
-        "--dry-run", action="store_true", help="show what would be read and written, and do neither"
+        "--dry-run", action="store_true", help="show the files that would be read and written, and do neither"
     )
 
 
@@ -346,83 +360,86 @@ def _fill_algorithms(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         nargs="?",
         choices=list(ALGORITHMS),
-        help="which (default: a line of each)",
+        help="the algorithm to describe (default: one line for each)",
     )
 
 
 def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add what says of what form a table is; return the group of those without lists."""
+    """Add the options of the form of a table; return the group for tables without lists."""
     command.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
-    command.add_argument("--separator", metavar="TEXT", help="what stands between two items in CSV files")
+    command.add_argument("--separator", metavar="TEXT", help="the separator of items in CSV files")
     command.add_argument(
         "--delimiter",
         metavar="CHAR",
-        help="what stands between two fields of CSV (default: what does most often)",
+        help="the delimiter of fields in CSV (default: the most frequent candidate)",
     )
-    command.add_argument("--encoding", metavar="NAME", help="of CSV (default: utf-8)")
-    group = command.add_argument_group("if a person has several rows, or items have a line or a column each")
+    command.add_argument("--encoding", metavar="NAME", help="the encoding of CSV (default: utf-8)")
+    group = command.add_argument_group(
+        "tables without lists: a person in several rows, or one column per item"
+    )
     group.add_argument(
         "--by",
         nargs="+",
         metavar="COLUMN",
-        help="whose line or row it is, such as a customer number; not published, nor is any other column "
-        "that --keep does not name",
+        help="the columns that identify the person of a row, such as a customer number; not published, like "
+        "all other columns unless listed in --keep",
     )
-    group.add_argument("--item", metavar="COLUMN", help="the item of the line")
+    group.add_argument("--item", metavar="COLUMN", help="the column of the item of a row")
     group.add_argument(
         "--conflicts",
         choices=("refuse", "first"),
-        help="what to do if lines of a person differ in a column of --keep (default: refuse)",
+        help="the action if rows of a person differ in a column of --keep (default: refuse)",
     )
     group.add_argument(
         "--onehot",
         nargs="*",
         metavar="COLUMN",
-        help="columns of 0 and 1, true and false, or counts, each of which is an item (default: all but "
+        help="columns of 0 and 1, true and false, or counts; each column is an item (default: all but "
         "those of --by and --keep)",
     )
     group.add_argument(
         "--prefix",
         metavar="TEXT",
-        help="what the names of these columns begin with, which is no part of the item",
+        help="prefix of the column names, which is not part of the item",
     )
     group.add_argument(
         "--tick",
         metavar="TEXT",
-        help="what is in a box that is ticked, such as x or yes (default: 1, true, or a count)",
+        help="the text of a ticked cell, such as x or yes (default: 1, true, or a count)",
     )
     return group
 
 
 _WRITTEN = (release, new_table, new_page, new_picture)  # types of arguments that name files to write
-_QUASI_HELP = "columns that the attacker knows beside the items"
-_DATA = "the data: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl"
+_QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
+_DATA = "the table: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl"
 
 _POLICY = """such a policy.toml:
   input = "patients.parquet"
   parameters = { k = 5, m = 2, random_state = 1 }
+
   columns = { items = "diagnoses", quasi = ["age", "sex"], keep = ["district"], drop = [] }
   outputs = { release = "released.parquet", mapping = "mapping.parquet", report = "report.html" }"""
 
-# Of each command: what it does, the arguments of an example, and what adds its arguments.
+# By command: its help, the arguments of an example, and the function that adds its arguments.
 _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]] = {
     "profile": (
-        "look at a raw table: what is in it, what identifies, and what to do before it is released",
+        "describe a raw table: its columns, what singles out its rows, and the steps before a release",
         "invoices.csv --by customer --item product",
         _fill_profile,
     ),
     "tradeoff": (
-        "show what each k and m would cost, and what risk it leaves, before a release is made",
+        "show the loss and the remaining risk for each k and m, before a release",
         "baskets.parquet -k 3 5 11 -m 1 2 3 --report tradeoff.html",
         _fill_tradeoff,
     ),
     "anonymize": (
-        "write a release of a table, audited, with the guarantee that is asked for",
+        "write an audited release of a table with the requested guarantee",
         "baskets.parquet release.parquet -k 5 -m 2 --mapping mapping.parquet",
         _fill_anonymize,
     ),
     "audit": (
-        "recount whether a release has a guarantee; exit code 1 if it has not",
+        "check whether a release has a guarantee; exit code 1 if not",
         "release.parquet -k 5 -m 2 --threats threats.parquet",
         _fill_audit,
     ),
@@ -432,13 +449,13 @@ _COMMANDS: dict[str, tuple[str, str, Callable[[argparse.ArgumentParser], None]]]
         _fill_risk,
     ),
     "run": (
-        "write what a policy file asks for: release, mapping and losses, or none",
+        "write the outputs of a policy file: release, mapping and losses, all or none",
         f"policy.toml\n\n{_POLICY}",
         _fill_run,
     ),
-    "compare": ("run the algorithms of a policy file, and show what is lost", "policy.toml", _fill_compare),
+    "compare": ("run the algorithms of a policy file, and compare their loss", "policy.toml", _fill_compare),
     "algorithms": (
-        "list the algorithms, or tell the guarantee and the options of one",
+        "list the algorithms, or show the guarantee and the options of one",
         "pcta",
         _fill_algorithms,
     ),

@@ -1,4 +1,7 @@
-"""Signals that end the command line. This file imports little: until it has run, they end Python itself."""
+"""Signals that end the command line.
+
+This file imports little: until its handlers are installed, signals end Python itself.
+"""
 
 from __future__ import annotations
 
@@ -7,50 +10,50 @@ import signal
 import sys
 from time import monotonic
 
-__all__ = ["Ended", "end_at_signals", "ended", "ignore_signals", "raise_at_signals"]
+__all__ = ["Interruption", "end_at_signals", "exit_code", "ignore_signals", "raise_at_signals"]
 
-_PATIENCE = 5.0  # seconds in which a further signal leaves a process that cleans up alone
+_PATIENCE = 5.0  # seconds for cleaning up, during which further signals are ignored
 
-# What ends a process from outside: Ctrl-C; `timeout`, schedulers and containers; a terminal that is closed.
+# Ctrl-C; `timeout`, schedulers and containers; a closed terminal.
 _SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 _received: list[tuple[int, float]] = []  # the first signal, and when
 
 
-class Ended(KeyboardInterrupt):
-    """A signal has ended the command."""
+class Interruption(KeyboardInterrupt):
+    """The end of a command by a signal."""
 
 
 def end_at_signals() -> None:
-    """Let signals end this process with a word and a code, if it is the command and was just started."""
+    """Let signals end this process with a message and an exit code, if it runs the command."""
     if _is_command():
         for number in _SIGNALS:
-            # One that is ignored stays so, as under nohup.
+            # A signal that is ignored stays ignored, as under nohup.
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 signal.signal(number, _end)
 
 
 def raise_at_signals() -> None:
-    """Let the first signal be an exception, so that what is being written is removed."""
+    """Let the first signal raise an exception, so that drafts are removed."""
     _replace(_end, _raise)
 
 
 def ignore_signals() -> None:
-    """Let nothing interrupt the end of a process that has done its work."""
+    """Ignore signals at the end of a process that has done its work."""
     _replace(_raise, signal.SIG_IGN)
 
 
-def ended(code: int) -> int:
-    """Return the exit code: 128 and the number of the signal, if one was received, or else this one."""
+def exit_code(code: int) -> int:
+    """Return 128 plus the number of the signal if one was received, else ``code``."""
     return 128 + _received[0][0] if _received else code
 
 
 def _is_command() -> bool:
     """Whether this process is ``pdanon`` or ``python -m pdanon``, not a program that imports the package."""
-    started = sys.argv[0] if sys.argv else ""
-    if started == "-m":  # so it is until the module is found
+    program = sys.argv[0] if sys.argv else ""
+    if program == "-m":  # argv[0] until Python has found the module
         return sys.orig_argv[len(sys.orig_argv) - len(sys.argv)].removeprefix("-m") == "pdanon"
-    return os.path.basename(started).removesuffix(".exe") == "pdanon" and "multiprocessing" not in sys.modules
+    return os.path.basename(program).removesuffix(".exe") == "pdanon" and "multiprocessing" not in sys.modules
 
 
 def _replace(handler: object, other: object) -> None:
@@ -60,19 +63,19 @@ def _replace(handler: object, other: object) -> None:
 
 
 def _end(number: int, frame: object) -> None:
-    """End at once, whatever is being imported."""
+    """End the process at once, also during imports."""
     try:
         if sys.stderr is not None:
-            os.write(sys.stderr.fileno(), f"pdanon: {_word(number)}\n".encode())
+            os.write(sys.stderr.fileno(), f"pdanon: {_message(number)}\n".encode())
     finally:  # also if the terminal is closed
         os._exit(128 + number)
 
 
 def _raise(number: int, frame: object) -> None:
-    """Raise at the first signal; a later one finds a process that cleans up, unless that lasts."""
+    """Raise at the first signal; end at a later one if cleaning up takes long."""
     if not _received:
         _received.append((number, monotonic()))
-        raise Ended(_word(number))
+        raise Interruption(_message(number))
     if monotonic() - _received[0][1] > _PATIENCE:
         from pdanon.io.files import remove_drafts
 
@@ -80,5 +83,5 @@ def _raise(number: int, frame: object) -> None:
         _end(_received[0][0], frame)
 
 
-def _word(number: int) -> str:
+def _message(number: int) -> str:
     return "interrupted" if number == signal.SIGINT else f"interrupted by {signal.Signals(number).name}"

@@ -1,4 +1,4 @@
-"""Policies: a release as a TOML file, which says what is read, published and written."""
+"""Policies: releases as TOML files that specify the input, the roles of columns and the outputs."""
 
 from pdanon.policy.policy import Policy
 

@@ -1,6 +1,6 @@
-"""Policies: a release as a file that can be read, approved and run again.
+"""Policies: a release as a file that people can read and approve, and run again.
 
-A policy says in TOML which table is read, what its columns are, how it is anonymized and what is written.
+A policy specifies in TOML the input, the roles of its columns, the algorithm and the outputs.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ from pdanon.policy.schema import (
     check_depth,
     check_input,
     check_transaction,
-    each_changed,
     list_columns_of,
+    map_values,
     read_toml,
     table_of,
     transaction_of,
@@ -70,44 +70,44 @@ _BY_ROLE |= dict.fromkeys(("hierarchy", "hierarchies"), "hierarchies")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Policy:
-    """What is read, how it is anonymized, and what is written. Read one with `from_toml`.
+    """Specification of a release: the input, the anonymization and the outputs. `from_toml` reads one.
 
     Parameters
     ----------
     input : pathlib.Path, or str
-        The data: ``.parquet``, also as a URI, ``.csv``, ``.tsv`` (these also with ``.gz``) or ``.jsonl``.
+        The table: ``.parquet``, also as a URI, ``.csv``, ``.tsv`` (these also with ``.gz``) or ``.jsonl``.
     algorithm : str, optional
-        Name of the algorithm. Without it `pdanon.anonymize` tries those that can have the guarantee; a
-        comparison needs none.
+        Name of the algorithm. Without it `pdanon.anonymize` tries those with the guarantee. A comparison
+        needs none.
     parameters : dict
-        Its parameters, except those that say what a column is; without an algorithm ``k`` and what
-        `pdanon.anonymize` takes.
+        Parameters of the algorithm, except the columns: their roles specify those. Without an algorithm,
+        ``k`` and other parameters of `pdanon.anonymize`.
     items : str, optional
         The list column. By default the only one.
     quasi, drop : list of str
-        Columns that an attacker may know, and columns that are not published.
+        Quasi-identifiers, and columns that are not published.
     hierarchies : dict
         By column, the path of a hierarchy, or the fan-out of a balanced one.
     separator : str, optional
-        What stands between two items in CSV files.
+        The separator of items in CSV files.
     outputs : dict
-        Paths of ``release``, ``classes``, ``mapping``, ``legend``, ``loss``, ``report`` and ``comparison``;
-        what is not named is not written.
+        Paths of ``release``, ``classes``, ``mapping``, ``legend``, ``loss``, ``report`` and ``comparison``.
+        Only outputs with a path are written.
     comparison : dict
-        What `compare` runs: ``algorithms, vary, measures, n_jobs, resume``.
+        Arguments of `compare`: ``algorithms, vary, measures, n_jobs, resume``.
     source : pathlib.Path, optional
         The file of the policy.
     keep : list of str
-        Columns that are published as they are, because they were judged: no warning is about them.
+        Unmodified columns, published without a warning.
     form : dict
-        Of a table without lists: ``by`` and ``item`` of one with a line for each item, ``onehot`` or
-        ``prefix``, and ``tick``, of one with a column for each item, ``conflicts`` (``"refuse"`` or
-        ``"first"``); of CSV ``delimiter``, ``encoding``, and ``separator`` if it is not that of the release.
+        The form of the table. With one row per item: ``by`` and ``item``. With one column per item:
+        ``onehot`` or ``prefix``, and ``tick``. For both: ``conflicts``, ``"refuse"`` or ``"first"``. For
+        CSV: ``delimiter``, ``encoding``, and ``separator`` if it differs from that of the release.
 
     Notes
     -----
-    Each column has a role, and so has an index that has a name: a column that nobody thought of is refused,
-    not published. Of a table without lists, columns that have no role are not read.
+    Each column and each named index needs a role. A column without a role is refused, not published. In a
+    table without lists, columns without a role are not read.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Policy:
 
     @classmethod
     def from_toml(cls, file: str | PathLike[str]) -> Policy:
-        """Read a policy, and check it without reading any data.
+        """Read a policy, and check it without reading the table.
 
         Parameters
         ----------
@@ -166,67 +166,67 @@ class Policy:
         FormatError
             If the file cannot be read, or is not TOML.
         ParameterError
-            If a key is not known or of the wrong type, the algorithm, a parameter or a role is not
-            possible, or two names are those of one file.
+            If a key is unknown or has a wrong type, if the algorithm, a parameter or a role is not
+            possible, or if two names belong to one file.
         """
         source = Path(check_path(file, "file"))
         return cls(**read_toml(source), source=source)
 
     def run(self, frame: pd.DataFrame | None = None) -> Anonymized:
-        """Read the table and anonymize it; nothing is written.
+        """Read the table and anonymize it, without writing any file.
 
         Parameters
         ----------
         frame : pandas.DataFrame, optional
-            What `read` returned, if it was read already.
+            The table that `read` returned. By default it is read now.
 
         Returns
         -------
         Anonymized
-            Audited, as every result.
+            The audited release.
 
         Raises
         ------
         PdanonError
-            If the table cannot be read, a column has no role, or whatever the algorithm raises.
+            If the table cannot be read, a column has no role, or the algorithm fails.
         """
         if self.algorithm is None:
-            self._check_asked()
+            self._check_request()
         frame = self.read() if frame is None else check_frame(frame)
         if self.algorithm is None:
-            said = self._read_all(self._roles.without_algorithm(frame, self.parameters))
-            return least_lossy(frame, self.items, **said)
-        options = self._read_all(self._roles.joined(self.algorithm, self.parameters))
-        place = {"column": self.items} if self._of_lists() else {}
-        return algorithm(self.algorithm)(frame, **place, **options)
+            request = self._read_all(self._roles.merge_request(frame, self.parameters))
+            return least_lossy(frame, self.items, **request)
+        options = self._read_all(self._roles.merge_parameters(self.algorithm, self.parameters))
+        column = {"column": self.items} if self._reads_lists() else {}
+        return algorithm(self.algorithm)(frame, **column, **options)
 
     def compare(self, *, progress: bool = False, allow_outside: bool = False) -> pd.DataFrame:
-        """Run what the policy compares, as `pdanon.compare`; nothing is written but the file of ``resume``.
+        """Run the comparison of the policy with `pdanon.compare`, and write only the file of ``resume``.
 
         Parameters
         ----------
         progress : bool
             Show a progress bar.
         allow_outside : bool
-            Let the file of ``resume`` be outside of the directory of the policy.
+            Let the file of ``resume`` be outside the directory of the policy.
 
         Returns
         -------
         pandas.DataFrame
-            One row a configuration. Of a policy that names no algorithm, and none to compare, what
-            `pdanon.anonymize` tried: ``tried`` of its result.
+            One row per configuration. If the policy names no algorithm and compares none, the
+            configurations that `pdanon.anonymize` tried: ``tried`` of its result.
         """
         if not any(self.comparison.values()) and self.algorithm is None and self.parameters:
             tried = self.run().tried
             return pd.DataFrame() if tried is None else tried
         if not self.comparison.get("algorithms"):
-            hint = "give each algorithm a table, which may be empty: [compare.algorithms.pcta]"
+            hint = "add a table for each algorithm, which may be empty: [compare.algorithms.pcta]"
             raise ParameterError("the policy compares nothing", where=self._place("compare"), hint=hint)
         if "resume" in self.comparison:
             self.check_outputs([self.comparison["resume"]], overwrite=True, allow_outside=allow_outside)
         configurations = {label: self._read_all(given) for label, given in self._configurations().items()}
         varied = self.comparison.get("vary", {}).items()
-        vary = {key: each_changed(values, partial(self._read, key)) for key, values in varied}
+        vary = {key: map_values(values, partial(self._read, key)) for key, values in varied}
         options = {
             name: value for name, value in self.comparison.items() if name not in ("algorithms", "vary")
         }
@@ -235,7 +235,7 @@ class Policy:
         )
 
     def read(self) -> pd.DataFrame:
-        """Read the table without the columns that are dropped.
+        """Read the table without dropped columns.
 
         Returns
         -------
@@ -244,45 +244,45 @@ class Policy:
         Raises
         ------
         ColumnError
-            If a column of the policy is not there, or one that is there has no role.
+            If the table lacks a column of the policy, or one of its columns has no role.
         """
-        published = [*self.quasi, *self.keep]
-        frame = self._form.read(self.input, published).frame
-        there = [*frame.columns, *frame.index.names, *(self.drop if self._form.drops_columns else [])]
-        absent = [name for name in self._roles.named if name not in there]
+        columns = [*self.quasi, *self.keep]
+        frame = self._form.read(self.input, columns).frame
+        present = [*frame.columns, *frame.index.names, *(self.drop if self._form.drops_columns else [])]
+        absent = [name for name in self._roles.columns if name not in present]
         if absent:
             raise ColumnError(f"the table lacks columns {absent}", where=str(self.input))
-        return self._roles.published(frame, self._place("columns"), lists=self._of_lists())
+        return self._roles.select_published(frame, self._place("columns"), lists=self._reads_lists())
 
     @property
     def inputs(self) -> list[Path | str]:
-        """What is read: the policy itself, the table, and the files of hierarchies and parameters."""
-        varied = self.comparison.get("vary", {}).values()
-        settings = [*self._settings(), *(values for values in varied if isinstance(values, Mapping))]
-        read = [self.source, self.input, *self.hierarchies.values()]
-        read += [value for given in settings for value in _leaves(given)]
-        return list(dict.fromkeys(file for file in read if isinstance(file, Path) or file is self.input))
+        """The files to read: the policy itself, the table, hierarchies and files of parameters."""
+        vary = self.comparison.get("vary", {}).values()
+        settings = [*self._settings(), *(values for values in vary if isinstance(values, Mapping))]
+        values = [self.source, self.input, *self.hierarchies.values()]
+        values += [value for parameters in settings for value in _leaves(parameters)]
+        return list(dict.fromkeys(file for file in values if isinstance(file, Path) or file is self.input))
 
     def check_outputs(
         self, files: Iterable[Path], *, overwrite: bool = False, allow_outside: bool = False
     ) -> None:
-        """Check that files may be written: the policy names them, its caller says whether it may.
+        """Check that the caller allows the policy to write its files.
 
         Parameters
         ----------
         files : iterable of path
-            What is to be written.
+            The files to write.
         overwrite : bool
-            Replace files that exist.
+            Replace existing files.
         allow_outside : bool
-            Write files that are outside of the directory of the policy, links followed.
+            Write files outside the directory of the policy, after links are resolved.
 
         Raises
         ------
         ParameterError
             If a file exists, or is outside.
         FormatError
-            If what is there is no regular file.
+            If an existing file is not a regular file.
         """
         check_flag(overwrite, "overwrite")
         check_flag(allow_outside, "allow_outside")
@@ -292,7 +292,7 @@ class Policy:
                 if Path(path.realpath(self.source.parent)) not in real.parents:
                     hint = "pass --allow-outside (allow_outside=True) if the policy may write there"
                     where = self._place("outputs")
-                    problem = "an output is outside of the directory of the policy"
+                    problem = "an output is outside the directory of the policy"
                     raise ParameterError(problem, where=where, got=str(real), hint=hint)
             check_replaceable(file, overwrite=overwrite)
 
@@ -304,14 +304,14 @@ class Policy:
         overwrite: bool = False,
         allow_outside: bool = False,
     ) -> None:
-        """Write what the policy says of a result: all of it or nothing, and the release last.
+        """Write the outputs of the policy: all or none, and the release last.
 
         Parameters
         ----------
         result : Anonymized
-            What `run` returned.
+            The result of `run`.
         original : pandas.DataFrame, optional
-            What `read` returned: the report shows the risk before as well, and its fingerprint.
+            The table that `read` returned. The report then shows its risk and its fingerprint.
         overwrite, allow_outside : bool
             As `check_outputs`.
         """
@@ -340,7 +340,7 @@ class Policy:
         Parameters
         ----------
         table : pandas.DataFrame
-            What `compare` returned.
+            The result of `compare`.
         overwrite, allow_outside : bool
             As `check_outputs`.
         """
@@ -365,13 +365,13 @@ class Policy:
         if self.algorithm is not None:
             self._check_algorithm(self.algorithm)
         elif self.parameters:
-            self._check_asked()
+            self._check_request()
         if self.comparison.get("algorithms"):
             for task in list_tasks(self._configurations(), self.comparison.get("vary", {})):
                 check_transaction(task.parameters)
 
     def _check_types(self) -> None:
-        """Check what each part is; paths may be given as text."""
+        """Check the type of each attribute, and convert texts to paths."""
         object.__setattr__(self, "input", locate(check_path(self.input, "input")))
         if self.source is not None:
             check_path(self.source, "source")
@@ -396,48 +396,48 @@ class Policy:
         outputs = {name: Path(check_path(file, name)) for name, file in self.outputs.items()}
         object.__setattr__(self, "outputs", outputs)
 
-    def _check_asked(self) -> None:
-        """Check what is asked for where no algorithm is named."""
+    def _check_request(self) -> None:
+        """Check the parameters of a policy without an algorithm."""
         where = self._place("parameters")
-        self._check_said()
+        self._check_roles_unset()
         for key in self.parameters:
             check_known(key, ASKED, "parameter of anonymize, as no algorithm is named", where=where)
         if not LEAST & self.parameters.keys():
-            hint = "give k, or rho or p with sensitive, and algorithm = ... if one is to be run and no other"
+            hint = "set k, or rho or p with sensitive, or algorithm = ... to run only that one"
             raise ParameterError("the policy names no algorithm, and no k", where=where, hint=hint)
         check_asked(self.parameters, where)
         adds = "p" in self.parameters
         self._check_classes("cahd" if adds else "this policy", adds=adds, repeats=False)
         if self.quasi and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
-            raise ParameterError("what protects quasi draws at random", where=where, hint=hint)
+            raise ParameterError("algorithms that protect quasi draw at random", where=where, hint=hint)
 
-    def _check_said(self) -> None:
-        """Check that no parameter says what a column is."""
-        said = self.parameters.keys() | table_of(self.parameters.get("transaction")).keys()
-        for key in said & _BY_ROLE.keys():
-            hint = f"say it in [{_BY_ROLE[key]}]"
-            raise ParameterError("this is said by the role of a column", where=f"parameter {key}", hint=hint)
+    def _check_roles_unset(self) -> None:
+        """Check that no parameter repeats the role of a column."""
+        keys = self.parameters.keys() | table_of(self.parameters.get("transaction")).keys()
+        for key in keys & _BY_ROLE.keys():
+            hint = f"move it to [{_BY_ROLE[key]}]"
+            raise ParameterError("the role of a column sets this", where=f"parameter {key}", hint=hint)
 
     def _check_algorithm(self, name: str) -> None:
         accepted = parameters_of(algorithm(name))
-        self._check_said()
+        self._check_roles_unset()
         self._roles.check_protected(name, self._place())
-        asked = self._roles.joined(name, self.parameters)
-        list_tasks({name: asked}, {})
-        check_transaction(asked)
+        parameters = self._roles.merge_parameters(name, self.parameters)
+        list_tasks({name: parameters}, {})
+        check_transaction(parameters)
         record = ALGORITHMS[name]
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
-        draws = "random_state" in accepted and ("how" not in accepted or asked.get("how") == "sample")
+        draws = "random_state" in accepted and ("how" not in accepted or parameters.get("how") == "sample")
         if draws and not isinstance(self.parameters.get("random_state"), int):
             hint = "random_state = 1, or any integer: the same policy gives the same release"
             raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
 
     def _check_classes(self, name: str, *, adds: bool, repeats: bool) -> None:
-        """Check that a file is named for the second table of a release, unless its rows repeat that."""
+        """Check that the second table of a release has a file, unless the rows repeat its counts."""
         where = self._place("outputs")
         if adds and "release" in self.outputs and "classes" not in self.outputs:
-            hint = 'say where to write it: classes = "counts.parquet"'
+            hint = 'name its file: classes = "counts.parquet"'
             raise ParameterError(f"{name} publishes a second table, of counts", where=where, hint=hint)
         if "classes" in self.outputs and not adds and not repeats:
             hint = "releases by cahd and disassociate have one"
@@ -454,58 +454,58 @@ class Policy:
             if file.is_dir() or not file.parent.is_dir():
                 problem = "is a directory" if file.is_dir() else "is in a directory that does not exist"
                 raise ParameterError(f"an output {problem}", where=self._place("outputs"), got=str(file))
-        read = [*self.inputs, self.comparison.get("resume")]
-        inputs = {path.realpath(check_path(file)): file for file in read if isinstance(file, Path)}
+        files = [*self.inputs, self.comparison.get("resume")]
+        inputs = {path.realpath(check_path(file)): file for file in files if isinstance(file, Path)}
         for file in inputs.values():
             check_distinct([*self.outputs.values(), file], "entries of the policy")
         lists = is_text(self.input) and not self._form.has_no_lists
-        joined = [self.input] if lists and self._form.separator is None else []
-        joined += [
+        lacking = [self.input] if lists and self._form.separator is None else []
+        lacking += [
             file
             for name, file in self.outputs.items()
             if name == "release" and is_csv(file) and self.separator is None
         ]
-        if joined:
-            hint = "say what stands between two items, such as separator = ' '; it is never guessed"
-            raise ParameterError("a CSV file needs a separator", where=str(joined[0]), hint=hint)
+        if lacking:
+            hint = "set the separator of the items, such as separator = ' '; it is never guessed"
+            raise ParameterError("a CSV file needs a separator", where=str(lacking[0]), hint=hint)
         if lists and self.items is None:
-            hint = "say which column has the items: items = ... in [columns]"
+            hint = "name the column of the items: items = ... in [columns]"
             raise ParameterError("a CSV file needs a column", where=str(self.input), hint=hint)
 
     @property
     def _form(self) -> Form:
         by = self.form.get("by", ())
-        said = {**self.form, "by": [by] if isinstance(by, str) else by}
-        return Form(**{"separator": self.separator} | said, column=self.items)
+        form = {**self.form, "by": [by] if isinstance(by, str) else by}
+        return Form(**{"separator": self.separator} | form, column=self.items)
 
     @property
     def _roles(self) -> Roles:
-        lists = [name for given in self._settings() for name in list_columns_of(given)]
+        lists = [name for parameters in self._settings() for name in list_columns_of(parameters)]
         return Roles(self.items, self.quasi, self.keep, self.drop, self.hierarchies, lists)
 
     def _settings(self) -> list[dict[str, Any]]:
-        """The parameters of the release, and of each algorithm to compare."""
+        """Return the parameters of the release and of each algorithm to compare."""
         return [self.parameters, *self.comparison.get("algorithms", {}).values()]
 
-    def _of_lists(self) -> bool:
-        """Whether what runs works on a list column; a comparison may."""
+    def _reads_lists(self) -> bool:
+        """Whether the algorithm may take a list column; without a name, it may."""
         return self.algorithm is None or of_lists(algorithm(self.algorithm))
 
     def _place(self, table: str = "") -> str:
         return f"{self.source or 'policy'}{f', [{table}]' if table else ''}"
 
-    # --- What an algorithm is given
+    # --- Parameters of an algorithm
 
     def _configurations(self) -> dict[str, dict[str, Any]]:
-        """What is compared: the tables of the file, and what the roles of the columns say."""
-        unsaid = {*self.comparison.get("vary", {}), "keep"}  # a comparison warns of nothing
+        """Return the configurations to compare, with the parameters that the roles of columns set."""
+        unset = {*self.comparison.get("vary", {}), "keep"}  # a comparison warns of no column
         return {
-            label: self._roles.joined(given.get("algorithm", label), given, unsaid)
-            for label, given in self.comparison["algorithms"].items()
+            label: self._roles.merge_parameters(own.get("algorithm", label), own, unset)
+            for label, own in self.comparison["algorithms"].items()
         }
 
     def _read(self, key: str, value: Any) -> Any:
-        """What the file of a parameter holds, where the algorithms do not read it themselves."""
+        """Read the file of a parameter, unless the algorithms read it themselves."""
         if key in NESTED and isinstance(value, Mapping):
             table = self._read_all(value)
             return transaction_of(table) if key == "transaction" else table
@@ -515,11 +515,11 @@ class Policy:
             return constraint_list(value, self.items)
         return read_weights(value) if key == "weights" else read_columns(value, ["item", "block"])
 
-    def _read_all(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return {key: self._read(key, value) for key, value in given.items()}
+    def _read_all(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        return {key: self._read(key, value) for key, value in parameters.items()}
 
 
-def _leaves(given: Mapping[str, Any]) -> Iterator[Any]:
-    """The values of a table, and of those within."""
-    for value in given.values():
+def _leaves(table: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the values of a table and of the tables in it."""
+    for value in table.values():
         yield from _leaves(value) if isinstance(value, Mapping) else [value]

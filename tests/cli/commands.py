@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import SECRET, frame_of
 
-from pdanon.cli import output as saying
+from pdanon.cli import output
 from pdanon.io.csv import to_csv
 from pdanon.io.parquet import to_parquet
 
@@ -22,7 +22,7 @@ CSV = ("--column", "items", "--separator", " ")
 def here(tmp_path, monkeypatch):
     """A directory with the same data as in.parquet and in.csv; no stage takes long."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(saying, "PATIENCE", 600)
+    monkeypatch.setattr(output, "PATIENCE", 600)
     frame = frame_of(ROWS).assign(store=["north", "north", "south", "south"])
     to_parquet(frame, "in.parquet")
     to_csv(frame, "in.csv", separator=" ")

@@ -326,7 +326,7 @@ def test_columns_that_identify_are_told_in_plain_words(run, more):
     code, out, err = run("anonymize", *more, "in.parquet", "out.parquet", *KM)
     assert code == 0
     assert err.startswith(WARNING)
-    assert "or say --keep and their names" in err
+    assert "or pass --keep and their names" in err
     assert err.count("\n") == 2
     assert "IdentifierWarning" not in err
     assert "warning" not in out

@@ -85,7 +85,7 @@ def test_parts_are_not_taken_for_people(run, parts, command):
 def test_who_audits_it_as_rows_is_told_how_it_is_audited(run, parts, read):
     _, out, err = run("audit", "parts.parquet", *ASKED, *read)
     assert "KmAnonymity(k=2, m=2)" in out
-    assert "disassociate, which --chunks audits" in err
+    assert "disassociate: audit it with --chunks" in err
     assert run("audit", "rows.parquet", *ASKED, *read)[2] == ""
 
 

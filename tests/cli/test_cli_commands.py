@@ -363,7 +363,7 @@ def refuses(run, name):
     """Whether the command says that an algorithm needs what is no option, or is none of its own."""
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", name)
     assert code == 2
-    return "no option of the command line" in err or "a policy names it" in err
+    return "no option of the command line" in err or "name it in a policy" in err
 
 
 def test_new_algorithm_needs_no_change_here(run, stand_in):
@@ -393,7 +393,7 @@ def test_new_algorithm_needs_no_change_here(run, stand_in):
     code, _, err = run(*command, "--hierarchy", "3", "--constraints", "c.parquet")
     assert code == 2
     assert "newest does not take --constraints" in err
-    assert re.search(r"algorithms that do: .*\bpcta\b", err)
+    assert re.search(r"algorithms that take it: .*\bpcta\b", err)
 
 
 def test_algorithm_with_parameters_that_only_python_can_give(run, stand_in):

@@ -16,7 +16,7 @@ from commands import CSV, KM, RICE, TEA, contents, here  # noqa: F401 (`here` ac
 from conftest import SECRET, frame_of, rows_of
 
 import pdanon
-from pdanon.cli import output as saying
+from pdanon.cli import output
 from pdanon.io.parquet import read_parquet, to_parquet
 
 # --- Failures leave everything as it was
@@ -238,7 +238,7 @@ def test_stage_is_named_when_it_takes_long(run, until_named, monkeypatch, stand_
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("slow", slow)
-    monkeypatch.setattr(saying, "PATIENCE", 0.05)
+    monkeypatch.setattr(output, "PATIENCE", 0.05)
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "slow", "-k", "2")
     assert code == 0
     assert "pdanon: running slow ...\n" in err
@@ -255,9 +255,9 @@ def test_bar_is_for_terminals(run, until_named, monkeypatch, stand_in, terminal,
         return pdanon.pcta(frame, column, k=k)
 
     stand_in("slow", slow)
-    monkeypatch.setattr(saying, "PATIENCE", 0.0)
+    monkeypatch.setattr(output, "PATIENCE", 0.0)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    monkeypatch.setattr(saying, "find_spec", lambda name: object() if installed else None)
+    monkeypatch.setattr(output, "find_spec", lambda name: object() if installed else None)
     code, _, err = run("anonymize", "in.parquet", "out.parquet", "--algorithm", "slow", "-k", "2")
     assert code == 0
     assert asked == [terminal and installed]

@@ -236,7 +236,9 @@ def test_lists_have_no_lines_and_parquet_no_delimiter(capsys):
 )
 def test_streams_are_of_lists(capsys, asked):
     command = ["anonymize", "--stream", "in.parquet", "out.parquet", *KM, *asked.split()]
-    assert f"--stream takes lists, in Parquet, and no {asked.split()[0]}" in refused(capsys, *command)
+    assert f"--stream reads list columns of Parquet and takes no {asked.split()[0]}" in refused(
+        capsys, *command
+    )
 
 
 def test_columns_of_ticks_may_be_in_parquet():

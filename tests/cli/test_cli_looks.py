@@ -81,7 +81,7 @@ def test_many_of_them_are_printed_on_a_screen(run):
     code, out, _ = run("tradeoff", "plain.parquet", "--algorithm", "pcta", "-m", "1", "-k", *ks)
     assert code == 0
     assert len(out.splitlines()) <= 40
-    assert "10 lines more: --out FILE" in out
+    assert "10 more lines: --out FILE" in out
     ks = [str(k) for k in range(60, 100)]
     out = run("tradeoff", "plain.parquet", "--algorithm", "pcta", "-m", "1", "-k", *ks)[1]
     assert out.splitlines() == [

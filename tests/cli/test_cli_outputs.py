@@ -145,7 +145,7 @@ def test_a_policy_writes_in_its_own_directory(run, tmp_path, key, how):
     for more in ([], ["--overwrite"], ["--dry-run"]):
         code, out, err = run(command, "policies/policy.toml", *more)
         assert (code, out) == (2, "")
-        assert "an output is outside of the directory of the policy" in err
+        assert "an output is outside the directory of the policy" in err
         assert "hint:  pass --allow-outside" in err
         assert files() == before
     if key != "resume":  # which must be of a comparison

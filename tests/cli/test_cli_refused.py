@@ -38,7 +38,7 @@ WRONG = {
     "no k": (("risk", "in.parquet"), "required: -k"),
     "no k for the algorithm": (
         ("anonymize", "in.parquet", "out.parquet", "--algorithm", "pcta"),
-        "pcta needs -k\n  hint:  'pdanon algorithms pcta' tells what it takes",
+        "pcta needs -k\n  hint:  'pdanon algorithms pcta' lists its options",
     ),
     "m is no number": (
         ("audit", "in.parquet", "-k", "2", "-m", "None"),
@@ -48,7 +48,7 @@ WRONG = {
     "m is too small": (("audit", "in.parquet", "-k", "2", "-m", "0"), "m must be an integer of at least 1"),
     "foreign option": (
         ("anonymize", "in.parquet", "out.parquet", *KM, "--hierarchy", "5"),
-        "pcta does not take --hierarchy\n  hint:  algorithms that do: apriori",
+        "pcta does not take --hierarchy\n  hint:  algorithms that take it: apriori",
     ),
     "suffix of the input": (
         ("risk", "in.txt", "-k", "2"),
@@ -68,7 +68,7 @@ WRONG = {
     ),
     "separator to read": (
         ("risk", "in.csv", "-k", "2", "--column", "items"),
-        "a CSV file needs --separator\n  where: in.csv\n  hint:  say what stands between two items",
+        "a CSV file needs --separator\n  where: in.csv\n  hint:  pass the separator of the items",
     ),
     "separator to write": (
         ("anonymize", "in.parquet", "out.csv", *KM),
@@ -80,7 +80,7 @@ WRONG = {
     ),
     "column": (
         ("risk", "in.csv", "-k", "2", "--separator", " "),
-        "a CSV file needs --column\n  where: in.csv\n  hint:  say which column has the items",
+        "a CSV file needs --column\n  where: in.csv\n  hint:  name the column of the items",
     ),
 }
 

@@ -100,13 +100,13 @@ def test_risk_is_summed_up_and_there_in_full(run, directory):
     table = pd.read_csv(directory / "risk.csv")
     assert len(table) == longest * (1 + len(lengths))
     assert table["rows"].iloc[0] == 200
-    assert out.splitlines()[-1].startswith(f"{len(table) - len(known):,} lines more")
+    assert out.splitlines()[-1].startswith(f"{len(table) - len(known):,} more lines")
 
 
 @pytest.mark.slow
 def test_a_comparison_is_cut_and_there_in_full(run):
     out, _ = run("compare policy.toml --overwrite")
-    assert out.splitlines()[-1].startswith("28 lines more")
+    assert out.splitlines()[-1].startswith("28 more lines")
     assert len(run("compare policy.toml --all --overwrite")[0].splitlines()) == 1 + 58
     assert len(pd.read_csv(Path("compared.csv"))) == 58
 

@@ -14,7 +14,7 @@ from conftest import SECRET, frame_of, rows_of
 
 import pdanon
 from pdanon import stream
-from pdanon.cli import output as saying
+from pdanon.cli import output
 from pdanon.io.csv import to_csv
 from pdanon.io.parquet import read_parquet, to_parquet
 
@@ -82,8 +82,11 @@ def test_a_private_column_is_named(run):
 
 
 WRONG = {
-    "csv source": (("in.csv", "out", *PCTA), "--stream takes no CSV\n  where: in.csv\n  hint:  only Parquet"),
-    "csv target": (("baskets", "out.csv", *PCTA), "--stream takes no CSV\n  where: out.csv"),
+    "csv source": (
+        ("in.csv", "out", *PCTA),
+        "--stream reads no CSV\n  where: in.csv\n  hint:  convert the file",
+    ),
+    "csv target": (("baskets", "out.csv", *PCTA), "--stream reads no CSV\n  where: out.csv"),
     "report": (("baskets", "out", *PCTA, "--report", "page.html"), "--stream writes no report"),
     "local recoding": (
         ("baskets", "out", "--algorithm", "partition", "-k", "2", "--hierarchy", "2"),
@@ -144,9 +147,9 @@ def test_an_audit_of_directories_needs_the_option_and_lists(run):
     code, _, err = run("audit", "baskets", "-k", "2")
     assert (code, "--stream reads directories" in err) == (2, True)
     code, _, err = run("audit", "--stream", "baskets", "-k", "2", "--by", "who", "--item", "what")
-    assert (code, "--stream takes lists" in err) == (2, True)
+    assert (code, "--stream reads list columns" in err) == (2, True)
     code, _, err = run("audit", "--stream", "in.csv", "-k", "2")
-    assert (code, "--stream takes no CSV" in err) == (2, True)
+    assert (code, "--stream reads no CSV" in err) == (2, True)
     code, _, err = run("risk", "baskets", "-k", "2")
     assert (code, "in anonymize and audit, --stream reads" in err) == (2, True)  # risk has it not
 
@@ -173,7 +176,7 @@ def test_exit_codes_are_those_of_tables(run, monkeypatch):
 
 
 def test_long_runs_say_what_goes_on(run, until_named, monkeypatch):
-    monkeypatch.setattr(saying, "PATIENCE", 0)
+    monkeypatch.setattr(output, "PATIENCE", 0)
     anonymize = stream.anonymize
     monkeypatch.setattr(
         stream, "anonymize", lambda *given, **asked: until_named() and anonymize(*given, **asked)

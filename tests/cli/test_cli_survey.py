@@ -91,7 +91,7 @@ release = "out.csv"
     assert main(["run", "policy.toml"]) == 0
     assert Path("out.csv").read_text().splitlines()[1] == 'Uri,"(taxi,tram)|bus"'
     Path("policy.toml").write_text(text.replace('encoding = "latin-1"\n', "") + 'encoding = "latin-1"\n')
-    assert "it is one of [input]" in refused(capsys, "run", "policy.toml")
+    assert "move it to [input]" in refused(capsys, "run", "policy.toml")
 
 
 @pytest.mark.parametrize(
@@ -128,10 +128,13 @@ def test_an_audit_does_not_cut_sets(capsys):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (["out.csv", "--drop", "age"], "only columns that --keep names"),
+        (["out.csv", "--drop", "age"], "pass --keep for the columns"),
         (["out.csv", "--quasi", "age"], "quasi in [columns]"),
-        (["out.csv", "--algorithm", "rum_bound"], "rum_bound protects columns beside the items: a policy"),
-        (["out.parquet", "--join", "|"], "--join is of a release that is CSV"),
+        (
+            ["out.csv", "--algorithm", "rum_bound"],
+            "rum_bound protects other columns too: name it in a policy",
+        ),
+        (["out.parquet", "--join", "|"], "--join needs a release in CSV"),
     ],
 )
 def test_what_is_said_elsewhere_is_told(capsys, asked, said):

@@ -156,7 +156,7 @@ def test_columns_that_were_judged_are_a_role(here):
     ):
         with pytest.raises((ColumnError, ParameterError), match=message):
             policy_of(here, roles=(roles, text)).run()
-    with pytest.raises(ParameterError, match=r"parameter keep\n  hint:  say it in \[columns\]"):
+    with pytest.raises(ParameterError, match=r"parameter keep\n  hint:  move it to \[columns\]"):
         policy_of(here, k=("k = 2", 'k = 2\nkeep = ["store"]'))
 
 
@@ -380,10 +380,16 @@ REFUSED = {
     "no input": (('input = "in.parquet"', ""), "a policy needs an input"),
     "type of the input": (('input = "in.parquet"', "input = 5"), "input must be text"),
     "type of a role": (('drop = ["name"]', 'drop = "name"'), "drop must be a list of column names"),
-    "type in a role": (('drop = ["name"]', "drop = [1]"), "a role is a list of column names"),
+    "type in a role": (('drop = ["name"]', "drop = [1]"), "a role must be a list of column names"),
     "two roles": (('drop = ["name"]', 'drop = ["store"]'), r"a column has two roles(.|\n)*\['store'\]"),
-    "role as a parameter": (("m = 2", 'hierarchy = "x.csv"'), r"said by the role(.|\n)*\[hierarchies\]"),
-    "column as a parameter": (("m = 2", 'column = "items"'), r"said by the role(.|\n)*\[columns\]"),
+    "role as a parameter": (
+        ("m = 2", 'hierarchy = "x.csv"'),
+        r"the role of a column sets this(.|\n)*\[hierarchies\]",
+    ),
+    "column as a parameter": (
+        ("m = 2", 'column = "items"'),
+        r"the role of a column sets this(.|\n)*\[columns\]",
+    ),
     "quasi": (("keep =", "quasi ="), "pcta does not protect quasi-identifiers"),
     "role of what is not published": (('"pcta"', '"disassociate"'), "disassociate publishes no other column"),
     "hierarchy of no column": (
@@ -414,7 +420,10 @@ REFUSED = {
         ("[outputs]", "[compare]\nalgorithm = 5\n[outputs]"),
         "did you mean 'algorithms'",
     ),
-    "no table to compare": (("[outputs]", "[compare]\nalgorithms = {pcta = 5}\n[outputs]"), "is a table"),
+    "no table to compare": (
+        ("[outputs]", "[compare]\nalgorithms = {pcta = 5}\n[outputs]"),
+        "must be a table",
+    ),
     "nothing varied": (
         ("[outputs]", "[compare]\nvary = {k = 5}\n[outputs]"),
         "a varied parameter needs a list of values",

@@ -157,7 +157,7 @@ def test_a_hierarchy_lets_more_algorithms_compete():
         (asked("rho = 0.5"), "rho and sensitive go together"),
         (asked("k = 2\nsensitive = ['a']"), "sensitive needs rho or p"),
         (asked("k = 2\nrho = 0.5\nsensitive = ['a']"), "rho excludes k"),
-        (asked("k = 2\nkeep = ['store']"), "by the role of a column"),
+        (asked("k = 2\nkeep = ['store']"), "the role of a column sets this"),
         (asked("k = 2", 'quasi = ["store"]'), "random_state = 1"),
         (asked("k = 2\nmax_suppressed = 0.1"), "no such parameter of anonymize"),
     ],
