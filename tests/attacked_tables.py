@@ -456,7 +456,7 @@ def random_published(seed):
         asked["constraints"] = [
             random.sample(sorted(set(row)), 1 + (len(set(row)) > 1)) for row in random.choices(filled, k=2)
         ]
-        call = f"({asked['constraints']}, k={k})"
+        call = f"(constraints={asked['constraints']}, k={k})"
     elif name == "PublicK":
         asked["named"], call = named, f"(k={k}, public={named})"
     elif name == "LmDiversity":
@@ -482,7 +482,7 @@ def random_published(seed):
                 tuple(random.sample(side, random.randint(1, most)) for side, most in sides) for _ in range(2)
             ]
             asked["named"] = [each for _, side in asked["rules"] for each in side]
-        call = f"({asked['rules']}, k={k}, c={asked['c']})"
+        call = f"(rules={asked['rules']}, k={k}, c={asked['c']})"
     elif name == "KKm":
         columns = ""
         if random.random() < 0.2:
