@@ -99,7 +99,7 @@ def test_sets_of_values_that_are_too_long_are_refused(monkeypatch):
     monkeypatch.setattr(publishing, "_MOST_TEXT", int(texts.str.len().sum()))
     released(frame, k=8, quasi=["town"])
     monkeypatch.setattr(publishing, "_MOST_TEXT", int(texts.str.len().sum()) - 1)
-    with pytest.raises(pdanon.ParameterError, match="give a hierarchy"):
+    with pytest.raises(pdanon.ParameterError, match="pass a hierarchy"):
         released(frame, k=8, quasi=["town"])
 
 
