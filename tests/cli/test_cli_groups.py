@@ -61,7 +61,7 @@ def test_without_an_algorithm_the_best_groups_are_written(run, sick, hidden):
 
 @pytest.mark.parametrize("asked", [{"p": 3}, {"rho": 0.5}])
 def test_what_is_asked_of_sensitive_items_protects_no_other_column(sick, asked):
-    with pytest.raises(pdanon.ParameterError, match="protect no quasi-identifiers"):
+    with pytest.raises(pdanon.ParameterError, match="do not protect quasi-identifiers"):
         least_lossy(sick.assign(age=1), sensitive=[FLU], quasi=["age"], **asked)
 
 
