@@ -160,7 +160,7 @@ class Profile:
         )
         yield profile_report.items_section(self.supports, self.frequent, self.k)
         yield profile_report.columns_section(self.columns, self.k, int(self.counts["rows"]))
-        yield profile_report.made_section()
+        yield profile_report.versions_section()
 
     def _title(self) -> str:
         return f"Profile: {self.counts['rows']:,} rows, lists in {self.column!r}"

@@ -34,7 +34,6 @@ __all__ = [
     "count",
     "document",
     "figure",
-    "made",
     "paragraph",
     "percent",
     "provenance",
@@ -43,6 +42,7 @@ __all__ = [
     "svg",
     "table",
     "tradeoff_section",
+    "versions",
     "write_document",
     "write_draft",
 ]
@@ -261,10 +261,10 @@ def provenance(result: Anonymized, original: pd.DataFrame | None) -> str:
         "any file format. To compute it, run pdanon audit on the release, or frame.txanon.fingerprint() in "
         "Python on any table."
     )
-    return section("Tables, date and versions", made(), *prints, paragraph(how))
+    return section("Tables, date and versions", versions(), *prints, paragraph(how))
 
 
-def made() -> str:
+def versions() -> str:
     """Return a table with the time of the report and the versions of the libraries."""
     rows = [(Cell("report made"), Cell(f"{_report_time():%Y-%m-%d %H:%M} UTC"))]
     rows += [(Cell(name), Cell(version(name))) for name in _LIBRARIES]

@@ -27,13 +27,13 @@ from pdanon.evaluation.report.html import (
     Cell,
     count,
     figure,
-    made,
     paragraph,
     percent,
     section,
     steps,
     svg,
     table,
+    versions,
 )
 from pdanon.itemsets.support import MOST_ROWS
 
@@ -52,11 +52,11 @@ __all__ = [
     "frequent_table",
     "items_section",
     "lengths_table",
-    "made_section",
     "risk_section",
     "rows_section",
     "sizes_table",
     "supports_table",
+    "versions_section",
     "warning",
 ]
 
@@ -299,6 +299,6 @@ def columns_section(columns: pd.DataFrame, k: int, n_rows: int) -> str:
     return section("Other columns", paragraph(text), columns_table(columns, k, n_rows))
 
 
-def made_section() -> str:
+def versions_section() -> str:
     """Show the time and the versions."""
-    return section("Date and versions", made())
+    return section("Date and versions", versions())
