@@ -43,7 +43,7 @@ Numbers = NDArray[np.int64]
 _COMPARED = 8  # number of terms by which term chunks are sorted
 _FEW = 100  # stop when fewer than 1 in 100 clusters were joined
 _MIDDLE = 200  # the rank at which items of middle frequency begin
-_MEASURED = 20  # number of these items that form pairs
+_MEASURED = 20  # number of items that form pairs
 
 
 class _Parts(NamedTuple):

@@ -228,7 +228,7 @@ def ps_rules(
     column : hashable, optional
         The list column. By default, the only one.
     rules : iterable of pairs, DataFrame, path, Rules or AllRules
-        The rules, in one of these forms. Pairs of lists: the known items, and the items that must not be
+        The rules, in one of several forms. Pairs of lists: the known items, and the items that must not be
         inferred from them. A DataFrame with the list columns ``known`` and ``sensitive``. A ``.parquet`` file
         of it, or a ``.csv`` file with these columns, items separated by ``;``. The result of
         `pdanon.constraints.ps_rules`: all rules from up to m public items to a sensitive item. A ``.toml``
@@ -236,8 +236,8 @@ def ps_rules(
     k : int
         Minimum number of rows that match the known items of a rule; at least 2.
     c : float
-        Upper bound, above 0 and below 1, on the share of these rows that contain the sensitive items of the
-        rule.
+        Upper bound, above 0 and below 1, on the share of the matching rows that contain the sensitive items
+        of the rule.
     suppress : bool
         Suppress sensitive items that are too frequent to be protected, instead of raising an error.
     how : {"tree", "sample"}

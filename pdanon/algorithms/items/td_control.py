@@ -1,4 +1,4 @@
-"""TDControl: generalize what is not sensitive, and suppress, until no sensitive item is inferred too surely.
+"""TDControl: generalize and suppress until no sensitive item can be inferred with confidence above rho.
 
 Cao, Karras, Raïssi, Tan, "rho-uncertainty: Inference-Proof Transaction Anonymization", PVLDB 3(1), 2010.
 """
@@ -43,11 +43,11 @@ from pdanon.recoding.result import Anonymized
 
 __all__ = ["RECORD", "Expansion", "Published", "td_control"]
 
-_EASY = 10**5  # sets of labels, beyond which larger rules wait until the cut is settled
+_EASY = 10**5  # sets of labels; beyond, larger rules are checked only when the cut stops
 
 
 class Published(NamedTuple):
-    """What becomes of items.
+    """The published nodes, with their loss and guarantee.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Published(NamedTuple):
     loss : int
         NCP summed over all occurrences, times the leaves of the hierarchy.
     m : int or None
-        Up to how many known labels no rule is too sure; None: whatever is known.
+        Maximum number of known labels for which no rule is a breach; None: any number.
     """
 
     nodes: Codes
@@ -65,12 +65,12 @@ class Published(NamedTuple):
 
     @property
     def rank(self) -> tuple[tuple[bool, int], int]:
-        """A key by which the best comes first: what is proven for more known labels, then what loses less."""
+        """The sort key, best first: proven for more known labels, then lower loss."""
         return reached(self.m), self.loss
 
 
 class _Step(NamedTuple):
-    """Some items become other nodes, some nodes are suppressed for it, and what that saves together."""
+    """An expansion: some items become other nodes, and nodes are suppressed; with its total saving."""
 
     items: NDArray[np.intp]
     became: Codes
@@ -79,26 +79,26 @@ class _Step(NamedTuple):
 
 
 class Expansion:
-    """A cut of a hierarchy, and which of its nodes and of the sensitive items are suppressed.
+    """A cut of a hierarchy, with suppressed nodes and suppressed sensitive items.
 
-    A node costs its NCP for each original occurrence below it, what is suppressed 1 for each; these are
-    integers, times the leaves of the hierarchy. A node with one child says the same as that child: the cut
-    only has the lower one.
+    A published node costs its NCP for each original occurrence below it. A suppressed one costs 1 for each.
+    Costs are integers: they are multiplied by the number of leaves. A node with one child is replaced by that
+    child, because both stand for the same items.
 
     Parameters
     ----------
     index : SupportIndex
         Rows of items.
     tree : Hierarchy
-        Over the items.
+        Hierarchy of the items.
     leaves : ndarray of int32, shape (items,)
         The leaf of each item.
     n_leaves : int
-        How many leaves nodes may stand for: those of sensitive items may have been added to the others.
+        Number of leaves that a node may stand for, without leaves added for sensitive items.
     demand : Demand
-        What must hold of rows of nodes.
+        The guarantee for rows of nodes.
     report : callable
-        Is told the number of steps.
+        Called with the number of steps.
     """
 
     def __init__(
@@ -114,44 +114,43 @@ class Expansion:
         self._report = report
         self._is_public = ~demand.hidden[leaves]
         public = np.flatnonzero(self._is_public)
-        self._in_order = public[np.argsort(leaves[public], kind="stable")]  # as the leaves follow each other
+        self._in_order = public[np.argsort(leaves[public], kind="stable")]  # in the order of the leaves
         supports = np.bincount(leaves, index.singles, tree.n_nodes).astype(np.int64)
         below = offsets_of(np.where(demand.hidden, 0, supports))
         places = np.arange(tree.n_nodes)
         self._occurrences = below[places + tree.size] - below[places]
         covered = np.minimum(tree.leaves, n_leaves).astype(np.int64)
         self._ncp = np.where(tree.is_leaf, 0, self._occurrences * covered)
-        # What it costs to suppress a node that is published, or a sensitive item.
+        # Cost of suppressing a published node or a sensitive item.
         self._losses = np.where(demand.hidden, supports, self._occurrences) * n_leaves - self._ncp
-        lone = np.append(
-            ~tree.is_leaf[:-1] & (covered[:-1] == covered[1:]), False
-        )  # with one child that counts
+        # An inner node followed by a node with as many leaves has one child that counts.
+        lone = np.append(~tree.is_leaf[:-1] & (covered[:-1] == covered[1:]), False)
         self._lower = np.minimum.accumulate(np.where(lone, len(places), places)[::-1])[::-1]
         self._gone = np.zeros(tree.n_nodes, np.bool_)
         self._nodes = leaves
-        self._steps: dict[int, tuple[int, _Step]] = {}  # of nodes, and at which turn they were worked out
+        self._steps: dict[int, tuple[int, _Step]] = {}  # by node, with the turn of their computation
         self._turn = 0
 
-    def uncut(self) -> Published:
-        """What is suppressed if nothing is generalized."""
-        return self._settled()
+    def suppress_leaves(self) -> Published:
+        """Return the cut at the leaves: items are only suppressed."""
+        return self._suppress_again()
 
-    def without_sensitive(self) -> Published:
-        """All sensitive items are suppressed, and nothing else: no search is needed to prove that."""
+    def suppress_sensitive(self) -> Published:
+        """Suppress all sensitive items and nothing else, which is safe without a search."""
         nodes = np.where(self._is_public, self._leaves, -1).astype(np.int32)
         return Published(nodes, int(self._losses[self._demand.hidden].sum()), self._demand.m)
 
-    def descended(self) -> Published:
-        """The best of the cuts at which the way down from the root ends, and begins again."""
+    def descend(self) -> Published:
+        """Expand the cut from the root downwards; return the best cut at which that stopped."""
         self._nodes = np.where(self._is_public, self._lower[0], self._leaves).astype(np.int32)
         self._gone[:] = False
-        best = self._settled()
-        while self._descend():
-            best = min(best, self._settled(), key=lambda each: each.rank)
+        best = self._suppress_again()
+        while self._expand_all():
+            best = min(best, self._suppress_again(), key=lambda each: each.rank)
         return best
 
-    def _settled(self) -> Published:
-        """Suppress anew what the cut needs, for rules of all sizes."""
+    def _suppress_again(self) -> Published:
+        """Choose again what is suppressed in the cut, for rules of all sizes."""
         rows = self._index.recode(self._nodes, self._tree.n_nodes)
         found = least_suppression(rows, self._demand, self._losses, self._report, also=self._gone)
         self._gone = ~found.kept
@@ -159,20 +158,22 @@ class Expansion:
         loss = int(self._ncp[np.unique(self._nodes)].sum()) + found.loss
         return Published(np.where(self._gone[self._nodes], -1, self._nodes), loss, found.m)
 
-    def _descend(self) -> bool:
-        """Expand nodes, the one that saves most first, while one saves anything; tell whether one did."""
+    def _expand_all(self) -> bool:
+        """Expand nodes, the largest saving first, while one saves anything; return whether any did."""
         begin = self._turn
-        waiting = [(-self._bound(node), node) for node in self._inner()]
+        waiting = [(-self._most_saved(node), node) for node in self._inner_nodes()]
         while waiting:
             heapify(waiting)
-            self._follow(waiting)
-            # What would have saved nothing may save something now.
-            waiting = [(-self._step(node).saved, node) for node in self._inner() if self._bound(node) > 0]
+            self._expand_waiting(waiting)
+            # Expansions without a saving may have one after others.
+            waiting = [
+                (-self._step(node).saved, node) for node in self._inner_nodes() if self._most_saved(node) > 0
+            ]
             waiting = [each for each in waiting if each[0] < 0]
         return self._turn > begin
 
-    def _follow(self, waiting: list[tuple[int, int]]) -> None:
-        """Take the steps of a heap; what one saves is worked out anew when it would be next."""
+    def _expand_waiting(self, waiting: list[tuple[int, int]]) -> None:
+        """Expand the nodes of a heap; compute the saving of the next one again if it is not current."""
         while waiting and waiting[0][0] < 0:
             _, node = heappop(waiting)
             is_current = self._steps.get(node, (-1,))[0] == self._turn
@@ -180,23 +181,23 @@ class Expansion:
             if not is_current:
                 heappush(waiting, (-step.saved, node))
                 continue
-            self._take(node, step)
+            self._expand(node, step)
             children = np.unique(step.became)
             for child in children[~self._tree.is_leaf[children]].tolist():
-                heappush(waiting, (-self._bound(child), child))
+                heappush(waiting, (-self._most_saved(child), child))
 
-    def _inner(self) -> list[int]:
-        """The nodes of the cut that have children."""
+    def _inner_nodes(self) -> list[int]:
+        """Return the nodes of the cut that have children."""
         used = np.unique(self._nodes[self._is_public])
         return [int(node) for node in used[~self._tree.is_leaf[used]]]
 
-    def _bound(self, node: int) -> int:
-        """What an expansion saves if nothing has to be suppressed for it."""
+    def _most_saved(self, node: int) -> int:
+        """Return the upper bound on the saving of an expansion: nothing is suppressed for it."""
         cost = self._ncp[node] + self._gone[node] * self._losses[node]
         return int(cost - self._ncp[self._lower[self._tree.children(node)]].sum())
 
     def _step(self, node: int) -> _Step:
-        """What an expansion does, worked out once a turn."""
+        """Return the expansion of a node, computed once per turn."""
         turn, step = self._steps.get(node, (-1, None))
         if step is None or turn != self._turn:
             check_time()
@@ -204,12 +205,12 @@ class Expansion:
             items = self._in_order[slice(*np.searchsorted(self._leaves[self._in_order], ends))]
             children = self._lower[self._tree.children(node)]
             became = children[np.searchsorted(children, self._leaves[items], side="right") - 1]
-            gone = self._needed(items, became)
-            step = _Step(items, became, gone, self._bound(node) - int(self._losses[gone].sum()))
+            gone = self._find_suppressed(items, became)
+            step = _Step(items, became, gone, self._most_saved(node) - int(self._losses[gone].sum()))
             self._steps[node] = self._turn, step
         return step
 
-    def _take(self, node: int, step: _Step) -> None:
+    def _expand(self, node: int, step: _Step) -> None:
         """Expand a node."""
         self._nodes = self._nodes.copy()
         self._nodes[step.items] = step.became
@@ -218,10 +219,10 @@ class Expansion:
         self._turn += 1
         self._report(1)
 
-    def _needed(self, items: NDArray[np.intp], became: Codes) -> Codes:
-        """What is suppressed so that items can become other nodes.
+    def _find_suppressed(self, items: NDArray[np.intp], became: Codes) -> Codes:
+        """Return what is suppressed so that items can become other nodes.
 
-        Rules with one of these are listed as far as that is done in a short time.
+        Rules with one of the new nodes are listed as long as they are few.
         """
         demand, rows = self._demand, self._rows_with(items)
         nodes = np.where(self._gone[self._nodes], -1, self._nodes)
@@ -242,7 +243,7 @@ class Expansion:
         return used[gone]
 
     def _rows_with(self, items: NDArray[np.intp]) -> SupportIndex:
-        """The rows that hold one of some items."""
+        """Return the rows with at least one of the items."""
         starts, tids, _ = self._index.transpose
         return self._index.within(distinct(np.concatenate([tids[starts[i] : starts[i + 1]] for i in items])))
 
@@ -263,7 +264,7 @@ def td_control(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Generalize and suppress items until nobody can infer a sensitive one with more than rho.
+    """Generalize and suppress items until no sensitive item can be inferred with confidence above rho.
 
     Parameters
     ----------
@@ -283,7 +284,7 @@ def td_control(
         fan-out of a balanced hierarchy over the sorted items. It may lack sensitive items: they are not
         generalized.
     scope : {"all", "sensitive"}
-        What may be suppressed: nodes of the hierarchy and sensitive items, or sensitive items alone.
+        What may be suppressed: nodes of the hierarchy and sensitive items, or only sensitive items.
     keep : sequence of hashable
         Columns that you have reviewed and that may be published as they are. They cause no warning.
     progress : bool
@@ -292,9 +293,8 @@ def td_control(
     Returns
     -------
     Anonymized
-        A global recoding to a cut of the hierarchy, of which nodes are suppressed, and so are sensitive
-        items. ``guarantee`` has the number of known items up to which it is proven as ``m``, where that is
-        not any number.
+        A global recoding to a cut of the hierarchy, with suppressed nodes and suppressed sensitive items. If
+        the guarantee is proven only for a limited number of known items, ``guarantee`` has it as ``m``.
 
     Raises
     ------
@@ -312,24 +312,26 @@ def td_control(
 
     See Also
     --------
-    suppress_control : Only suppresses; this one never loses more where both are proven as far.
+    suppress_control : Only suppresses. Where both are proven as far, it never loses less.
 
     Notes
     -----
-    Guarantee: ``RhoUncertainty(rho, sensitive, m)``, of published labels. It is proven for the cut that is
-    released as :func:`suppress_control` proves it, by rules of all sizes.
+    Guarantee: ``RhoUncertainty(rho, sensitive, m)`` for published labels. It is proven for the released cut,
+    as in :func:`suppress_control`, by rules of all sizes.
 
     The cut begins at the root. A node is replaced by its children if that lowers the loss: NCP of each
-    original occurrence, 1 where it is suppressed. What has to be suppressed for the children counts: rules
-    with one of these are repaired as by :func:`suppress_control`; what was suppressed before stays so, but
-    for the node. The node that saves most comes first (then: node order); what it saves is worked out anew
-    when it is next. Where no node saves anything, what is suppressed is chosen anew for the cut, and the
-    way down goes on if a node is worth it then. Released is the best cut at which this stopped, or what
-    :func:`suppress_control` makes of the items if that loses no more. What is proven for more known items
-    comes first, where searches ended early; then all sensitive items are suppressed if that loses less.
+    original occurrence, or 1 if it is suppressed. The loss includes what must be suppressed for the children.
+    Rules with a child are repaired as in :func:`suppress_control`. What was suppressed before stays
+    suppressed, except the node itself. The node with the largest saving is next (then: node order). Its
+    saving is computed again before it is replaced.
 
-    Cost: that of :func:`suppress_control` for each stop; and for each node that is looked at, mostly once or
-    twice, of listing the rules of the rows below it.
+    When no node saves anything, the suppressed nodes are chosen again for the cut. The expansion continues if
+    a node then saves something. The best of the cuts at which it stopped is released, or the result of
+    :func:`suppress_control` if that loses no more. If searches ended early, the cut that is proven for more
+    known items is preferred. If suppressing all sensitive items loses less, that is released.
+
+    Cost: that of :func:`suppress_control` for each stop. In addition, the rules of the rows below each
+    visited node are listed, usually once or twice per node.
 
     References
     ----------
@@ -364,7 +366,7 @@ def decide(
     hierarchy: HierarchyLike,
     scope: Scope,
 ) -> Decision[ListRows]:
-    """What becomes of the items, sensitive or not."""
+    """Decide the node of each item, sensitive or not."""
     guarantee = RhoUncertainty(rho=rho, sensitive=sensitive, m=m)
     itemsets = columns.itemsets
     hidden = guarantee.is_sensitive(itemsets)
@@ -373,7 +375,7 @@ def decide(
     is_sensitive[leaves[hidden]] = True
     demand = demand_of(guarantee, itemsets, is_sensitive, scope)
     search = Expansion(SupportIndex.of(itemsets), tree, leaves, n_leaves, demand, report)
-    found = search.uncut(), search.descended(), search.without_sensitive()
+    found = search.suppress_leaves(), search.descend(), search.suppress_sensitive()
     best = min(found, key=lambda each: each.rank)
     recoding = Recoding.of_cut(best.nodes, tree, n_leaves=n_leaves)
     return decide_lists(columns, recoding, guaranteed(guarantee, best.m))

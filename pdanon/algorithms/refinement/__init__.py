@@ -1,7 +1,7 @@
-"""Refinement: how much of the loss of a release is not necessary.
+"""Refinement: lower the loss of a release, and keep its guarantee.
 
-The published algorithms stop at the first release that is safe. Here the search goes on from there: one file
-for each kind of recoding that can be refined.
+The published algorithms stop at the first safe release. Refinement continues the search from there. Each kind
+of recoding that can be refined has its own module.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.refinement.cuts import refined_cuts
-from pdanon.algorithms.refinement.groups import refined_groups
-from pdanon.algorithms.refinement.sets import check_loss, refined_sets
+from pdanon.algorithms.refinement.cuts import refine_cuts
+from pdanon.algorithms.refinement.groups import refine_groups
+from pdanon.algorithms.refinement.sets import check_loss, refine_sets
 from pdanon.algorithms.refinement.task import Task
 from pdanon.algorithms.registry import ALGORITHMS
 from pdanon.errors import ParameterError
@@ -36,111 +36,112 @@ def refine(
     random_state: int | np.random.Generator | None = None,
     progress: bool = False,
 ) -> Anonymized:
-    """Change what a release publishes, step by step, as long as it loses less and keeps its guarantee.
+    """Lower the loss of a release step by step, and keep its guarantee.
 
-    What is changed depends on what the release is made of:
+    The kind of release determines the steps:
 
-    - sets of items (`pcta`, `coat`, `upcta`, `ps_rules`): items move between the sets, and sets are parted;
-    - a cut of a hierarchy (`apriori`, `direct`, `vpa`, `optimal`, `hghs`, `mhghs`), or one for each block
-      of rows (`lra`): nodes are replaced by their children, and suppressed items are published;
-    - groups of rows that are published alike (`partition`, `clump`): rows move between groups, or swap;
+    - sets of items (`pcta`, `coat`, `upcta`, `ps_rules`): items move between sets, and sets are split;
+    - a cut of a hierarchy (`apriori`, `direct`, `vpa`, `optimal`, `hghs`, `mhghs`), or one per block of rows
+      (`lra`): nodes are replaced by their children, and suppressed items are published;
+    - groups of rows with equal lists (`partition`, `clump`): rows move between groups, or swap groups;
     - classes of equal quasi-identifiers (`rum_bound`, `tum_bound`, `rfirst`, `tfirst`): the sets or the cut
-      of each class, as above; the quasi-identifiers stay.
+      of each class change as above; the quasi-identifiers stay.
 
     Parameters
     ----------
     original : pandas.DataFrame
-        What the release was made from. It is not modified.
+        The original table. It is not modified.
     result : Anonymized
-        A result of one of these algorithms with the guarantee ``KmAnonymity``, ``TransactionalK`` or
-        ``KKm``, or of sets with ``PrivacyConstraints`` or ``PSRules``; of one list column.
+        A result of an algorithm above, with one list column. Its guarantee is ``KmAnonymity``,
+        ``TransactionalK`` or ``KKm``; for sets also ``PrivacyConstraints`` or ``PSRules``.
     loss : {"NCP", "LM", "UL"}, mapping or Series
-        What is to fall. ``"NCP"``: each occurrence costs the number of items, or leaves, that it is published
-        as, over that of all; ``"LM"``: both less one; in both a single item costs 0, a suppressed one 1.
-        Of sets also ``"UL"``: the utility loss as in ``result.loss``; or weights in [0, 1] by item, 1 where
-        not given: the sum of the NCP of all occurrences, each times the weight of its item, over the sum of
-        these weights. A weight is rounded to steps of 1/65535.
+        The loss to lower. ``"NCP"``: each occurrence costs the number of items, or leaves, of its published
+        label, divided by that of all items. ``"LM"``: the same, with 1 subtracted from both numbers. In both,
+        an item published as it is costs 0, and a suppressed item costs 1. For sets also ``"UL"``, the utility
+        loss in ``result.loss``, or weights of items in [0, 1], 1 for items not listed. Weights give the mean
+        NCP of all occurrences, weighted by item. A weight is rounded to steps of 1/65535.
     time_limit : float, optional
-        Seconds, above 0. When no move is left, sets are merged, or nodes raised, at random and the search
-        goes on, until the time is over; the best is kept. Without a limit this is not done. Groups of rows
-        are not disturbed: there the limit only ends the search.
+        Time limit in seconds, above 0. When no move is left, sets are merged or nodes raised at random, and
+        the search continues until the limit. The best release is kept. Without a limit, there are no random
+        steps. For groups of rows, the limit only ends the search.
     random_state : int, Generator or None
-        Seed, or source of randomness, of what is done at random.
+        Seed or generator of the random steps.
     progress : bool
-        Show that it goes on: the parts of the search that are done, which are as many as it takes.
+        Show the finished parts; their total number is not known in advance.
 
     Returns
     -------
     Anonymized
-        A release of the same kind with the same guarantee and never more of this loss. ``trace`` has the
-        loss over time, which never rises: columns ``seconds`` and ``loss``. Where the result has
-        ``loss["gap"]``, the bound of `optimal`, this has it too: of the loss that `optimal` was asked for.
+        A release of the same kind with the same guarantee, whose loss is never higher. ``trace`` has the loss
+        over time in the columns ``seconds`` and ``loss``; it never rises. If the result has ``loss["gap"]``,
+        the bound of `optimal`, the release has it as well, for the loss that `optimal` minimized.
 
     Raises
     ------
     ParameterError
-        If the result is of another kind, of another frame, or without its guarantee, or a parameter is out
-        of range.
+        If the result cannot be refined, comes from another frame, or lacks its guarantee; or if a parameter
+        is out of range.
 
     Notes
     -----
-    Guarantee: that of the result. The release is audited. What comes out is a local optimum, not the least
-    loss, except that no cut that `optimal` has proven to lose least loses less.
+    Guarantee: that of the result. The release is audited. It is a local optimum, not always the least loss. A
+    cut that `optimal` has proven optimal cannot be improved.
 
-    Sets: with m up to 3, no step leaves a set, a pair of sets, or with m=3 three sets, with a support in
-    (0, k); with constraints, none of their images. With a larger m, the sets that hold a rare larger itemset
-    are merged in the end, as `pcta` does, and what came in is returned if that loses more; so it is with m=3
-    and more than 640 sets.
+    Sets, with m up to 3: after each step, no set, pair of sets or, if m is 3, triple of sets has a support in
+    (0, k). With constraints, the same holds for the published constraints. With a larger m, sets that contain
+    a rare larger itemset are merged at the end, as in `pcta`. If that loses more than the original result,
+    the result is returned. The same holds if m is 3 and there are more than 640 sets.
 
-    A move takes an item to another set, or to one of its own; a suppressed item may come back. Sets stay
-    within the blocks of ``utility``. Items take turns, the dearest first (then: the last in item order
-    first), each to where it gains most (then: the set with the lowest number, the new one last): first
-    the 8 dearest until a round gains no more than 1/4,000 of the loss, then half as many more, and so on. An
-    item without a move is passed over until its set changes. After each of these stages it is tried to part
-    sets in two: half of what a set holds leaves at once, and items change sides until both halves are safe.
-    When no set was parted, and a round in which no item is passed over gains no more than 1/4,000, items
-    change places: each, the dearest first, with the first item of another set, by number, the cheapest
-    first, with which that is safe and a gain. When that gains no more than 1/1,000, sets are parted whose
-    halves have to share rows, and the end comes when there are none. So no move
-    was left before that gained more than 1/4,000, and no exchanges are that together gain more than 1/1,000.
+    A move takes an item to another set or to a set of its own. A suppressed item may be restored. Sets stay
+    within the blocks of ``utility``. Items take turns in order of their cost (then: the last in item order
+    first). Each moves to the set with the largest gain (then: the lowest set number, a new set last). The
+    first stage moves the 8 most expensive items until a round gains at most 1/4,000 of the loss. Each further
+    stage adds half as many items. An item without a move is skipped until its set changes.
 
-    With ``PSRules`` a set is parted, the dearest first, into what is worth most and the rest, or every second
-    item and the others; then items move, the dearest first, each to the first of the 8 sets where it gains
-    most, its own included, that leaves all rules protected: those with an item of a set that changes are
-    counted again, exactly. Sensitive items stay as they are, or suppressed. What has no move is passed over
-    until its set changes. The end is a round in which nothing is passed over and that gains no more than
-    1/1,000 of the loss.
+    After each stage, sets are split in two: half of the items of a set leave at once, and items change sides
+    until both halves are safe. If no set was split, and a round without skipped items gains at most 1/4,000,
+    items swap sets. Each item, in order of cost, swaps with the first item of another set for which the swap
+    is safe and a gain. Sets are ordered by number, items by ascending cost. When the swaps gain at most
+    1/1,000, sets are split whose halves must share rows. The search ends when there are none. At that point,
+    no move is left that gains more than 1/4,000, and all swaps together gain at most 1/1,000.
 
-    Cuts and blocks: a node is replaced by its children, in one block of rows or in all that publish it, if
-    each itemset of up to m labels with one of the children is in no row or in k, counted over all blocks.
-    If something is suppressed in what came in, nodes are published in place of suppressed ones, and children
-    that would be rare are suppressed; else nothing is. Most gain goes first (then: the first node in the
-    hierarchy, the first block). In a single cut, a node is also replaced if what is in the way can be raised
-    to its parents, or suppressed where that is done, and the loss is lower after all that follows. In the
-    end no single replacement is both safe and a gain.
+    With ``PSRules``, the most expensive set is split first: into the items of most worth and the rest, or
+    into every second item and the others. Then items move in order of cost. Each tries the 8 sets with the
+    largest gain, its own set included, and takes the first that keeps all rules protected. The rules with
+    items of changed sets are counted again, exactly. Sensitive items stay as they are, or suppressed. Sets
+    and items without a step are skipped until they change. The search ends when a round without skipped items
+    gains at most 1/1,000 of the loss.
 
-    Classes are refined one by one, as tables of their own.
+    Cuts and blocks: a node is replaced by its children in one block of rows, or in all blocks that publish
+    it. Each itemset of up to m labels with a child must be in no row or in at least k rows, counted over all
+    blocks. If the result has suppressed items, nodes may replace them, and children that would be rare are
+    suppressed. Otherwise nothing is suppressed. The largest gain is first (then: the first node in the
+    hierarchy, the first block). In a single cut, a node is also replaced if the obstacles can be raised to
+    their parents, or suppressed if allowed, and the loss falls in total. At the end, no single replacement is
+    both safe and a gain.
 
-    Groups: rows take turns. Of the groups that hold the rarest of a row's nodes in all their rows, 1,000 are
-    looked at; in the 8 that have most in common with it the best move is sought, or the best swap with one
-    of the two of their rows that are least like it. Groups keep k rows, and are published as their algorithm
-    would publish them. Rounds end when one gains less than 1/1,000 of the loss. Rows that are published
-    without items stay so, and those of groups of more than 200 rows, and of 2k, stay where they are.
+    Classes are refined one by one, as separate tables.
 
-    With a time limit the outcome depends on the speed of the machine. The limit is looked at after every 8
-    items, 16 that change places, and each set, between nodes, or every 1,000 rows; the audit, and the merging
-    at the end that a larger m needs, come on top. If there is not even the time to count the supports that
-    the search begins with, what came in is returned, and ``trace`` is empty.
+    Groups: rows take turns. Of the groups whose rows all contain the rarest nodes of a row, 1,000 are
+    compared. The 8 with the most nodes in common are tried: the best move, or the best swap with one of their
+    two least similar rows. Groups keep at least k rows, and are published as by their algorithm. Rounds end
+    when one gains less than 1/1,000 of the loss. Rows published without items stay so. Rows of groups with
+    more than 200 rows, and more than 2k, do not move.
 
-    Cost: of sets, items squared times 4 bytes of memory, up to 1.6 GB (more if there are more than 20,000
-    sets), with m=3 up to 174 MB more; each round takes time linear in the sum of the squared (m=3: cubed)
-    lengths of the distinct rows, and in the items times the sets. With constraints, a bit of memory for
-    each item and distinct row, and time for each item of the rows of the constraints that hold it or an
-    item of its set, times the sets. With rules, for each item and round up to 8 counts of the rows of two
-    sets. Of cuts, memory of 4 bytes for each item and block, and of 8m bytes
-    for each row and each node; time for each node that is tried of the rows that hold it, with m > 2
-    times their itemsets of up to m - 1 labels, with ``m=None`` squared. Of groups, time for each row of
-    40 groups of up to 200 rows.
+    With a time limit, the result depends on the speed of the machine. The limit is checked every 8 items,
+    every 16 items that swap, after each set, between nodes, or every 1,000 rows. The audit and, for a larger
+    m, the final merging take additional time. If the limit is reached before the first supports are counted,
+    the result is returned, and ``trace`` is empty.
+
+    Cost of sets: 4 bytes per pair of items, up to 1.6 GB (more if there are more than 20,000 sets). If m is
+    3, up to 174 MB more. Each round takes time linear in the sum of the squared lengths (if m is 3: cubed) of
+    the distinct rows, and in the items times the sets. With constraints: one bit per item and distinct row,
+    and time for the rows of the constraints with an item or a member of its set, times the sets. With rules:
+    up to 8 counts of the rows of two sets per item and round.
+
+    Cost of cuts: 4 bytes per item and block, and 8m bytes per row and node. Each node that is tried takes
+    time linear in its rows; if m > 2, times their itemsets of up to m - 1 labels; with ``m=None``, squared.
+    Cost of groups: per row, time for 40 groups of up to 200 rows.
 
     Examples
     --------
@@ -155,39 +156,39 @@ def refine(
     started = time.perf_counter()
     loss = check_loss(loss)
     limit = None if time_limit is None else check_seconds(time_limit, "time_limit")
-    refined = _room_of(result)
+    refined = _select_refinement(result)
     position = recoded_column(original, result)
-    asked = {"loss": loss, "time_limit": time_limit, "random_state": random_state}
+    options = {"loss": loss, "time_limit": time_limit, "random_state": random_state}
     with show_activity(progress, "refine"):
-        return refined(Task(original, position, result, asked, limit, started))
+        return refined(Task(original, position, result, options, limit, started))
 
 
-def _room_of(result: Any) -> Callable[[Task], Anonymized]:
-    """What refines a result of this kind."""
+def _select_refinement(result: Any) -> Callable[[Task], Anonymized]:
+    """Return the refinement for the kind of a result, or raise an error that names the reason."""
     if not isinstance(result, Anonymized):
-        hint = "give what an algorithm returned"
-        raise ParameterError("there is no result", where="result", got=type(result).__name__, hint=hint)
+        hint = "pass the result of an algorithm"
+        raise ParameterError("result is not a release", where="result", got=type(result).__name__, hint=hint)
     if not result.holds:
-        hint = "it is the partial result of an algorithm that found no release"
+        hint = "pass a complete result; this is the partial result of an InfeasibleError"
         raise ParameterError("the result does not have its guarantee", where="result", hint=hint)
     if isinstance(result.guarantee, KKm):
         several = result.guarantee.columns is not None
         transaction = result.parameters["transaction"].algorithm
         if several or ALGORITHMS[transaction].recodes != "items":
             what = "several list columns" if several else f"items recoded by {transaction}"
-            hint = "one list column, and any other algorithm for the transactions"
+            hint = "refine works on one list column, with items recoded in the whole class"
             raise ParameterError(f"classes with {what} cannot be refined", where="result", hint=hint)
-        # Imported late: algorithms refine what they made, and classes are made by algorithms.
-        from pdanon.algorithms.refinement.classes import refined_classes
+        # Imported late, because the module imports algorithms that import this package.
+        from pdanon.algorithms.refinement.classes import refine_classes
 
-        return refined_classes
+        return refine_classes
     if isinstance(result.guarantee, TransactionalK):
-        return refined_groups
+        return refine_groups
     if result.parameters.get("hierarchy") is not None:
         if isinstance(result.guarantee, KmAnonymity):
-            return refined_cuts
+            return refine_cuts
     elif isinstance(result.guarantee, (KmAnonymity, PrivacyConstraints, PSRules)) and result.groups is None:
-        return refined_sets
+        return refine_sets
     problem, got = "a release with this guarantee cannot be refined", type(result.guarantee).__name__
-    hint = "those with KmAnonymity, PrivacyConstraints, PSRules, TransactionalK or KKm can be"
+    hint = "pass a release with KmAnonymity, PrivacyConstraints, PSRules, TransactionalK or KKm"
     raise ParameterError(problem, where="result", got=got, hint=hint)

@@ -1,7 +1,7 @@
-"""The transactions of classes of equal quasi-identifiers: each class is refined on its own.
+"""Refinement of the transactions of classes of equal quasi-identifiers, class by class.
 
-What is safe in each class is safe altogether, so a class is a small table of its own: its sets or its cut
-are refined as those of a table are. The quasi-identifiers, and who is in which class, stay.
+If each class is safe, the release is safe. A class is therefore refined like a small table: its sets or its
+cut change. The quasi-identifiers and the classes stay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.refinement.cuts import base_of, equal_mappings, published_nodes
-from pdanon.algorithms.refinement.task import Task, reached
+from pdanon.algorithms.refinement.task import Task, extend_trace
 from pdanon.algorithms.relational.attributes import Numbers
 from pdanon.algorithms.rt.dataset import Dataset
 from pdanon.algorithms.rt.transaction_side import ClassSearch, held
@@ -31,50 +31,50 @@ from pdanon.itemsets.timing import is_over
 from pdanon.recoding.release import release
 from pdanon.recoding.result import Anonymized, other_frame
 
-__all__ = ["ClassRefinement", "refined_classes"]
+__all__ = ["ClassRefinement", "refine_classes"]
 
-_ASKED = ("k", "m", "quasi", "hierarchies", "transaction")
+_PARAMETERS = ("k", "m", "quasi", "hierarchies", "transaction")
 
 
-def refined_classes(task: Task) -> Anonymized:
+def refine_classes(task: Task) -> Anonymized:
     """Refine the transactions of a table with quasi-identifiers, class by class."""
     original, result = task.original, task.result
-    asked = {name: result.parameters[name] for name in _ASKED}
+    parameters = {name: result.parameters[name] for name in _PARAMETERS}
     label = original.columns[task.position]
-    data = Dataset.of(original, label, **asked, refine=True)
+    data = Dataset.of(original, label, **parameters, refine=True)
     (itemsets,) = data.columns
-    assert result.groups is not None  # it has classes
+    assert result.groups is not None  # a release with classes has groups
     groups = result.groups.to_numpy().astype(np.int64)
     class_search = data.transactions.search
-    assert class_search is not None  # who calls has seen to it
-    became = _became(result, itemsets, groups, class_search)
-    made = _check(result, data, groups, became)
+    assert class_search is not None  # checked by the caller
+    became = _read_nodes(result, itemsets, groups, class_search)
+    made = _check_result(result, data, groups, became)
     class_search = replace(class_search, base=base_of(task))
     search = ClassRefinement(itemsets, groups, became, class_search, task.started)
     cut_short = task.run(search)
-    numbers = _of_occurrences(search.best, itemsets, groups)
+    numbers = _expand_to_occurrences(search.best, itemsets, groups)
     decide = partial(data.decision, groups, numbers, task.parameters)
     refined = release(data.writer, decide, result.passing.judged)
     trace = search.trace
-    if refined.mapping["generalized"].isna().any():  # more than the search has found: to hide emptied rows
-        found = search.cost(_became(refined, itemsets, groups, class_search))
+    if refined.mapping["generalized"].isna().any():  # suppressed after the search, to hide emptied rows
+        found = search.cost(_read_nodes(refined, itemsets, groups, class_search))
         before = search.cost(became)
         if found >= before:
             refined, trace = replace(made, parameters=refined.parameters), trace.head(1)
         else:
-            trace = reached(trace, found, before)
+            trace = extend_trace(trace, found, before)
     return replace(refined, trace=trace, cut_short=cut_short)
 
 
-def _became(result: Anonymized, itemsets: Itemsets, groups: Numbers, search: ClassSearch) -> Codes:
-    """The node, or a number of the set, of each item in each class; -1 if it is suppressed or not there."""
+def _read_nodes(result: Anonymized, itemsets: Itemsets, groups: Numbers, search: ClassSearch) -> Codes:
+    """Return the node or set number of each item in each class; -1 if it is suppressed or absent."""
     if search.cover is None:
-        return _numbers(result, itemsets, groups)
+        return _read_sets(result, itemsets, groups)
     return published_nodes(result, itemsets, *search.cover, groups)
 
 
-def _numbers(result: Anonymized, itemsets: Itemsets, groups: Numbers) -> Codes:
-    """A number of the set of each item in each class, -1 where it is suppressed or not there."""
+def _read_sets(result: Anonymized, itemsets: Itemsets, groups: Numbers) -> Codes:
+    """Return the set number of each item in each class, -1 if it is suppressed or absent."""
     mapping = result.mapping
     items = itemsets.lookup(arrow_values(mapping["item"]))
     if (items < 0).any():
@@ -89,19 +89,19 @@ def _numbers(result: Anonymized, itemsets: Itemsets, groups: Numbers) -> Codes:
     return became
 
 
-def _of_occurrences(became: Codes, itemsets: Itemsets, groups: Numbers) -> Codes:
+def _expand_to_occurrences(became: Codes, itemsets: Itemsets, groups: Numbers) -> Codes:
     return became[groups[itemsets.rows], itemsets.codes]
 
 
-def _check(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) -> Anonymized:
-    """Check that what was read from the result makes that result again, and return it."""
-    numbers = _of_occurrences(became, data.columns[0], groups)
+def _check_result(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) -> Anonymized:
+    """Check that the nodes or sets that were read reproduce the result, and return it."""
+    numbers = _expand_to_occurrences(became, data.columns[0], groups)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ReleaseWarning)  # nothing is released here
+            warnings.simplefilter("ignore", ReleaseWarning)  # this is only a check
             made = release(data.writer, partial(data.decision, groups, numbers, {}))
     except GuaranteeError:
-        hint = "give the frame that the result was made from"
+        hint = "pass the original frame of the result"
         problem = "the classes of the result are not safe in this frame"
         raise ParameterError(problem, where="result", hint=hint) from None
     assert made.classes is not None  # it has quasi-identifiers
@@ -113,7 +113,7 @@ def _check(result: Anonymized, data: Dataset, groups: Numbers, became: Codes) ->
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Class:
-    """A class: its number, its rows, with the items that they hold, and the codes of these items."""
+    """A class: its number, its rows with their items, and the codes of the items in the table."""
 
     number: int
     rows: Itemsets
@@ -126,7 +126,7 @@ class _Class:
 
 
 class ClassRefinement:
-    """What each item became in each class of rows, each class with a search of its own.
+    """The node or set of each item in each class of rows, with a separate search for each class.
 
     Parameters
     ----------
@@ -135,12 +135,12 @@ class ClassRefinement:
     groups : ndarray of int, shape (rows,)
         The class of each row.
     became : ndarray of int32, shape (classes, items)
-        The node, or a number of the set, of each item in each class; -1 where it is suppressed or not there.
-        In each class they have the guarantee.
+        The node or set number of each item in each class; -1 if it is suppressed or absent. Each class
+        satisfies the guarantee.
     search : ClassSearch
-        How a class is refined.
+        The search to run in each class.
     started : float
-        Since when seconds are counted; a value of ``time.perf_counter()``.
+        Start of the time limit, a value of ``time.perf_counter()``.
     """
 
     def __init__(
@@ -163,21 +163,21 @@ class ClassRefinement:
         self._curve = [(time.perf_counter() - started, self._least)]
 
     def cost(self, became: Codes) -> int:
-        """Loss of the classes that had some to begin with, by what their items became."""
+        """Return the loss of the classes that had a loss at the start, for other nodes or sets."""
         return sum(self._cost(each, became[each.number, each.items]) for each in self._classes)
 
     def _search(self, each: _Class) -> Refinement | CutRefinement:
-        """A search that begins with the best so far."""
+        """Return a search that starts from the best state so far."""
         became = self.best[each.number, each.items]
         return self._class_search.begin(each.rows, each.items, became, self._started)
 
     @property
     def trace(self) -> pd.DataFrame:
-        """The least loss over time: columns ``seconds`` and ``loss``."""
+        """The least loss over time, in the columns ``seconds`` and ``loss``."""
         return trace_of((seconds, cost / max(self._most, 1)) for seconds, cost in self._curve)
 
     def descend(self, limit: float | None) -> None:
-        """Make moves in each class until none gains, or the limit in seconds is reached."""
+        """Make moves in each class until none gains, or the time limit is reached."""
         for each in self._classes:
             if not is_over(self._started, limit):
                 search = self._search(each)
@@ -185,7 +185,7 @@ class ClassRefinement:
                 self._keep(each, search.best.reshape(-1))
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
-        """Search on in each class for an equal share of what is left of the time."""
+        """Continue the search in each class for an equal share of the remaining time."""
         for done, each in enumerate(self._classes):
             if is_over(self._started, limit):
                 break
@@ -196,7 +196,7 @@ class ClassRefinement:
 
     def _keep(self, each: _Class, numbers: NDArray[Any]) -> None:
         before = self.best[each.number, each.items]
-        if self._class_search.cover is None:  # one of the items says which set
+        if self._class_search.cover is None:  # an item of the set becomes its number
             kept = numbers >= 0
             _, first, of_item = np.unique(numbers[kept], return_index=True, return_inverse=True)
             numbers = np.full(len(numbers), -1)
@@ -208,7 +208,7 @@ class ClassRefinement:
             self._curve.append((time.perf_counter() - self._started, self._least))
 
     def _cost(self, each: _Class, numbers: NDArray[Any]) -> int:
-        """Loss of a class, by what its items became."""
+        """Return the loss of a class for the nodes or sets of its items."""
         base, cover = self._class_search.base, self._class_search.cover
         if cover is None:
             sizes = np.bincount(numbers[numbers >= 0], minlength=int(numbers.max(initial=0)) + 1)[numbers]

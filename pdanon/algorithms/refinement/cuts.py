@@ -1,7 +1,7 @@
-"""Nodes of a hierarchy are published more specifically, in all rows or in a block of rows.
+"""Refinement of cuts: publish more specific nodes of a hierarchy, in all rows or in a block of rows.
 
-The algorithms that raise a cut never lower it again. Here single nodes of a cut are replaced by their
-children, and what is suppressed is published, as long as that loses less and the guarantee stays.
+The algorithms that raise a cut never lower it again. Refinement replaces nodes of the cut by their children
+and publishes suppressed items, as long as that loses less and keeps the guarantee.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ __all__ = [
     "groups_of",
     "published_nodes",
     "published_occurrences",
-    "refined_cuts",
+    "refine_cuts",
 ]
 
 _LOSSES = {"NCP": 0, "LM": 1}
 
 
-def refined_cuts(task: Task) -> Anonymized:
-    """Refine a recoding to the nodes of one cut, or of one cut a block of rows."""
+def refine_cuts(task: Task) -> Anonymized:
+    """Refine a recoding to the nodes of one cut, or of one cut per block of rows."""
     itemsets, result = task.itemsets, task.result
     tree, leaves = cover_of(result.parameters["hierarchy"], itemsets)
     groups = groups_of(result)
@@ -57,7 +57,7 @@ def refined_cuts(task: Task) -> Anonymized:
     cut_short = task.run(search)
     recoding = _recoding(search.best, itemsets, tree, groups)
     before = _recoding(became, itemsets, tree, groups)
-    refined = task.released(itemsets, recoding, search.trace, cut_short, before)
+    refined = task.publish(itemsets, recoding, search.trace, cut_short, before)
     loss = refined.loss
     if "gap" in result.loss:
         loss = with_measure(loss, "gap", _gap(result, refined, int(index.singles.sum()), tree.n_leaves))
@@ -65,7 +65,7 @@ def refined_cuts(task: Task) -> Anonymized:
 
 
 def _gap(result: Anonymized, refined: Anonymized, occurrences: int, n_leaves: int) -> float:
-    """The share of its loss that a refined release may still save, by the bound that `optimal` found."""
+    """Return the share of its loss that a refined release can still save, by the bound of `optimal`."""
     base = int(result.parameters["suppress"])
     name, whole = ("LM" if base else "NCP"), occurrences * max(n_leaves - base, 1)
     before, after = (round(float(each.loss[name]) * whole) for each in (result, refined))
@@ -74,32 +74,32 @@ def _gap(result: Anonymized, refined: Anonymized, occurrences: int, n_leaves: in
 
 
 def base_of(task: Task) -> int:
-    """What is taken off a number of leaves, and off that of all, to have the loss: 0 for NCP, 1 for LM."""
-    return _LOSSES[check_known(task.asked["loss"], _LOSSES, "loss of such a release", where="loss")]
+    """Return the number to subtract from the numbers of leaves to get the loss: 0 for NCP, 1 for LM."""
+    return _LOSSES[check_known(task.options["loss"], _LOSSES, "loss of such a release", where="loss")]
 
 
 def cover_of(source: Any, itemsets: Itemsets) -> tuple[Hierarchy, Codes]:
-    """The hierarchy that a result was made with, and the leaf of each item."""
+    """Return the hierarchy of a result, and the leaf of each item."""
     return Hierarchy.over(source, itemsets.vocabulary)
 
 
 def groups_of(result: Anonymized) -> Codes | None:
-    """The group of each row, if groups are recoded apart."""
+    """Return the group of each row, if groups are recoded separately."""
     return None if result.groups is None else result.groups.to_numpy().astype(np.int32)
 
 
 def published_nodes(
     result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, of_row: NDArray[Any]
 ) -> Codes:
-    """The node of each item in each group, -1 where it is suppressed or not there, from the mapping table.
+    """Read the node of each item in each group from the mapping table; -1 if it is suppressed or absent.
 
     Raises
     ------
     ParameterError
-        If the mapping is not one of these items to nodes above them, or counts other rows.
+        If the mapping table has other items, nodes that are not above their items, or other supports.
     """
     n_groups = int(of_row.max(initial=0)) + 1
-    groups, items, nodes = _mapped(result, itemsets, tree, leaves, n_groups)
+    groups, items, nodes = _read_mapping(result, itemsets, tree, leaves, n_groups)
     became = np.full((n_groups, itemsets.n_items), -1, np.int32)
     became[groups, items] = nodes
     check_mapping(result, itemsets, _recoding(became, itemsets, tree, of_row))
@@ -109,8 +109,8 @@ def published_nodes(
 def published_occurrences(
     result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, of_row: NDArray[Any]
 ) -> Codes:
-    """The node of each occurrence, -1 where it is suppressed; as `published_nodes`, for many groups."""
-    groups, items, nodes = _mapped(result, itemsets, tree, leaves, int(of_row.max(initial=0)) + 1)
+    """Read the node of each occurrence, -1 if it is suppressed; as `published_nodes`, for many groups."""
+    groups, items, nodes = _read_mapping(result, itemsets, tree, leaves, int(of_row.max(initial=0)) + 1)
     keys = groups * np.int64(itemsets.n_items) + items
     order = np.argsort(keys, kind="stable")
     wanted = of_row[itemsets.rows] * np.int64(itemsets.n_items) + itemsets.codes
@@ -118,10 +118,10 @@ def published_occurrences(
     return nodes[order][places]
 
 
-def _mapped(
+def _read_mapping(
     result: Anonymized, itemsets: Itemsets, tree: Hierarchy, leaves: Codes, n_groups: int
 ) -> tuple[NDArray[np.int64], Codes, Codes]:
-    """The group, the item and the node of each line of a mapping table."""
+    """Read the group, the item and the node of each line of a mapping table."""
     mapping = result.mapping
     items = itemsets.lookup(arrow_values(mapping["item"]))
     number = {label: node for node, label in enumerate(tree.labels)}
@@ -139,7 +139,7 @@ def _mapped(
 
 
 def check_mapping(result: Anonymized, itemsets: Itemsets, recoding: Recoding) -> None:
-    """Check that a recoding of a column is the one of a result."""
+    """Check that a recoding of a column reproduces the mapping of a result."""
     if not equal_mappings(mapping_table(itemsets, recoding), result.mapping):
         raise other_frame("items with other supports")
 
@@ -151,7 +151,7 @@ def _recoding(became: Codes, itemsets: Itemsets, tree: Hierarchy, groups: NDArra
 
 
 def equal_mappings(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    """Whether two mapping tables say the same, whatever types of text they are of."""
+    """Return whether two mapping tables are equal, whatever their text types."""
     if len(one) != len(other):
         return False
     items, others = (item_texts(mapping_values(table, "item")) for table in (one, other))
@@ -167,7 +167,7 @@ def equal_mappings(one: pd.DataFrame, other: pd.DataFrame) -> bool:
 
 def _other_recoding() -> ParameterError:
     return ParameterError(
-        "the release is not one of nodes of its hierarchy",
+        "the release has labels that are not nodes of its hierarchy",
         where="result",
-        hint="its hierarchy must be the one that it was made with",
+        hint="pass the result with its own hierarchy, unchanged",
     )

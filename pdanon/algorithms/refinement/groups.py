@@ -1,7 +1,7 @@
-"""Rows move between groups that are published alike, or change places with rows of others.
+"""Refinement of groups: rows with equal published lists move to other groups, or swap groups.
 
-The algorithms that form groups decide row by row, or split by split, and never look back. Here a row goes to
-another group, or two rows swap theirs, as long as that loses less and no group gets smaller than k.
+The algorithms that form groups decide row by row, or split by split, and never revise a decision. Refinement
+moves or swaps rows as long as that loses less and no group has fewer than k rows.
 """
 
 from __future__ import annotations
@@ -33,51 +33,41 @@ from pdanon.itemsets.timing import is_over
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["GroupRefinement", "refined_groups"]
+__all__ = ["GroupRefinement", "refine_groups"]
 
 _TRIED = 8  # groups that a row may move to
-
-
-_LOOKED_AT = 1000  # groups of which these have most in common with it
-
-
-_PARTNERS = 2  # rows of each group that it may swap with: those least like it
-
-
+_LOOKED_AT = 1000  # groups compared with a row, to find these
+_PARTNERS = 2  # rows of each group that a row may swap with: the least similar
 _LARGE = 200  # rows of a group beyond which none leaves it
-
-
-_TURNS = 1000  # rows that take turns before the time is looked at
-
-
+_TURNS = 1000  # rows that take turns between checks of the time
 _ENOUGH = 1000  # the search ends when a round gains less than this part of the loss
 
 
 class GroupRefinement:
-    """Groups of rows that are published alike, whose rows move and swap as long as that loses less.
+    """Groups of rows with equal published lists, between which rows move and swap.
 
     Parameters
     ----------
     rows : LeafRows
         All rows.
     tree : Hierarchy
-        Over the items.
+        Hierarchy of the items.
     groups : ndarray of int, shape (rows,)
-        Any number shared by the rows of a group; -1 for rows that are published without items.
+        The group of each row, any number; -1 for rows published without items.
     k : int
-        Least number of rows of a group.
+        Minimum number of rows of a group.
     bags : bool
-        Whether a group is published as the bag of nodes that its rows have in common; else as the lowest cut
-        at which they hold the same nodes.
+        Whether a group is published as the multiset of nodes that its rows have in common. Otherwise it is
+        published at the lowest cut where its rows have equal nodes.
     base : int
         0 for NCP, 1 for LM.
     started : float
-        Since when seconds are counted; a value of ``time.perf_counter()``.
+        Start of the time limit, a value of ``time.perf_counter()``.
 
     Raises
     ------
     ParameterError
-        If a group has fewer than k rows, or a row of it no items.
+        If a group has fewer than k rows, or contains a row without items.
     """
 
     def __init__(
@@ -101,7 +91,7 @@ class GroupRefinement:
             raise ParameterError(
                 "the groups of the result are not safe in this frame",
                 where="result",
-                hint="give the frame that the result was made from",
+                hint="pass the original frame of the result",
             )
         order, ends = np.argsort(group_of, kind="stable"), np.cumsum(sizes)
         after = np.empty(len(order), np.int64)
@@ -135,12 +125,12 @@ class GroupRefinement:
 
     @property
     def cost(self) -> int:
-        """Loss of all occurrences, as an integer."""
+        """The loss of all occurrences, as an integer."""
         return self._silent + int(np.asarray(self._groups.cost).sum())
 
     @property
     def group_of(self) -> NDArray[np.int64]:
-        """The group of each row, -1 for rows that are published without items."""
+        """The group of each row, -1 for rows published without items."""
         groups = np.full(len(self._published), -1, np.int64)
         groups[self._published] = self._groups.group_of
         return groups
@@ -161,7 +151,7 @@ class GroupRefinement:
         return became
 
     def trace(self, before: Codes) -> pd.DataFrame:
-        """The least loss over time, ``seconds`` and ``loss``, beginning with that of some nodes."""
+        """Return the least loss over time, ``seconds`` and ``loss``, starting with that of other nodes."""
         costs = [int(self._price[before].sum()), *(cost for _, cost in self._curve)]
         seconds = [self._curve[0][0], *(passed for passed, _ in self._curve)]
         most = max(self._most * len(before), 1)
@@ -169,7 +159,7 @@ class GroupRefinement:
         return trace_of((seconds[i], costs[i] / most) for i in falls)
 
     def descend(self, limit: float | None) -> None:
-        """Give rows their turns, round after round, until a round gains little or the time is over."""
+        """Let rows take turns, round by round, until a round gains little or the time limit is reached."""
         most = max(_LARGE, 2 * self._k)
         members = np.arange(len(self._rows.lengths))
         gained = self.cost
@@ -183,7 +173,7 @@ class GroupRefinement:
             self._curve.append((time.perf_counter() - self._started, self.cost))
 
     def _groups_by_node(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The groups all of whose rows hold a node, for each node, as CSR."""
+        """Return, for each node, the groups whose rows all contain it, as CSR arrays."""
         starts, counted, _ = self._counted
         least, firsts = row_groups.least_counts(self._groups), np.asarray(self._groups.first)
         lengths = starts[firsts + 1] - starts[firsts]
@@ -195,11 +185,11 @@ class GroupRefinement:
         return np.searchsorted(nodes[order], np.arange(self._tree.n_nodes + 1)), groups[order]
 
 
-# --- Rows move between groups that are published alike, or change places with rows of others
+# --- The refinement of a release
 
 
-def refined_groups(task: Task) -> Anonymized:
-    """Refine groups of rows that are published alike."""
+def refine_groups(task: Task) -> Anonymized:
+    """Refine groups of rows with equal published lists."""
     itemsets, result = empty_alike(task.itemsets), task.result
     tree, leaves = cover_of(result.parameters["hierarchy"], itemsets)
     groups = groups_of(result)
@@ -218,4 +208,4 @@ def refined_groups(task: Task) -> Anonymized:
     cut_short = task.cut_short
     of_row = by_first_row(search.group_of)
     recoding = Recoding.of_cut(search.nodes, tree, of_row, repeats=bags)
-    return task.released(itemsets, recoding, search.trace(before), cut_short, made)
+    return task.publish(itemsets, recoding, search.trace(before), cut_short, made)

@@ -1,7 +1,7 @@
-"""Items move between the sets of a release, and sets are parted.
+"""Refinement of sets: items move between the sets of a release, and sets are split.
 
-The algorithms that merge items into sets never part what they have merged. Here that is tried, as long as it
-loses less and the guarantee stays.
+The algorithms that merge items into sets never split a set again. Refinement tries that, as long as it loses
+less and keeps the guarantee.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ from pdanon.recoding.labels import relabelled_sets
 from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.result import Anonymized, labels_of
 
-__all__ = ["ProtectedSets", "check_loss", "refined_sets"]
+__all__ = ["ProtectedSets", "check_loss", "refine_sets"]
 
-_TRIED = 8  # sets that an item is tried in
-_ENOUGH = 1_000  # the end is a round that gains less than this part of the loss
+_TRIED = 8  # sets tried for an item
+_ENOUGH = 1_000  # the search ends when a round gains less than this part of the loss
 
 
 class ProtectedSets:
-    """Sets of public items that change as long as less is lost, and the best that were found so far.
+    """Sets of public items that change to lower the loss, with the best state so far.
 
     Parameters
     ----------
     rules : RuleCheck
-        What stays protected.
+        The rules that stay protected.
     labels : ndarray of int, shape (items,)
-        The set of each item, -1 if it is suppressed. The sets are protected; sensitive items are by
-        themselves or suppressed.
+        The set of each item, -1 if it is suppressed. The sets protect the rules. Sensitive items are sets of
+        their own or suppressed.
     price : Price
-        What is to fall.
+        The loss to lower.
     started : float
-        Since when seconds are counted; a value of ``time.perf_counter()``.
+        Start of the time limit, a value of ``time.perf_counter()``.
 
     Notes
     -----
-    A set is known by its smallest item, as `RuleCheck` has it. Memory: 4 bytes for each item of each row.
+    A set is identified by its smallest item, as in `RuleCheck`. Memory: 4 bytes per item of each row.
     """
 
     def __init__(self, rules: RuleCheck, labels: NDArray[np.int64], price: Price, started: float) -> None:
@@ -64,19 +64,19 @@ class ProtectedSets:
         self._gone = gone
         n = len(labels)
         self._labels = np.full(n, -1, np.int32)
-        self._awake = np.ones(n, np.bool_)  # an item without a move is passed over until its set changes
+        self._awake = np.ones(n, np.bool_)  # an item without a move sleeps until its set changes
         alone = self._fixed & ~gone
-        self._size, self._held, self._support = alone * np.stack(
+        self._size, self._worth, self._support = alone * np.stack(
             (np.ones(n, np.int64), price.worth, price.singles)
         )
         self._sets: dict[int, ItemSet] = {}
-        self._place(self._listed(labels))
+        self._place(self._list_sets(labels))
         self._least = self._cost()
         self._best = self._labels.copy()
         self._curve: list[tuple[float, int]] = []
 
-    def _begin(self, limit: float | None) -> bool:
-        """See to it that the sets are protected to begin with; tell whether there was time for that.
+    def _check_start(self, limit: float | None) -> bool:
+        """Check that the sets protect the rules at the start; return whether the time sufficed.
 
         Raises
         ------
@@ -92,7 +92,7 @@ class ProtectedSets:
                 raise ParameterError(
                     "the sets of the result are not safe in this frame",
                     where="result",
-                    hint="give the frame that the result was made from",
+                    hint="pass the original frame of the result",
                 )
         self._curve.append((time.perf_counter() - self._started, self._least))
         return True
@@ -105,14 +105,14 @@ class ProtectedSets:
 
     @property
     def trace(self) -> pd.DataFrame:
-        """The least loss over time: columns ``seconds`` and ``loss``."""
+        """The least loss over time, in the columns ``seconds`` and ``loss``."""
         return trace_of((seconds, self._price.share(cost)) for seconds, cost in self._curve)
 
     def descend(self, limit: float | None = None) -> None:
-        """Move items and part sets until little is gained, or the limit is reached."""
-        while self._begin(limit) and not is_over(self._started, limit):
+        """Move items and split sets until little is gained, or the time limit is reached."""
+        while self._check_start(limit) and not is_over(self._started, limit):
             all_awake, before = self._awake.all(), self._cost()
-            self._part_all(limit)
+            self._split_all(limit)
             self._move_all(limit)
             after = self._cost()
             self._keep(after)
@@ -122,22 +122,22 @@ class ProtectedSets:
                 self._awake[:] = True
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
-        """Merge sets of the best at random and descend again, until the limit in seconds is reached."""
-        if len(np.unique(self._best)) <= 2:  # one set, and -1 for what is by itself
+        """Merge sets of the best state at random and descend again, until the time limit is reached."""
+        if len(np.unique(self._best)) <= 2:  # one set, and -1 for fixed items
             return
-        while self._begin(limit) and not is_over(self._started, limit):
-            self._replace(self._listed(self._best))
+        while self._check_start(limit) and not is_over(self._started, limit):
+            self._replace(self._list_sets(self._best))
             for _ in range(rng.integers(1, 2 + len(self._sets) // 4)):
                 one, other = rng.choice(sorted(self._sets), 2, replace=False)
-                self._change([one, other], [self._together(*self._sets[one].items, *self._sets[other].items)])
+                self._change([one, other], [self._make_set(*self._sets[one].items, *self._sets[other].items)])
             self.descend(limit)
 
-    # --- What is tried
+    # --- Steps
 
-    def _part_all(self, limit: float | None) -> None:
-        """Part sets in two, the dearest first, and then their parts, where the rules allow it."""
+    def _split_all(self, limit: float | None) -> None:
+        """Split sets in two, most expensive first, and then their parts, where the rules allow it."""
         awake = [label for label, each in self._sets.items() if self._awake[each.items].all()]
-        waiting = sorted(awake, key=lambda label: (self._size[label] * self._held[label], -label))
+        waiting = sorted(awake, key=lambda label: (self._size[label] * self._worth[label], -label))
         while waiting and not is_over(self._started, limit):
             label = waiting.pop()
             for parts in self._halves(self._sets[label]):
@@ -146,18 +146,18 @@ class ProtectedSets:
                     break
 
     def _halves(self, whole: ItemSet) -> Iterator[list[ItemSet]]:
-        """Ways to part a set: what is worth most from the rest, and every second item from the others."""
+        """Yield splits of a set: the items of most worth and the rest; every second item and the others."""
         if len(whole.items) < 2:
             return
         order = whole.items[np.argsort(-self._price.worth[whole.items], kind="stable")]
         worth = np.cumsum(self._price.worth[order])
         heavy = min(max(int(np.searchsorted(worth, worth[-1] / 2)), 1), len(order) - 1)
-        yield [self._together(*order[:heavy]), self._together(*order[heavy:])]
+        yield [self._make_set(*order[:heavy]), self._make_set(*order[heavy:])]
         if len(order) > 2:
-            yield [self._together(*order[::2]), self._together(*order[1::2])]
+            yield [self._make_set(*order[::2]), self._make_set(*order[1::2])]
 
     def _move_all(self, limit: float | None) -> None:
-        """Give each item, the dearest first, its best move that the rules allow."""
+        """Make the best move of each item that the rules allow, most expensive items first."""
         free = np.flatnonzero(~self._fixed)
         dearest = np.argsort(-(self._price.worth * self._size[self._labels])[free], kind="stable")
         for item in free[dearest].tolist():
@@ -170,39 +170,41 @@ class ProtectedSets:
         own = self._sets[int(self._labels[item])]
         if len(own.items) == 1:
             return False
-        rest = self._together(*own.items[own.items != item])
+        rest = self._make_set(*own.items[own.items != item])
         for target in self._targets(item):
             joined = self._sets[target].items if target >= 0 else ()
             others = [own.label] if target < 0 else [own.label, target]
-            if self._change(others, [self._together(item, *joined), rest]):
+            if self._change(others, [self._make_set(item, *joined), rest]):
                 return True
         return False
 
     def _targets(self, item: int) -> list[int]:
-        """The sets where an item gains, most first; -1 is one of its own. Of equal gains the lowest label."""
+        """Return the sets with the largest gains for an item (then: lowest label); -1 is a new set."""
         own, labels = int(self._labels[item]), np.append(-1, np.flatnonzero(~self._fixed & (self._size > 0)))
         worth, single = self._price.worth[item], self._price.singles[item]
-        beside = self._beside(item)
-        size, held, support = (
-            np.where(labels < 0, 0, each[labels]) for each in (self._size, self._held, self._support)
+        shared = self._count_shared(item)
+        size, worths, support = (
+            np.where(labels < 0, 0, each[labels]) for each in (self._size, self._worth, self._support)
         )
-        met = np.where(labels < 0, 0, beside[labels])
+        met = np.where(labels < 0, 0, shared[labels])
         scale = np.maximum(size + 1, self._size[own])
-        before = self._priced(size, held, support, scale)
-        before += self._priced(self._size[own], self._held[own], self._support[own], scale)
-        after = self._priced(size + 1, held + worth, support + single - met, scale)
-        after += self._priced(
-            self._size[own] - 1, self._held[own] - worth, self._support[own] - single + beside[own], scale
+        before = self._price_sets(size, worths, support, scale)
+        before += self._price_sets(self._size[own], self._worth[own], self._support[own], scale)
+        after = self._price_sets(size + 1, worths + worth, support + single - met, scale)
+        after += self._price_sets(
+            self._size[own] - 1, self._worth[own] - worth, self._support[own] - single + shared[own], scale
         )
         gains = np.where((labels == own) | (before - after <= 1e-12 * before), 0.0, before - after)
-        if self._price.loss == LOSSES["UL"]:  # gains of very different size: their logarithms, above 0
+        if (
+            self._price.loss == LOSSES["UL"]
+        ):  # gains differ by orders of magnitude: compare logarithms above 0
             gains = np.where(gains > 0, np.log2(np.where(gains > 0, gains, 1)) + scale + 64, 0)
         order = np.argsort(-gains, kind="stable")[:_TRIED]
         found: list[int] = labels[order][gains[order] > 0].tolist()
         return found
 
-    def _beside(self, item: int) -> NDArray[np.int64]:
-        """Transactions in which an item is beside others of each set; the loss may not depend on them."""
+    def _count_shared(self, item: int) -> NDArray[np.int64]:
+        """Count the rows that an item shares with each set; zeros if the loss does not need them."""
         if self._price.loss != LOSSES["UL"]:
             return np.zeros(len(self._labels), np.int64)
         labels = self._labels.copy()
@@ -210,20 +212,20 @@ class ProtectedSets:
         near = self._index.within(rows_of(self._index, np.array([item])))
         return near.recode(labels, len(labels)).singles
 
-    def _priced(self, size: Any, held: Any, support: Any, scale: Any) -> Any:
-        """What sets cost, as floats that order gains; UL over 2**scale."""
+    def _price_sets(self, size: Any, worths: Any, support: Any, scale: Any) -> Any:
+        """Return the costs of sets as floats that order gains; UL is divided by 2**scale."""
         if self._price.loss == LOSSES["UL"]:
             return (np.ldexp(1.0, size - scale) - np.ldexp(1.0, -scale)) * support
-        return np.where(size > 1, (size - self._price.loss) * held.astype(np.float64), 0.0)
+        return np.where(size > 1, (size - self._price.loss) * worths.astype(np.float64), 0.0)
 
-    # --- What is changed
+    # --- Changes
 
-    def _together(self, *items: int) -> ItemSet:
+    def _make_set(self, *items: int) -> ItemSet:
         found = np.array(items, np.int32)
         return ItemSet(found, rows_of(self._index, found))
 
     def _change(self, labels: Sequence[int], sets: Sequence[ItemSet]) -> bool:
-        """Replace sets by others of the same items, if all rules stay protected; tell whether they do."""
+        """Replace sets by others of the same items if all rules stay protected; return whether they do."""
         for each in sets:
             self._labels[each.items] = each.label
         if not self._rules.hold(self._labels, sets):
@@ -241,7 +243,7 @@ class ProtectedSets:
     def _remove(self, labels: Sequence[int]) -> None:
         for label in labels:
             del self._sets[label]
-            self._size[label] = self._held[label] = self._support[label] = 0
+            self._size[label] = self._worth[label] = self._support[label] = 0
 
     def _place(self, sets: Sequence[ItemSet]) -> None:
         for each in sets:
@@ -249,69 +251,73 @@ class ProtectedSets:
             self._labels[each.items] = each.label
             self._awake[each.items] = True
             self._size[each.label] = len(each.items)
-            self._held[each.label] = self._price.worth[each.items].sum()
+            self._worth[each.label] = self._price.worth[each.items].sum()
             self._support[each.label] = self._index.weights[each.rows].sum()
 
-    def _listed(self, labels: NDArray[Any]) -> list[ItemSet]:
-        """The sets that labels say."""
+    def _list_sets(self, labels: NDArray[Any]) -> list[ItemSet]:
+        """Return the sets of labels."""
         free = np.flatnonzero(~self._fixed)
         order = free[np.argsort(labels[free], kind="stable")]
         ends = np.flatnonzero(np.diff(labels[order])) + 1
-        return [self._together(*items) for items in np.split(order, ends) if len(items)]
+        return [self._make_set(*items) for items in np.split(order, ends) if len(items)]
 
     def _cost(self) -> int:
-        """The loss as an exact integer."""
-        return self._price.cost(self._size, self._held, self._support, self._gone)
+        """Return the loss as an exact integer."""
+        return self._price.cost(self._size, self._worth, self._support, self._gone)
 
     def _keep(self, cost: int) -> None:
-        """Keep the sets, if they lose less than all before."""
+        """Keep the sets as the best state if they lose less."""
         if cost < self._least:
             self._least, self._best = cost, self._labels.copy()
             self._curve.append((time.perf_counter() - self._started, cost))
 
 
-# --- Items move between the sets of a release, and sets are parted
+# --- The refinement of a release
 
 
-def refined_sets(task: Task) -> Anonymized:
-    """Refine a global recoding to sets; parameters as those of `pdanon.refine`, checked."""
+def refine_sets(task: Task) -> Anonymized:
+    """Refine a global recoding to sets."""
     itemsets, result = task.itemsets, task.result
-    labels = _clusters_of(task, itemsets)
+    labels = _read_clusters(task, itemsets)
     utility = result.parameters.get("utility")
     blocks = item_blocks(utility, itemsets)
     search: Refinement | ProtectedSets
     if isinstance(result.guarantee, PSRules):
-        search = _of_rules(task, result.guarantee, itemsets, labels)
+        search = _search_rules(task, result.guarantee, itemsets, labels)
     else:
-        search = Refinement(itemsets, labels, result.guarantee, blocks, task.asked["loss"], task.started)
+        search = Refinement(itemsets, labels, result.guarantee, blocks, task.options["loss"], task.started)
     cut_short = task.run(search)
     recoding = Recoding.of_clusters(search.best.astype(np.int32), itemsets)
     before = Recoding.of_clusters(labels.astype(np.int32), itemsets)
-    refined = task.released(itemsets, recoding, search.trace, cut_short, before)
+    refined = task.publish(itemsets, recoding, search.trace, cut_short, before)
     check_release(refined.mapping, utility, int((labels < 0).sum()))
     return refined
 
 
-def _of_rules(task: Task, guarantee: PSRules, itemsets: Itemsets, labels: NDArray[np.int64]) -> ProtectedSets:
+def _search_rules(
+    task: Task, guarantee: PSRules, itemsets: Itemsets, labels: NDArray[np.int64]
+) -> ProtectedSets:
     rules = rules_of(guarantee, itemsets)
-    price = Price.of(task.asked["loss"], itemsets, rules.index.singles, rules.index.n_rows)
+    price = Price.of(task.options["loss"], itemsets, rules.index.singles, rules.index.n_rows)
     return ProtectedSets(rules, labels, price, task.started)
 
 
 def check_loss(loss: Any) -> Any:
-    """Return a loss that can be lowered: a name as in `LOSSES`, or weights of items."""
+    """Return a loss that can be lowered: a name in `LOSSES`, or weights of items."""
     if isinstance(loss, (Mapping, pd.Series)):
         return loss
     return find_name(loss, LOSSES, "loss that refine can lower", where="loss")
 
 
-def _clusters_of(task: Task, itemsets: Itemsets) -> NDArray[np.int64]:
-    """The cluster of each item, -1 if it is suppressed, read from the mapping table."""
+def _read_clusters(task: Task, itemsets: Itemsets) -> NDArray[np.int64]:
+    """Read the cluster of each item from the mapping table, -1 if it is suppressed."""
     texts = labels_of(task.result, itemsets)
     labels = number_texts(texts)
     sets = Recoding.of_clusters(labels.astype(np.int32), itemsets)
     sets = relabelled_sets(sets, itemsets, task.labels)
     target = pc.index_in(texts.dictionary.cast(sets.labels.type), value_set=sets.labels).fill_null(-2)
     if not np.array_equal(np.append(to_numpy(target), -1)[labels], sets.targets):
-        raise ParameterError("the release is not one of sets", where="result", hint=KINDS)
+        raise ParameterError(
+            "the labels of the release are not sets of its items", where="result", hint=KINDS
+        )
     return labels

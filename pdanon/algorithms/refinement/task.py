@@ -1,4 +1,4 @@
-"""What the refinement of a release begins with."""
+"""The task and the common steps of all refinements."""
 
 from __future__ import annotations
 
@@ -20,136 +20,136 @@ from pdanon.recoding.recoding import Recoding
 from pdanon.recoding.release import FrameWriter, release
 from pdanon.recoding.result import Anonymized
 
-__all__ = ["Search", "Task", "reached"]
+__all__ = ["Search", "Task", "extend_trace"]
 
-_BASES = {"NCP": 0, "LM": 1}  # what is taken off a number of items
+_BASES = {"NCP": 0, "LM": 1}  # number to subtract from a number of items
 
 
 class Search(Protocol):
-    """A search that goes on from a safe release."""
+    """A search that starts from a safe release."""
 
     def descend(self, limit: float | None) -> None:
-        """Change what gains, until nothing does, or the limit in seconds is reached."""
+        """Make moves until none gains, or the time limit is reached."""
 
     def restart(self, limit: float, rng: np.random.Generator) -> None:
-        """Change something at random and descend again, until the limit in seconds is reached."""
+        """Make random changes and descend again, until the time limit is reached."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Task:
-    """A release that is to lose less: the parameters of `pdanon.refine`, checked.
+    """A release to refine, with the checked parameters of `pdanon.refine`.
 
     Parameters
     ----------
     original : pandas.DataFrame
-        What the release was made from.
+        The original table.
     position : int
-        Which of its columns was recoded.
+        Position of the recoded column.
     result : Anonymized
         A safe release.
-    asked : mapping
-        ``loss``, ``time_limit`` and ``random_state``, as they were given.
+    options : mapping
+        ``loss``, ``time_limit`` and ``random_state``, as passed.
     limit : float or None
-        Seconds.
+        Time limit in seconds.
     started : float
-        Since when they are counted; a value of ``time.perf_counter()``.
+        Start of the time limit, a value of ``time.perf_counter()``.
     """
 
     original: pd.DataFrame
     position: int
     result: Anonymized
-    asked: Mapping[str, Any]
+    options: Mapping[str, Any]
     limit: float | None
     started: float
 
     @property
     def itemsets(self) -> Itemsets:
-        """The column that was recoded, encoded anew."""
+        """The recoded column of the original."""
         return Itemsets.from_series(self.original.iloc[:, self.position])
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What is recorded of the refined release: what the first one was asked, and what this one."""
-        own = {f"refine_{name}": value for name, value in self.asked.items()}
+        """The parameters of the refined release: those of the result, and those of the refinement."""
+        own = {f"refine_{name}": value for name, value in self.options.items()}
         return {**self.result.parameters, "refine": True, **own}
 
     @property
     def labels(self) -> Labels:
-        """What sets are called."""
+        """The labels of sets."""
         return self.result.parameters.get("labels", "set")
 
     @property
     def cut_short(self) -> str:
-        """That the time limit ended the descent, read when that has ended; empty if it was completed."""
+        """A note if the time limit ended the descent, read right after it; else empty."""
         if not is_over(self.started, self.limit):
             return ""
         seconds = "" if self.limit is None else f" of {self.limit:g} s"
         return f"stopped at the time limit{seconds}; more time may lose less"
 
-    def released(
+    def publish(
         self, itemsets: Itemsets, recoding: Recoding, trace: pd.DataFrame, cut_short: str, before: Recoding
     ) -> Anonymized:
-        """Publish what the search has found, or what it began with if that loses no more.
+        """Publish the recoding that was found, or the first one if that loses no more.
 
-        A search knows nothing of emptied rows: to hide few of them may cost more than it has gained.
+        A search ignores emptied rows: hiding few of them may cost more than the search has gained.
         """
         columns = ListColumns(itemsets, label=self.original.columns[self.position])
 
         def decide() -> Decision[ListRows]:
-            found = self._hidden(columns, recoding, trace, before)
+            found = self._hide_emptied(columns, recoding, trace, before)
             if found is None:
-                told = self.result.guarantee, self.parameters
-                found = decide_lists(columns, before, *told, trace=trace.head(1))
+                audited = self.result.guarantee, self.parameters
+                found = decide_lists(columns, before, *audited, trace=trace.head(1))
             return relabel(found, self.labels)
 
         result = release(FrameWriter(self.original, [self.position]), decide, self.result.passing.judged)
         return replace(result, cut_short=cut_short)
 
-    def _hidden(
+    def _hide_emptied(
         self, columns: ListColumns, recoding: Recoding, trace: pd.DataFrame, before: Recoding
     ) -> Decision[ListRows] | None:
-        """What was found with none or at least k emptied rows, if that still loses less than the result."""
+        """Return the decision with none or at least k emptied rows, or None if it does not lose less."""
         try:
             found = decide_lists(columns, recoding, self.result.guarantee, self.parameters, trace=trace)
         except InfeasibleError:
             return None
         if found.rows.recoding is recoding:
             return found
-        hidden, loss = found.rows.recoding, self.asked["loss"]
-        if not isinstance(loss, str) or loss not in _BASES:  # it has no sum over occurrences to compare
+        recoded, loss = found.rows.recoding, self.options["loss"]
+        if not isinstance(loss, str) or loss not in _BASES:  # UL and weights are no sums over occurrences
             return None
-        if not before.hierarchical and (hidden.targets < 0).sum() > (before.targets < 0).sum():
-            return None  # of sets, no more is suppressed than before
-        now, then = (_summed(each, columns.itemsets, _BASES[loss]) for each in (hidden, before))
-        return replace(found, trace=reached(trace, now, then)) if now < then else None
+        if not before.hierarchical and (recoded.targets < 0).sum() > (before.targets < 0).sum():
+            return None  # sets must not suppress more than before
+        now, then = (_sum_loss(each, columns.itemsets, _BASES[loss]) for each in (recoded, before))
+        return replace(found, trace=extend_trace(trace, now, then)) if now < then else None
 
     def run(self, search: Search) -> str:
-        """Search until nothing gains; with a limit go on at random until it is reached.
+        """Run the search until nothing gains; with a limit, continue at random until it is reached.
 
         Returns
         -------
         str
-            Whether the descent was cut short, as `cut_short`; what is done at random is never complete.
+            Whether the descent was cut short, as `cut_short`. Random steps never complete.
         """
         search.descend(self.limit)
         cut_short = self.cut_short
         if self.limit is not None:
-            search.restart(self.limit, random_generator(self.asked["random_state"]))
+            search.restart(self.limit, random_generator(self.options["random_state"]))
         return cut_short
 
 
-def reached(trace: pd.DataFrame, now: int, then: int) -> pd.DataFrame:
-    """A trace that ends with the loss of the release, which is ``now`` where it was ``then`` at first."""
+def extend_trace(trace: pd.DataFrame, now: int, then: int) -> pd.DataFrame:
+    """Return a trace that ends with the loss of the release, in proportion ``now / then`` to the first."""
     loss = trace["loss"].to_numpy()
     least = loss[0] * now / max(then, 1) if len(loss) else 0.0
-    if not len(loss) or loss[-1] * (1 + 1e-9) >= least:  # either may be rounded
+    if not len(loss) or loss[-1] * (1 + 1e-9) >= least:  # a tolerance for rounding
         return trace
     above = trace[loss > least * (1 + 1e-9)]
     return pd.concat([above, trace.tail(1).assign(loss=least)], ignore_index=True)
 
 
-def _summed(recoding: Recoding, itemsets: Itemsets, base: int) -> int:
-    """The loss of all occurrences as an integer: NCP, or LM if one is taken off each number of items."""
+def _sum_loss(recoding: Recoding, itemsets: Itemsets, base: int) -> int:
+    """Return the loss of all occurrences as an integer: NCP, or LM if 1 is subtracted (``base``)."""
     became = recoding.targets[itemsets.codes] if recoding.groups is None else recoding.targets
     stands_for = np.append(recoding.covered, max(recoding.domain, 2))[became]
     return int(np.where(stands_for > 1, stands_for - base, 0).sum())

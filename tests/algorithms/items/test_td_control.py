@@ -75,7 +75,7 @@ def descended(rows, rho, sensitive, m, scope, tree):
     demand = Demand(is_sensitive, rho, m, itemsets.n_present, may_go)
     found = Expansion(
         SupportIndex.of(itemsets), hierarchy, leaves, n_leaves, demand, report_nothing
-    ).descended()
+    ).descend()
     names = [*hierarchy.names, None]
     return {text: names[node] for text, node in zip(texts, found.nodes, strict=True)}, found.loss
 

@@ -487,7 +487,7 @@ def test_other_kinds_of_results_are_refused():
         pdanon.coat(frame, k=3, utility=[["a"], ["b"], ["c"], ["d"]])
     wrong = {
         "does not have its guarantee": caught.value.partial,
-        "there is no result": result.frame,
+        "result is not a release": result.frame,
     }
     for message, other in wrong.items():
         with pytest.raises(ParameterError, match=message) as caught:
