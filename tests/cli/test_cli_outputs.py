@@ -180,7 +180,7 @@ def test_in_python_the_caller_says_it_too(here, tmp_path):
         **{each: getattr(policy, each) for each in ("input", "algorithm", "parameters", "source")},
         outputs={"release": tmp_path / "new.parquet"},
     )
-    with pytest.raises(ParameterError, match=r"outside of the directory(.|\n)*allow_outside=True"):
+    with pytest.raises(ParameterError, match=r"outside the directory(.|\n)*allow_outside=True"):
         outside.write(result)
     outside.write(result, allow_outside=True)
     assert (tmp_path / "new.parquet").exists()
