@@ -85,7 +85,7 @@ from pdanon.io.tables import (
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
 from pdanon.policy import Policy
-from pdanon.recoding.counts import what_was_lost
+from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.result import Anonymized, in_chunks
 from pdanon.recoding.warnings import shortfall
 
@@ -223,7 +223,7 @@ def _anonymize_files(arguments: argparse.Namespace) -> int:
         result = stream.anonymize(arguments.source, arguments.target, mapping=arguments.mapping, **request)
     print(f"Anonymized: {result.rows} rows, {arguments.algorithm}")
     print(f"  guarantee  {result.guarantee!r}, audited")
-    for name, text in what_was_lost(result.mapping, result.loss):
+    for name, text in loss_lines(result.mapping, result.loss):
         print(f"  {name:<10} {text}")
     print(f"  written    {arguments.target}, {_files(len(result.paths))}")
     if arguments.mapping:

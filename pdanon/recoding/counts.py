@@ -20,10 +20,10 @@ __all__ = [
     "is_kept",
     "is_nearly_all",
     "label_sizes",
+    "loss_lines",
     "losses",
     "of_all_rows",
     "percent",
-    "what_was_lost",
 ]
 
 FEW = 20  # rows; in fewer, any column may be unique in each, and little can be left
@@ -31,7 +31,7 @@ _NEARLY_ALL = 95  # percent
 _OWN_LINES = ("occurrences", "stands_for", "singles", "pairs", "suppressed")  # described in other lines
 
 
-def what_was_lost(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[str, str]]:
+def loss_lines(mapping: pd.DataFrame, loss: pd.Series[float]) -> Iterator[tuple[str, str]]:
     """Return the lines that describe the loss of a release of items, names and texts."""
     if "occurrences" in loss:
         total = int(mapping["support"].sum())

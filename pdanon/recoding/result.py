@@ -21,7 +21,7 @@ from pdanon.itemsets.arguments import CallError, MethodError
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import is_list_column, may_hold_lists
 from pdanon.itemsets.mapping import global_mapping
-from pdanon.recoding.counts import class_sizes, is_kept, what_was_lost
+from pdanon.recoding.counts import class_sizes, is_kept, loss_lines
 from pdanon.recoding.unmodified_columns import Passing
 from pdanon.recoding.warnings import shortfall
 
@@ -360,7 +360,7 @@ def headline(result: Anonymized) -> Iterator[tuple[str, str]]:
     if result.classes is not None:
         sizes, (name, members) = class_sizes(result.classes), class_names(result)
         yield name, f"{len(sizes)}" + (f", the smallest of {sizes.min()} {members}" if len(sizes) else "")
-    yield from what_was_lost(result.mapping, result.loss)
+    yield from loss_lines(result.mapping, result.loss)
     if short := shortfall(result.parameters, result.guarantee):
         yield "proven", short
     if result.useless:
