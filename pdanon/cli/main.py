@@ -169,7 +169,7 @@ def _output() -> Iterator[None]:
 # --- Commands
 
 _TO_KEEP = (
-    "leave them out of the table, protect them by a policy that names them as quasi, or pass --keep and "
+    "leave them out of the table; protect them by a policy that names them as quasi; or pass --keep and "
     "their names if they may be published as they are"
 )
 

@@ -149,7 +149,7 @@ CONSTRAINTS_HELP = (
 
 RULES_HELP = (
     "rules from known to sensitive items: .csv with columns known,sensitive and items joined by ';', "
-    ".parquet with these list columns, or .toml with m and sensitive, for all rules up to a size"
+    ".parquet with these list columns; or .toml with m and sensitive, for all rules up to a size"
 )
 SHARE_HELP = "maximum share of the matching rows that contain the sensitive items of a rule, 0 to 1"
 

@@ -166,8 +166,8 @@ class Policy:
         FormatError
             If the file cannot be read, or is not TOML.
         ParameterError
-            If a key is unknown or has a wrong type, if the algorithm, a parameter or a role is not
-            possible, or if two names belong to one file.
+            If a key is unknown or has a wrong type. If the algorithm, a parameter or a role is not
+            possible. If two names belong to one file.
         """
         source = Path(check_path(file, "file"))
         return cls(**read_toml(source), source=source)
@@ -409,7 +409,7 @@ class Policy:
         adds = "p" in self.parameters
         self._check_classes("cahd" if adds else "this policy", adds=adds, repeats=False)
         if self.quasi and not isinstance(self.parameters.get("random_state"), int):
-            hint = "random_state = 1, or any integer: the same policy gives the same release"
+            hint = "set random_state = 1, or any integer, so that the same policy gives the same release"
             raise ParameterError("algorithms that protect quasi draw at random", where=where, hint=hint)
 
     def _check_roles_unset(self) -> None:
@@ -430,7 +430,7 @@ class Policy:
         self._check_classes(name, adds=bool(record.adds), repeats=record.recodes == "chunks")
         draws = "random_state" in accepted and ("how" not in accepted or parameters.get("how") == "sample")
         if draws and not isinstance(self.parameters.get("random_state"), int):
-            hint = "random_state = 1, or any integer: the same policy gives the same release"
+            hint = "set random_state = 1, or any integer, so that the same policy gives the same release"
             raise ParameterError(f"{name} draws at random", where=self._place("parameters"), hint=hint)
 
     def _check_classes(self, name: str, *, adds: bool, repeats: bool) -> None:
