@@ -76,7 +76,7 @@ def decide_within_blocks(
     if decided.rows.recoding is not recoding and suppressed > allowed:
         digits = -(-suppressed * 10**4 // itemsets.n_items) / 10**4  # rounded up, so that it suffices
         problem = InfeasibleError(
-            "hiding the rows that lose all their items requires more suppression than max_suppressed allows",
+            "hiding fewer than k rows that lose all items takes more suppression than max_suppressed allows",
             where="max_suppressed",
             got=f"max_suppressed={float(share):g} allows {allowed} items; {suppressed} are required",
             hint=f"pass max_suppressed={digits:g}, or larger blocks",

@@ -249,10 +249,10 @@ def coherence(
     If a row loses all its public items, at least k rows of the release have none. Rows that had none before
     count as well. If there are fewer, more public items are suppressed.
 
-    Cost: memory of about 30 bytes per occurrence, 20 per itemset of fewer than p items that contains no mole,
-    and 4 per item of each minimal mole. Time to extend, in each row, these itemsets by one public item.
-    Identical rows count once. If h < 1, private items are counted in the rows of each itemset, unless their
-    share is known to be low enough.
+    Cost: memory of about 30 bytes per occurrence, 20 per itemset of fewer than p items without a mole, and 4
+    per item of each minimal mole. Time to extend, in each row, these itemsets by one public item. Identical
+    rows count once. If h < 1, private items are counted in the rows of each itemset, unless their share is
+    known to be low enough.
 
     References
     ----------

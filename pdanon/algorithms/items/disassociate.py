@@ -344,8 +344,8 @@ def disassociate(
     It is a set: neither the rows of its items nor their number is published. The other items go to record
     chunks by descending support. Each chunk takes the items with which its sub-records stay k^m-anonymous.
 
-    If its term chunk is empty, a cluster must have enough sub-records for all its records, even if k of them
-    are equal in several chunks. Otherwise, its rarest item goes to the term chunk.
+    If its term chunk is empty, a cluster must have enough sub-records for all its records. This must hold
+    even if k of them are equal in several chunks. Otherwise, its rarest item goes to the term chunk.
 
     Refinement sorts the clusters by their term chunks, and joins neighbors. They must have an item there in
     at least k rows, and in more rows than there are clusters. Such items go to shared chunks, which have the

@@ -116,9 +116,9 @@ def refine(
     it. Each itemset of up to m labels with a child must be in no row or in at least k rows, counted over all
     blocks. If the result has suppressed items, nodes may replace them, and children that would be rare are
     suppressed. Otherwise nothing is suppressed. The largest gain is first (then: the first node in the
-    hierarchy, the first block). In a single cut, a node is also replaced if the obstacles can be raised to
-    their parents, or suppressed if allowed, and the loss falls in total. At the end, no single replacement is
-    both safe and a gain.
+    hierarchy, the first block). In a single cut, obstacles of a replacement may be raised to their parents,
+    or suppressed where allowed, if the loss falls in total. At the end, no single replacement is both safe
+    and a gain.
 
     Classes are refined one by one, as separate tables.
 
@@ -135,8 +135,8 @@ def refine(
 
     Cost of sets: 4 bytes per pair of items, up to 1.6 GB (more if there are more than 20,000 sets). If m is
     3, up to 174 MB more. Each round takes time linear in the sum of the squared lengths (if m is 3: cubed) of
-    the distinct rows, and in the items times the sets. With constraints: one bit per item and distinct row,
-    and time for the rows of the constraints with an item or a member of its set, times the sets. With rules:
+    the distinct rows, and in the items times the sets. With constraints: one bit per item and distinct row.
+    Each item takes time for the rows of the constraints with a member of its set, times the sets. With rules:
     up to 8 counts of the rows of two sets per item and round.
 
     Cost of cuts: 4 bytes per item and block, and 8m bytes per row and node. Each node that is tried takes
