@@ -22,7 +22,7 @@ from pdanon.itemsets.validation import is_uri
 from pdanon.stream import check_absent
 
 __all__ = [
-    "check_audited",
+    "check_audit_options",
     "check_classes",
     "check_files",
     "check_form",
@@ -142,61 +142,61 @@ def _check_separator(arguments: argparse.Namespace) -> None:
         raise ParameterError(f"a CSV file needs {flags}", where=str(arguments.source), hint=hint)
 
 
-def check_audited(arguments: argparse.Namespace) -> None:
+def check_audit_options(arguments: argparse.Namespace) -> None:
     """Check that the arguments of an audit specify one guarantee completely."""
     names = ("quasi", "sensitive", "l", "p", "rho", "classes", "constraints", "rules", "c", "mapping")
-    given = {name for name in names if getattr(arguments, name) is not None}
+    passed = {name for name in names if getattr(arguments, name) is not None}
     if arguments.chunks or arguments.safe:
-        _check_chunk_options(arguments, given)
-    if given & {"p", "classes"}:
-        _check_group_options(arguments, given)
+        _check_chunk_options(arguments, passed)
+    if passed & {"p", "classes"}:
+        _check_group_options(arguments, passed)
         return
-    if "rho" in given:
-        _check_rho_options(arguments, given)
+    if "rho" in passed:
+        _check_rho_options(arguments, passed)
         return
     if arguments.k is None:
         hint = "such as -k 5 -m 2; or --rho and --sensitive; or -p, --sensitive and --classes (of cahd)"
         raise ParameterError("-k is needed", hint=hint)
-    if given & {"rules", "c"}:
-        _check_rule_options(given)
+    if passed & {"rules", "c"}:
+        _check_rule_options(passed)
         return
-    if len(given & {"sensitive", "l"}) == 1:
+    if len(passed & {"sensitive", "l"}) == 1:
         hint = "list the sensitive items with --sensitive, and pass -l to limit their share to 1/l"
         raise ParameterError("--sensitive and -l go together", hint=hint)
-    if "constraints" in given and given & {"quasi", "sensitive"}:
+    if "constraints" in passed and passed & {"quasi", "sensitive"}:
         hint = "audit one guarantee after the other"
         raise ParameterError("--constraints goes with neither --quasi nor --sensitive", hint=hint)
-    if "constraints" in given and "mapping" not in given:
+    if "constraints" in passed and "mapping" not in passed:
         hint = "constraints name original items: pass the mapping of the release"
         raise ParameterError("--constraints and --mapping go together", hint=hint)
 
 
-def _check_chunk_options(arguments: argparse.Namespace, given: set[str]) -> None:
+def _check_chunk_options(arguments: argparse.Namespace, passed: set[str]) -> None:
     """Check the arguments of a guarantee of records in chunks."""
     if not arguments.chunks:
         hint = "--safe concerns items of different chunks in a release by disassociate"
         raise ParameterError("--safe goes with --chunks", hint=hint)
-    if given or arguments.stream:
+    if passed or arguments.stream:
         hint = "run pdanon audit FILE --chunks -k 5 -m 2; such a release has one guarantee, and is read whole"
         raise ParameterError("--chunks goes with -k, -m and --safe alone", hint=hint)
 
 
-def _check_rule_options(given: set[str]) -> None:
+def _check_rule_options(passed: set[str]) -> None:
     """Check the arguments of a guarantee by rules."""
-    if not given >= {"rules", "c"}:
+    if not passed >= {"rules", "c"}:
         hint = "such as --rules rules.csv -c 0.5, for at most half of the rows that match"
         raise ParameterError("--rules and -c go together", hint=hint)
-    if given - {"rules", "c", "mapping"}:
+    if passed - {"rules", "c", "mapping"}:
         hint = "audit one guarantee after the other; the rules name the sensitive items"
         raise ParameterError("--rules goes with -k, -c and --mapping alone", hint=hint)
 
 
-def _check_group_options(arguments: argparse.Namespace, given: set[str]) -> None:
+def _check_group_options(arguments: argparse.Namespace, passed: set[str]) -> None:
     """Check the arguments of a guarantee of groups with counts."""
-    if not given >= {"p", "sensitive", "classes"}:
+    if not passed >= {"p", "sensitive", "classes"}:
         hint = "such as -p 4 --sensitive flu gout --classes counts.parquet"
         raise ParameterError("-p, --sensitive and --classes go together", hint=hint)
-    if len(given - {"mapping"}) > 3:
+    if len(passed - {"mapping"}) > 3:
         hint = "audit one guarantee after the other"
         raise ParameterError("-p goes with --sensitive, --classes, -k, -m and --mapping alone", hint=hint)
     if arguments.k is None and not isinstance(arguments.m, DefaultNumber):
@@ -204,12 +204,12 @@ def _check_group_options(arguments: argparse.Namespace, given: set[str]) -> None
         raise ParameterError("-m goes with -k", hint=hint)
 
 
-def _check_rho_options(arguments: argparse.Namespace, given: set[str]) -> None:
+def _check_rho_options(arguments: argparse.Namespace, passed: set[str]) -> None:
     """Check the arguments of a guarantee against inferences."""
-    if "sensitive" not in given:
+    if "sensitive" not in passed:
         hint = "such as --rho 0.5 --sensitive flu gout"
         raise ParameterError("--rho and --sensitive go together", hint=hint)
-    if arguments.k is not None or not given <= {"rho", "sensitive", "mapping"}:
+    if arguments.k is not None or not passed <= {"rho", "sensitive", "mapping"}:
         hint = "audit one guarantee after the other"
         raise ParameterError("--rho goes with --sensitive, -m and --mapping alone", hint=hint)
 

@@ -28,7 +28,7 @@ from pdanon import stream
 from pdanon.algorithms.registry import ALGORITHMS, algorithm, parameters_of
 from pdanon.algorithms.request import least_lossy
 from pdanon.cli.checks import (
-    check_audited,
+    check_audit_options,
     check_classes,
     check_files,
     check_form,
@@ -41,7 +41,7 @@ from pdanon.cli.checks import (
 )
 from pdanon.cli.options import algorithm_options, describe, guarantee_options, is_run_by_command, summarize
 from pdanon.cli.output import (
-    bar,
+    can_show_progress,
     escaped_output,
     print_comparison,
     print_plan,
@@ -233,7 +233,7 @@ def _anonymize_files(arguments: argparse.Namespace) -> int:
 
 def _audit(arguments: argparse.Namespace) -> int:
     (check_parts if arguments.stream else check_form)(arguments)
-    check_audited(arguments)
+    check_audit_options(arguments)
     check_files(arguments)
     if arguments.dry_run:
         return print_plan(inputs_of(arguments), outputs_of(arguments).values())
@@ -272,7 +272,7 @@ def _audit_table(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[A
 
 def _audit_files(arguments: argparse.Namespace, guarantee: Guarantee) -> tuple[Audit, str, str | None]:
     """Audit Parquet files, one row group after the other, and return the audit and their size."""
-    has_bar = bar()
+    has_bar = can_show_progress()
     with stage("auditing", announced=not has_bar):
         audit = stream.audit(arguments.source, guarantee, arguments.column, progress=has_bar)
     tree = ParquetTree.find(arguments.source)
@@ -341,7 +341,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     if outputs or resumed:
         report(f"writes {', '.join(map(str, [*outputs, *resumed]))}")
     with stage(f"running {arguments.policy}"):
-        table = policy.compare(progress=bar(), allow_outside=arguments.allow_outside)
+        table = policy.compare(progress=can_show_progress(), allow_outside=arguments.allow_outside)
     policy.write_comparison(table, **allowed)
     print_comparison(table, whole=arguments.all)
     return 0
@@ -395,7 +395,7 @@ def _options_with_progress(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the named algorithm, and whether it shows a progress bar."""
     options = algorithm_options(arguments)
     if "progress" in parameters_of(algorithm(arguments.algorithm)):
-        options["progress"] = bar()
+        options["progress"] = can_show_progress()
     return options
 
 

@@ -80,8 +80,8 @@ def is_table(text: str | Path) -> bool:
 def table_file(text: str) -> Path:
     """Parse the path of a table to read or write."""
     if is_uri(text):
-        shown = mask_credentials(text)
-        raise argparse.ArgumentTypeError(f"{shown!r} is a URI{_HINT}copy the file to this machine first")
+        masked = mask_credentials(text)
+        raise argparse.ArgumentTypeError(f"{masked!r} is a URI{_HINT}copy the file to this machine first")
     if not is_table(text):
         hint = suffix_hint(text)
         more = f"{_HINT}{hint}" if hint else ""
@@ -109,8 +109,8 @@ def release(text: str) -> Path:
     """
     if is_uri(text):
         hint = "name a file on this machine, and copy it when it is complete"
-        shown = mask_credentials(text)
-        raise argparse.ArgumentTypeError(f"{shown!r} is a URI, and nothing is written there{_HINT}{hint}")
+        masked = mask_credentials(text)
+        raise argparse.ArgumentTypeError(f"{masked!r} is a URI, and nothing is written there{_HINT}{hint}")
     path = Path(text)
     if not path.absolute().parent.is_dir():
         hint = f"make {str(path.parent)!r} first"
@@ -268,31 +268,31 @@ def flag(parameter: str) -> str:
 
 def guarantee_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the passed options, and refuse those that need an algorithm."""
-    given = _options(arguments)
-    for option in given:
+    options = _options(arguments)
+    for option in options:
         if option not in _OF_GUARANTEES:
             raise ParameterError(f"{flag(option)} needs --algorithm", hint=_suggest_algorithms(option))
-    if not LEAST & given.keys():
+    if not LEAST & options.keys():
         hint = "such as -k 5 -m 2, or --rho or -p with --sensitive; or name an --algorithm"
         raise ParameterError("-k is needed", hint=hint)
-    check_asked(given, spelled=flag)
-    return given
+    check_asked(options, spelled=flag)
+    return options
 
 
 def algorithm_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the passed options, and refuse those that the algorithm does not take or that are missing."""
-    name, given = arguments.algorithm, _options(arguments)
+    name, options = arguments.algorithm, _options(arguments)
     accepted, required = parameters_of(algorithm(name)), _required(algorithm(name))
-    for option in [option for option in given if option not in accepted]:
+    for option in [option for option in options if option not in accepted]:
         raise ParameterError(f"{name} does not take {flag(option)}", hint=_suggest_algorithms(option))
     if required - PARAMETERS.keys():
         only = ", ".join(sorted(required - PARAMETERS.keys()))
         hint = f"write a policy, or call pdanon.{name} from Python"
         raise ParameterError(f"{name} needs {only}, which is no option of the command line", hint=hint)
-    if required - given.keys():
-        flags = ", ".join(flag(option) for option in PARAMETERS if option in required - given.keys())
+    if required - options.keys():
+        flags = ", ".join(flag(option) for option in PARAMETERS if option in required - options.keys())
         raise ParameterError(f"{name} needs {flags}", hint=f"'pdanon algorithms {name}' lists its options")
-    return given
+    return options
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from pdanon.recoding.warnings import REMEDY
 
 __all__ = [
     "PATIENCE",
-    "bar",
+    "can_show_progress",
     "escaped_output",
     "print_comparison",
     "print_plan",
@@ -92,7 +92,7 @@ def show_warnings(hint: str = "") -> Iterator[None]:
         yield
 
 
-def bar() -> bool:
+def can_show_progress() -> bool:
     """Whether a progress bar can be shown."""
     return sys.stderr is not None and sys.stderr.isatty() and find_spec("tqdm") is not None
 
@@ -104,7 +104,7 @@ _MOST = 30  # maximum number of lines
 _MOST_NAMED = 6  # maximum number of names in a line
 
 
-class _Escaped:
+class _EscapingStream:
     """A stream that escapes control characters, so that names in a file cannot control the terminal."""
 
     def __init__(self, stream: Any) -> None:
@@ -126,7 +126,7 @@ def escaped_output() -> Iterator[None]:
         return
     if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
-    escaped: Any = _Escaped(sys.stdout)
+    escaped: Any = _EscapingStream(sys.stdout)
     with redirect_stdout(escaped):
         yield
 

@@ -23,7 +23,7 @@ from pdanon.cli.checks import (
     read_options,
 )
 from pdanon.cli.options import algorithm_options, guarantee_options
-from pdanon.cli.output import bar, print_plan, print_profile, print_tradeoff, stage
+from pdanon.cli.output import can_show_progress, print_plan, print_profile, print_tradeoff, stage
 from pdanon.errors import ParameterError, mask_credentials
 from pdanon.evaluation.plotting import tradeoff as draw_tradeoff
 from pdanon.evaluation.profile import Profile, profile
@@ -67,7 +67,7 @@ def run_tradeoff(arguments: argparse.Namespace) -> int:
         raise ParameterError("pictures need the package matplotlib", hint="pip install 'pdanon[plot]'")
     read_options(options, arguments)
     frame = read(arguments.source, arguments)
-    has_bar = bar()
+    has_bar = can_show_progress()
     with stage("making releases", announced=not has_bar):
         trials = tradeoff(frame, arguments.column, algorithm=arguments.algorithm, progress=has_bar, **options)
     with stage("writing"):

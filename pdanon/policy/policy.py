@@ -224,7 +224,7 @@ class Policy:
             raise ParameterError("the policy compares nothing", where=self._place("compare"), hint=hint)
         if "resume" in self.comparison:
             self.check_outputs([self.comparison["resume"]], overwrite=True, allow_outside=allow_outside)
-        configurations = {label: self._read_all(given) for label, given in self._configurations().items()}
+        configurations = {label: self._read_all(own) for label, own in self._configurations().items()}
         varied = self.comparison.get("vary", {}).items()
         vary = {key: map_values(values, partial(self._read, key)) for key, values in varied}
         options = {

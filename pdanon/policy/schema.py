@@ -330,7 +330,7 @@ class Roles:
             raise ParameterError(f"{name} does not protect quasi-identifiers", where=where, hint=hint)
 
     def merge_parameters(
-        self, name: Any, given: Mapping[str, Any], varied: Iterable[str] = ()
+        self, name: Any, own: Mapping[str, Any], varied: Iterable[str] = ()
     ) -> dict[str, Any]:
         """Return the parameters of an algorithm, with those that the roles set and it takes.
 
@@ -338,7 +338,7 @@ class Roles:
         ----------
         name : str
             The algorithm.
-        given : mapping
+        own : mapping
             Its own parameters, which override the roles.
         varied : iterable of str
             Parameters that roles do not set, because a comparison varies them.
@@ -346,14 +346,14 @@ class Roles:
         accepted = parameters_of(algorithm(name)).keys() - {*varied}
         parameters = {key: value for key, value in self._parameters().items() if key in accepted}
         tree = self.hierarchies.get(self.items or "")
-        if tree and "transaction" in given:
-            given = {**given, "transaction": _with_tree(given["transaction"], tree)}
-        return {**parameters, **given}
+        if tree and "transaction" in own:
+            own = {**own, "transaction": _with_tree(own["transaction"], tree)}
+        return {**parameters, **own}
 
-    def merge_request(self, frame: pd.DataFrame, given: Mapping[str, Any]) -> dict[str, Any]:
+    def merge_request(self, frame: pd.DataFrame, own: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of `least_lossy`: the requested guarantee, and the parameters of the roles."""
         lists = any(is_list_column(frame.iloc[:, place]) for place in range(frame.shape[1]))
-        return {**self._parameters(), "lists": lists, **given}
+        return {**self._parameters(), "lists": lists, **own}
 
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters that the roles set."""
