@@ -290,7 +290,7 @@ def test_hierarchy_may_have_the_sensitive_items_and_must_have_the_others():
         (
             [{"a1", SECRET}, {"a1"}, set(), {}],
             3,
-            "1 of 2 rows that hold other items\n  hint:  the largest l that w",
+            "1 of 2 rows that contain other items\n  hint:  the largest l that w",
         ),
         (
             [{"a1", SECRET}, {"a1"}, {SECRET}, {}],

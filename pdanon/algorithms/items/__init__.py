@@ -1,4 +1,4 @@
-"""The algorithms for a list column: one file each, with one public function and its record."""
+"""The algorithms for a list column: one module each, with one public function and its record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pdanon.algorithms.registry import register
 
 __all__: list[str] = []
 
-# A file is found by where it is. Those that begin with _ are what several have in common.
+# Every module of this package is an algorithm, except those with a leading _, which several share.
 _NAMES = [each.name for each in iter_modules(__path__) if not each.name.startswith("_")]
 _FILES = [import_module(f"{__name__}.{name}") for name in _NAMES]
 register(*(file.RECORD for file in _FILES if hasattr(file, "RECORD")))

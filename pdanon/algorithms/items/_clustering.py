@@ -56,7 +56,7 @@ def decide_within_blocks(
     constraints = read_constraints(constraints, columns.label)
     guarantee = privacy_model(constraints, k, m, itemsets)
     index = SupportIndex.of(itemsets)
-    allowed = int(share * itemsets.n_items)
+    allowed = int(share * itemsets.n_items)  # a fraction: rounded down exactly
     importance, block_of = item_weights(weights, itemsets), item_blocks(blocks, itemsets)
     clusters = Clusters(index, importance, block_of, spare=allowed, least_first=least_first)
     problem = None

@@ -176,13 +176,14 @@ def _check_diverse(known: SupportIndex, secrets: SupportIndex, diversity: int | 
     beside = secrets.within(np.diff(known.offsets) > 0)
     most_in = (int(rows.singles.max(initial=0)) for rows in (secrets, beside))
     shares = [*zip(most_in, (n_present, beside.n_rows), strict=True)]
+    # The largest l that holds for both sets of rows.
     largest = min(n_rows // most for most, n_rows in shares if most)
     for (most, n_rows), what in zip(
-        shares, ("rows that are not missing", "rows that hold other items"), strict=True
+        shares, ("rows that are not missing", "rows that contain other items"), strict=True
     ):
         if most * diversity > n_rows:
             raise InfeasibleError(
-                "a sensitive item is in more than one row in l",
+                "a sensitive item is in more than 1/l of the rows",
                 where="sensitive",
                 got=f"l={diversity}, an item in {most} of {n_rows} {what}",
                 hint=f"the largest l that works is {largest}" if largest > 1 else "no l works",

@@ -323,7 +323,7 @@ def _check_feasible(public: SupportIndex, secret: SupportIndex, p: int, n_presen
         got = f"all {secret.n_items} items"
         raise ParameterError("all items are sensitive", where="sensitive", got=got, hint=hint)
     most = int(secret.singles.max())
-    if most * p > n_present:
+    if most * p > n_present:  # products of integers: exact
         largest = n_present // most
         raise InfeasibleError(
             "a sensitive item is too frequent: no grouping of the rows is safe",
@@ -343,7 +343,7 @@ def _warn_of_emptied(public: SupportIndex, secret: SupportIndex, p: int) -> None
     empty = np.diff(public.offsets) == 0
     rows, emptied = int(empty.sum()), int((empty & (np.diff(secret.offsets) > 0)).sum())
     if emptied * p > rows and len(empty) >= FEW:
-        what = f"{emptied:,} of {rows:,} rows that are published as empty held sensitive items, and no others"
+        what = f"{emptied:,} of {rows:,} rows that are published as empty contained sensitive items only"
         hint = "leave these rows out of the table if an attacker may know that no row is empty in it"
         warn(EmptiedWarning(what, hint=hint))
 

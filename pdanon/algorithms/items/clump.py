@@ -193,6 +193,7 @@ def _order(rows: LeafRows) -> NDArray[np.int64]:
 def _seeds(rows: LeafRows, k: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first row of each group, and the group of each row, -1 where it is undecided."""
     first = first_equal_rows(rows.leaves, rows.offsets)
+    # At least k equal rows form a group.
     is_group = np.bincount(first, minlength=len(first))[first] >= k
     rest = np.flatnonzero(~is_group)
     seeds = np.sort(np.concatenate((np.unique(first[is_group]), rest[: len(rest) // k * k : k])))

@@ -133,9 +133,9 @@ class _Numbered:
         if min(p, longest) >= 2:
             supports = index.singles[: len(self._public)].copy()
             starts, tids, places = index.transpose
-            given = (starts[: len(self._public) + 1], tids, places, supports, peaks, index.n_items)
+            columns = (starts[: len(self._public) + 1], tids, places, supports, peaks, index.n_items)
             rows = breaches.MoleRows(index.codes, index.offsets, ends, index.weights)
-            arguments = k, min(p, longest), above, below, rows, *given, MOST_ITEMSETS
+            arguments = k, min(p, longest), above, below, rows, *columns, MOST_ITEMSETS
 
             def list_moles() -> tuple[NDArray[np.int32], NDArray[np.int64], bool]:
                 found: tuple[NDArray[np.int32], NDArray[np.int64], bool]

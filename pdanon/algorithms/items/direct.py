@@ -121,6 +121,7 @@ def _rare_in_preorder(index: SupportIndex, k: int, m: int | None) -> ItemsetTabl
     """List minimal rare itemsets of all sizes up to m, or rare rows, in the order of a prefix tree."""
     threats = index.rare(k, m)
     sizes = np.diff(threats.offsets)
+    # Padding with -1 sorts a prefix before its extensions.
     padded = np.full((len(threats), int(sizes.max(initial=1))), -1, np.int32)
     padded[np.arange(padded.shape[1]) < sizes[:, None]] = threats.codes
     return threats.take(np.lexsort(padded.T[::-1]))

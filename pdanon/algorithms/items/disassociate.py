@@ -145,6 +145,7 @@ def _by_open_terms(groups: Any, n_items: int) -> Numbers:
         np.repeat(np.arange(len(alive)), counts)[is_open],
     )
     rank = np.empty(n_items, np.int64)
+    # Ranks from 1: 0 pads groups with fewer terms.
     rank[np.argsort(-np.bincount(items, minlength=n_items), kind="stable")] = np.arange(1, n_items + 1)
     keys = np.sort(group * (n_items + 1) + rank[items])
     begins = np.searchsorted(group, np.arange(len(alive)))

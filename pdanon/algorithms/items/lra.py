@@ -135,15 +135,15 @@ def divide_rows(index: SupportIndex, parts: int, k: int) -> Codes:
     counted = np.where(np.diff(index.offsets) > 0, index.weights, 0)
     filled = np.bincount(ranks, counted, minlength=len(ranks)).astype(np.int64)
     total = index.n_non_empty
-    shares = max(min(parts, total // k), 1)
+    shares = max(min(parts, total // k), 1)  # k rows for each part
     share_of_rank = np.minimum((np.cumsum(filled) - filled) * shares // max(total, 1), shares - 1)
     part_of_share = np.zeros(shares, np.int32)
-    part = held = 0
+    part = n_filled = 0
     for share, size in enumerate(np.bincount(share_of_rank, filled, minlength=shares).tolist()):
         part_of_share[share] = part
-        held += size
-        if held >= k:
-            part, held = part + 1, 0
+        n_filled += size
+        if n_filled >= k:
+            part, n_filled = part + 1, 0
     # A rest of fewer than k rows joins the last part.
     part_of_share = np.minimum(part_of_share, max(part - 1, 0))
     return part_of_share[share_of_rank[ranks]]

@@ -110,6 +110,7 @@ def nodes_of(
     """Return the node of each occurrence, -1 where it is suppressed, and the group of each row."""
     rows = LeafRows.of(index.codes, index.offsets, leaves)
     silent = silent_rows(rows.lengths, k)
+    # A leaf loses nothing.
     weight = np.where(tree.leaves == 1, 0, tree.leaves).astype(np.int64)
     nodes = np.zeros(len(rows.leaves), np.int32)
     parts = local_recoding.partition(

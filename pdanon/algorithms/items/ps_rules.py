@@ -154,6 +154,7 @@ class Bisection:
 
     def _loss(self, one: ItemSet) -> tuple[int, int]:
         """Return the sort key of a set: the largest loss first, then the smallest item."""
+        # Python integers: 2**size exceeds 64 bits.
         loss = ((1 << len(one.items)) - 1) * int(self._weights[one.items].max())
         return -loss * int(self._index.weights[one.rows].sum()), one.label
 
@@ -437,9 +438,9 @@ def _infeasible(broken: NDArray[np.bool_], most: int, n_rows: int, share: Fracti
 def _split_in_sample(sets: Bisection, share: Fraction, rng: np.random.Generator, report: Report) -> Codes:
     """Split the sets by a sample of the rows, and return the labels."""
     index = sets.rules.index
-    weights = rng.binomial(index.weights, float(share))
-    drawn = index.within(weights > 0)
-    rows = SupportIndex(drawn.codes, drawn.offsets, drawn.n_items, weights[weights > 0])
+    weights = rng.binomial(index.weights, float(share))  # an index row stands for equal rows
+    sampled_rows = index.within(weights > 0)
+    rows = SupportIndex(sampled_rows.codes, sampled_rows.offsets, sampled_rows.n_items, weights[weights > 0])
     sampled = sets.among(rows, ceil(sets.rules.k * share))
     if sampled.is_protected():
         sampled.split(report)

@@ -115,6 +115,7 @@ def decide(columns: ListColumns, report: Report, *, k: int, public: Any) -> Deci
 def _select_items(parts: PublicAndPrivate, k: int, report: Report) -> NDArray[np.bool_]:
     """Return a mask of the suppressed items, by item number."""
     public = np.flatnonzero(~parts.is_private)
+    # A stable sort: ties keep the item order.
     order = public[np.argsort(-parts.supports[public], kind="stable")]
     released = local_recoding.release_items(order, parts.index.rows, k)
     report(len(public))

@@ -38,7 +38,7 @@ def upcta(
     keep: Sequence[Hashable] = (),
     progress: bool = False,
 ) -> Anonymized:
-    """Merge items within given blocks, at least utility loss; suppress them only if that is allowed.
+    """Anonymize by merging items within given blocks at the least utility loss, with suppression if allowed.
 
     Parameters
     ----------

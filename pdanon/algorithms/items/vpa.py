@@ -162,7 +162,7 @@ def _cut_by_parts(
         if projected.n_non_empty >= k:
             cut = Cut(projected, _subtree(tree, root), leaves[items] - root)
             cut.protect(k, m, report)
-            nodes[items] = cut.nodes + root
+            nodes[items] = cut.nodes + root  # nodes are numbered in pre-order
     return nodes
 
 

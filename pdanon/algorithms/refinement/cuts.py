@@ -75,7 +75,7 @@ def _gap(result: Anonymized, refined: Anonymized, occurrences: int, n_leaves: in
 
 def base_of(task: Task) -> int:
     """Return the number to subtract from the numbers of leaves to get the loss: 0 for NCP, 1 for LM."""
-    return _LOSSES[check_known(task.options["loss"], _LOSSES, "loss of such a release", where="loss")]
+    return _LOSSES[check_known(task.options["loss"], _LOSSES, "loss of a recoding to nodes", where="loss")]
 
 
 def cover_of(source: Any, itemsets: Itemsets) -> tuple[Hierarchy, Codes]:

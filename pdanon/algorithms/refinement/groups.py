@@ -94,6 +94,7 @@ class GroupRefinement:
                 hint="pass the original frame of the result",
             )
         order, ends = np.argsort(group_of, kind="stable"), np.cumsum(sizes)
+        # Each group is a circular list: ``after`` has the next row of its group.
         after = np.empty(len(order), np.int64)
         after[order[:-1]] = order[1:]
         after[order[ends - 1]] = order[ends - sizes]

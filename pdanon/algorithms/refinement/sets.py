@@ -194,6 +194,7 @@ class ProtectedSets:
         after += self._price_sets(
             self._size[own] - 1, self._worth[own] - worth, self._support[own] - single + shared[own], scale
         )
+        # Gains within rounding error count as none.
         gains = np.where((labels == own) | (before - after <= 1e-12 * before), 0.0, before - after)
         if (
             self._price.loss == LOSSES["UL"]

@@ -403,7 +403,7 @@ def test_rows_that_say_by_their_emptiness_that_they_had_a_sensitive_item_are_war
         frame.txanon.cahd(p=4, sensitive=["s"])
     assert [each.category for each in caught] == [pdanon.EmptiedWarning] * told
     assert [each.message.what for each in caught] == [
-        f"1 of {n_empty + 1} rows that are published as empty held sensitive items, and no others"
+        f"1 of {n_empty + 1} rows that are published as empty contained sensitive items only"
     ] * told
     assert [each.filename for each in caught] == [__file__] * told
 
