@@ -5,23 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon.algorithms.states.clusters import Clusters
+from pdanon.algorithms.states.sets_search import Refinement, check_refinable
 from pdanon.algorithms.weights import item_weights
 from pdanon.errors import InfeasibleError
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.constraints import privacy_model, read_constraints
 from pdanon.guarantees.parameters import check_share, constraint_table
 from pdanon.guarantees.utility import check_release, item_blocks, partition
+from pdanon.guarantees.verdict import Guarantee
 from pdanon.itemsets.codes import Codes, Itemsets
 from pdanon.itemsets.list_columns import ListColumns
 from pdanon.itemsets.support import SupportIndex, check_rows
 from pdanon.itemsets.timing import Report
+from pdanon.itemsets.validation import check_flag
 from pdanon.recoding.decision import Decision, ListRows, decide_lists
 from pdanon.recoding.recoding import Recoding
 
-__all__ = ["decide_within_blocks", "merge_occurrences", "protect"]
+__all__ = ["decide_within_blocks", "merge_occurrences", "protect", "refine_sets"]
 
 
 def protect(
@@ -48,6 +52,7 @@ def decide_within_blocks(
     utility: Any,
     max_suppressed: float,
     weights: Any,
+    refine: bool,
 ) -> Decision[ListRows]:
     """Decide as COAT, which merges the least frequent item first (``least_first``), or as UPCTA."""
     itemsets = columns.itemsets
@@ -55,6 +60,8 @@ def decide_within_blocks(
     blocks = None if utility is None else partition(utility)
     constraints = read_constraints(constraints, columns.label)
     guarantee = privacy_model(constraints, k, m, itemsets)
+    if check_flag(refine, "refine"):
+        check_refinable(guarantee)
     index = SupportIndex.of(itemsets)
     allowed = int(share * itemsets.n_items)  # a fraction: rounded down exactly
     importance, block_of = item_weights(weights, itemsets), item_blocks(blocks, itemsets)
@@ -66,10 +73,13 @@ def decide_within_blocks(
         check_rows(index.n_rows if suppresses else itemsets.n_present, guarantee.k)
     except InfeasibleError as error:
         problem = error
-    recoding = Recoding.of_clusters(clusters.labels, itemsets)
+    labels, trace = clusters.labels, None
     del clusters, index  # free memory: losses are measured with a new index
+    if refine and problem is None:
+        labels, trace = refine_sets(itemsets, labels, guarantee, block_of)
+    recoding = Recoding.of_clusters(labels, itemsets)
     read = {"constraints": constraints, "utility": blocks}
-    decided = decide_lists(columns, recoding, guarantee, read, problem=problem)
+    decided = decide_lists(columns, recoding, guarantee, read, trace=trace, problem=problem)
     if problem is not None:
         return decided
     suppressed = int((decided.rows.recoding.targets < 0).sum())
@@ -84,6 +94,18 @@ def decide_within_blocks(
         return decide_lists(columns, recoding, guarantee, read, problem=problem)
     check_release(decided.mapping, blocks, allowed)
     return decided
+
+
+def refine_sets(
+    itemsets: Itemsets,
+    labels: Codes,
+    guarantee: Guarantee,
+    block_of: NDArray[np.int64] | None = None,
+) -> tuple[Codes, pd.DataFrame]:
+    """Move items between sets until no move lowers the NCP; return the set of each item, and the trace."""
+    search = Refinement(itemsets, labels, guarantee, block_of)
+    search.descend()
+    return search.best.astype(np.int32), search.trace
 
 
 def merge_occurrences(

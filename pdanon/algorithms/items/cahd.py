@@ -15,12 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pdanon._kernels import row_partitions
-from pdanon.algorithms.items._clustering import protect
+from pdanon.algorithms.items._clustering import protect, refine_sets
 from pdanon.algorithms.items.apriori import find_leaves
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
 from pdanon.algorithms.states.cuts import Cut, by_first_row
-from pdanon.algorithms.states.sets_search import Refinement
 from pdanon.errors import EmptiedWarning, InfeasibleError, ParameterError, warn
 from pdanon.guarantees import KmAnonymity, SensitiveGroups
 from pdanon.guarantees.parameters import DEFAULT_M
@@ -274,9 +273,7 @@ def _generalize_public(
     protect(clusters, guarantee, public, report)
     became[~hidden] = clusters.labels
     if refine:
-        search = Refinement(public, clusters.labels, guarantee)
-        search.descend()
-        became[~hidden] = search.best
+        became[~hidden], _ = refine_sets(public, clusters.labels, guarantee)
     return Recoding.of_clusters(became, itemsets)
 
 

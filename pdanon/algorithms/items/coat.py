@@ -34,6 +34,7 @@ def coat(
     utility: Any = None,
     max_suppressed: float = 0.0,
     weights: Mapping[Any, float] | pd.Series[float] | None = None,
+    refine: bool = False,
     labels: Labels = "set",
     keep: Sequence[Hashable] = (),
     progress: bool = False,
@@ -64,6 +65,8 @@ def coat(
         cluster counts with all its items.
     weights : mapping or Series, optional
         Importance of each item, in [0, 1]; 1 for items not listed. Items of low importance are merged first.
+    refine : bool
+        Move items between the sets of a block afterwards, as `pdanon.refine` does, to lower the NCP.
     labels : {"set", "short", "first"} or callable
         Labels of the sets: ``(a,b)``, ``G017``, ``a +1``, or the text that a function returns for the list of
         their items. ``result.legend`` lists the items of each set.
@@ -148,6 +151,7 @@ def coat(
         utility=utility,
         max_suppressed=max_suppressed,
         weights=weights,
+        refine=refine,
     )
     return RECORD.release(frame, column, decision, labels=labels, keep=keep, progress=progress)
 

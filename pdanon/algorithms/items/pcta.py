@@ -10,13 +10,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from pdanon.algorithms.items._clustering import merge_occurrences, protect
+from pdanon.algorithms.items._clustering import merge_occurrences, protect, refine_sets
 from pdanon.algorithms.registry import Algorithm, Way
 from pdanon.algorithms.states.clusters import Clusters
-from pdanon.algorithms.states.sets_search import Refinement, check_refinable
+from pdanon.algorithms.states.sets_search import check_refinable
 from pdanon.algorithms.weights import item_weights
 from pdanon.guarantees import KmAnonymity, PrivacyConstraints
 from pdanon.guarantees.constraints import privacy_model, read_constraints
@@ -158,9 +157,7 @@ def decide(
     labels, trace = clusters.labels, None
     del clusters, index  # free memory: losses are measured with a new index
     if refine:
-        search = Refinement(itemsets, labels, guarantee)
-        search.descend()
-        labels, trace = search.best.astype(np.int32), search.trace
+        labels, trace = refine_sets(itemsets, labels, guarantee)
     recoding = Recoding.of_clusters(labels, itemsets)
     return decide_lists(columns, recoding, guarantee, {"constraints": constraints}, trace=trace)
 

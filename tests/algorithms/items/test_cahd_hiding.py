@@ -332,7 +332,7 @@ def test_clicks_are_hidden_and_attacked(data):
     [
         ({"m": 2}, "m is given without k"),
         ({"m": None}, "m is given without k"),
-        ({"hierarchy": 2}, "hierarchy is given without k"),
+        ({"hierarchy": 2}, "hierarchy is passed without k"),
         ({"k": 1}, "k must be an integer of at least 2"),
         ({"k": 2, "m": 0}, "m must be an integer of at least 1"),
         ({"k": 2, "refine": "yes"}, "refine must be True or False"),

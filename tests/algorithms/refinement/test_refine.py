@@ -525,3 +525,22 @@ def test_half_of_the_loss_of_pcta_is_not_necessary(data, k, m, share):
     refined = frame.txanon.refine(result)
     assert refined.loss["NCP"] <= share * result.loss["NCP"]
     assert refined.frame.txanon.audit(result.guarantee).holds
+
+
+@pytest.mark.parametrize("name", ["pcta", "coat", "upcta"])
+@settings(max_examples=examples(40))
+@given(row_lists(items="abcdef", longest=4, most=10), st.integers(2, 3), st.booleans())
+def test_an_algorithm_that_refines_gives_what_refine_gives(name, rows, k, in_blocks):
+    blocks = {"utility": [["a", "b", "c"], ["d", "e", "f"]], "max_suppressed": 0.5} if in_blocks else {}
+    asked = {"k": k, "m": 2} | ({} if name == "pcta" else blocks)
+    frame = frame_of(rows)
+    try:
+        first = getattr(pdanon, name)(frame, **asked)
+    except pdanon.InfeasibleError:
+        return
+    expected, found = pdanon.refine(frame, first), getattr(pdanon, name)(frame, **asked, refine=True)
+    assert found.loss["NCP"] <= first.loss["NCP"]
+    assert found.guarantee.audit(found.frame).holds
+    if rows_of(first.frame).count(set()) == list(rows).count(set()):  # else the two begin with other items
+        assert found.frame.equals(expected.frame)
+        assert found.trace["loss"].tolist() == expected.trace["loss"].tolist()
