@@ -107,10 +107,10 @@ def cahd(
     -------
     Anonymized
         A release of two tables. ``frame`` has the public items of each row and a last column ``group``.
-        Without k, public items keep their type. ``classes`` counts each sensitive item per group: ``group,
-        size, item, count``. A group without sensitive items has one line, whose item is missing. ``loss`` has
-        ``KL``, and its ``singles`` and ``pairs`` count both tables together. The other measures count the
-        rows alone, without sensitive items.
+        Without k, public items keep their type. ``classes`` counts each sensitive item per group, in the
+        columns ``group``, ``size``, ``item`` and ``count``. A group without sensitive items has one line,
+        whose item is missing. ``loss`` has ``KL``, and its ``singles`` and ``pairs`` count both tables
+        together. The other measures count the rows alone, without sensitive items.
 
     Raises
     ------
@@ -141,18 +141,18 @@ def cahd(
     nodes as by `apriori`. Groups are formed of the rows as published, and do not change them.
 
     Rows with a sensitive item take turns, in the order of the rows. The candidates of a row are the nearest
-    ungrouped rows on either side. They share no sensitive item with the row or with a nearer candidate. The p
-    - 1 candidates with the most public items in common form a group with the row. The group is not formed if
-    a sensitive item would then be too frequent in the remaining rows. Turns repeat until none forms a group.
-    The remaining rows are the last group. Ties: the nearer row, then the earlier one.
+    ungrouped rows on either side. They share no sensitive item with the row or with a nearer candidate. A
+    group consists of the row and the ``p-1`` candidates with the most public items in common. The group is
+    not formed if a sensitive item would then be too frequent in the remaining rows. Turns repeat until none
+    forms a group. The remaining rows are the last group. Ties: the nearer row, then the earlier one.
 
     With ``order="nn"``, turns follow the order of the Gray code. The rows that differ from a row in the
-    fewest public items join it, one after the other, among all rows that share one. If these are fewer than p
-    - 1, neighbors join as well.
+    fewest public items join it, one after the other, among all rows that share one. If there are too few,
+    neighbors join as well.
 
     Groups are numbered in the order of their first rows, so the numbers reveal nothing. Missing rows become
-    empty rows of the largest group after all groups are formed. In each group, the rows that are not missing
-    alone hide the sensitive items. This also holds if the attacker knows the missing rows.
+    empty rows of the largest group after all groups are formed. The rows that are not missing suffice to hide
+    the sensitive items of each group, so an attacker may know the missing rows.
 
     Without k, identity is not protected. A row with sensitive items only is published as an empty row. If it
     is known that no row is empty in the original, the attacker infers that this row had a sensitive item.

@@ -99,8 +99,8 @@ def pcta(
     follow: the rare ones are listed and satisfied by descending current support (then: in list order).
     Listing repeats until no rare itemset is left.
 
-    Each rare itemset is satisfied by the merges with the least utility loss, ``(2**size - 1) * weight *
-    support``. Losses are compared as exact integers (then: smaller union, then item order). The weight of a
+    The utility loss of a merge is ``(2**size - 1) * weight * support``. Each rare itemset is satisfied by the
+    merges that lose least, compared as exact integers (then: smaller union, then item order). The weight of a
     cluster is the largest weight of its members.
 
     Cost: 4 bytes of memory per pair of items, at most 0.5 GB. With more than 11,585 items, supports of pairs

@@ -301,8 +301,8 @@ def ps_rules(
     protect. The rarest item of each such rule is suppressed, unless another one already is. If fewer than k
     rows would lose all their items, more items are suppressed, including public ones.
 
-    Cost: memory of about 50 bytes per occurrence and 50 per item of each rule. There are fewer than ``2 *
-    items`` sets. A set that cannot be split in two takes one step per item. A step takes time linear in the
+    Cost: memory of about 50 bytes per occurrence and 50 per item of each rule. The number of sets is below
+    ``2 * items``. A set that cannot be split in two takes one step per item. A step takes time linear in the
     rows of the set and in the listed rules with its items. For all rules up to m items, if m is 3 or more, it
     searches these rows for the rules.
 

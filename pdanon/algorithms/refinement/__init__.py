@@ -124,9 +124,9 @@ def refine(
 
     Groups: rows take turns. Of the groups whose rows all contain the rarest nodes of a row, 1,000 are
     compared. The 8 with the most nodes in common are tried: the best move, or the best swap with one of their
-    two least similar rows. Groups keep at least k rows, and are published as by their algorithm. Rounds end
-    when one gains less than 1/1,000 of the loss. Rows published without items stay so. Rows of groups with
-    more than 200 rows, and more than 2k, do not move.
+    two least similar rows. Groups keep at least k rows, and are published in the way of their algorithm.
+    Rounds end when one gains less than 1/1,000 of the loss. Rows published without items remain empty. Rows
+    of groups with more than 200 rows, and more than 2k, do not move.
 
     With a time limit, the result depends on the speed of the machine. The limit is checked every 8 items,
     every 16 items that swap, after each set, between nodes, or every 1,000 rows. The audit and, for a larger
