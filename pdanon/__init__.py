@@ -213,7 +213,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """What is public, and nothing that it is made of."""
+    """Return the public names."""
     return [*__all__, "__version__"]
 
 

@@ -43,6 +43,11 @@ from pdanon.recoding.unmodified_columns import Passing, count_unmodified, judged
 __all__ = ["LazyRelease", "anonymize", "apply_mapping", "audit", "risk"]
 
 
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*__all__, "ItemsetAccessor", "TxanonAccessor"]
+
+
 def _item_types(meta: pd.DataFrame, labels: list[Hashable]) -> list[pa.DataType]:
     """Return the types of the items of columns."""
     return [Itemsets.from_series(meta[label]).vocabulary.type for label in labels]

@@ -54,6 +54,11 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return ["Streamed", "anonymize", "audit"]
+
+
 def check_target(target: Path, tree: ParquetTree) -> None:
     """Check that a release can be written to a path, which must not exist or be part of the source."""
     check_absent(target)

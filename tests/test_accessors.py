@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from pathlib import Path
 
 import pandas as pd
 import pyarrow as pa
@@ -211,3 +213,17 @@ def test_accessors_are_documented():
         public = [name for name in vars(accessor) if not name.startswith("_")]
         assert public
         assert all(getattr(accessor, name).__doc__ for name in public)
+
+
+@pytest.mark.parametrize("name", ["constraints", "dask", "datasets", "plotting", "stream", "utility"])
+def test_a_public_module_lists_what_the_reference_lists(name):
+    if name == "dask":
+        pytest.importorskip("dask.dataframe")
+    module = importlib.import_module(getattr(pdanon, name).__name__)
+    reference = (Path(__file__).parents[1] / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = re.compile(rf"^::: (?:pdanon\.{name}|{re.escape(module.__name__)})\.(\w+)$", re.MULTILINE)
+    members = re.search(
+        rf"^::: pdanon\.{name}$\n(?:    .*\n)*?      members: \[(.*)\]", reference, re.MULTILINE
+    )
+    names = members[1].split(", ") if members else listed.findall(reference)
+    assert sorted(dir(module)) == sorted(names)

@@ -581,14 +581,14 @@ def one_known_item_keeps_most_sensitive_items():
     kept = [
         table[name, m] for name, m in (("BMS-WebView-2", "1"), ("groceries", "1"), ("BMS-WebView-2", "2"))
     ]
-    return kept == ["94, 153, 163 of 167", "7, 8, 8 of 8", "1, 1, 33 of 167"]
+    return kept == ["94, 153, 163 of 167", "7, 8, 8 of 8", "1, 1, 32 of 167"]
 
 
 def a_hierarchy_and_restoring_help():
     table = rho_settings().set_index(["data", "m"])
     both = table.loc[("BMS-WebView-2", "1"), ["`td_control`, %", "`suppress_control`, %"]]
     restored = table.loc[("msweb", "2"), ["`suppress_control`, %", "nothing comes back, %"]]
-    return [*both, *restored] == [0.037, 2.612, 10.610, 36.863]
+    return [*both, *restored] == [0.038, 2.612, 10.610, 36.863]
 
 
 def single_items_matter_for_listed_rules():

@@ -21,24 +21,24 @@ Array = NDArray[Any]
 @cython.final
 @cython.cclass
 class Breaches:
-    """Itemsets of 1 to m known items, in k rows or more, with a secret item in more than a share of these.
+    """Itemsets of 1 to m known items in at least k rows, with a secret item in too large a share of the rows.
 
-    The share is ``above / below``; rows are given as codes, offsets, and how many items there are.
+    The upper bound on the share is ``above / below``. Rows are codes and offsets, with the number of items.
 
-    Depth first, in item order; the items that may follow an itemset are judged together. Nothing is added to
-    an itemset that is in fewer than k rows or breaches, nor to one whose secret items are so few that no k of
-    its rows can breach; and nothing is added that could not be added to a prefix.
+    The search is depth first, in item order, and tests all extensions of an itemset together. It extends no
+    itemset that is in fewer than k rows or breaches, or whose secret items are too few for a breach in k of
+    its rows. An item that cannot extend a prefix extends no itemset with this prefix.
 
-    With ``listing`` they are returned, as CSR and their supports; some may have subsets that breach. Without,
-    their rows are marked in ``held``, and itemsets of which all rows are marked are left out. These would
-    mark no other row, so that it does not matter when, and by which search, a row is marked.
+    With ``listing`` breaches are returned as CSR with supports; some may have subsets that breach. Without,
+    their rows are marked in ``held``, and an itemset is skipped if all its rows are marked. It would mark
+    no other row, so neither the order nor the search that marks a row matters.
 
-    It ends early when more than ``room[0]`` are listed, or when ``halt[0]`` is set.
+    The search stops when more than ``room[0]`` itemsets are listed, or when ``halt[0]`` is set.
 
-    One search looks at single items; those with a part each of the items that may be first look at the rest.
+    One search visits single items. The others share the larger itemsets, by ranges of their first item.
 
-    A node is some of the rows: their numbers, and how many of the items of each are left out, from the first
-    one. That of the itemset in hand is ``rows[start:stop]`` and ``after[start:stop]``.
+    A node is a subset of the rows: their numbers, and for each the number of its first items that are left
+    out. The node of the current itemset is ``rows[start:stop]`` and ``after[start:stop]``.
     """
 
     k: cython.longlong
@@ -138,7 +138,7 @@ class Breaches:
     def larger(
         self, singles: Breaches, begin: cython.Py_ssize_t, end: cython.Py_ssize_t
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-        """Find those of more items of which the first is one of ``begin..end - 1`` of those of a search."""
+        """Find larger itemsets whose first item is one of ``begin..end - 1`` of the search of singles."""
         start: cython.Py_ssize_t = singles.begins[0, begin]
         stop: cython.Py_ssize_t = singles.begins[0, end]
         i: cython.Py_ssize_t
@@ -166,7 +166,7 @@ class Breaches:
     @cython.nogil
     @cython.exceptval(check=False)
     def _widest(self) -> cython.longlong:
-        """How many items follow an item in its rows, for the item with most of these; counted in ``most``."""
+        """Return the maximum over items of the number of items that follow it in its rows; uses ``most``."""
         widest: cython.longlong = 0
         row: cython.Py_ssize_t
         place: cython.Py_ssize_t

@@ -38,7 +38,7 @@ class Terms:
         return 0
 
     def open(self, n_terms: cython.Py_ssize_t, n_rows: cython.Py_ssize_t) -> cython.int:
-        """Make room for some terms, none of which any row has."""
+        """Make room for some terms, with no row for any of them."""
         word: cython.Py_ssize_t
         n_words: cython.Py_ssize_t = (n_rows + 63) // 64
         needed: cython.Py_ssize_t = (n_terms + 1) * n_words
@@ -328,8 +328,8 @@ def _write(
 def _leave_none_empty(terms: Terms, n_rows: cython.longlong) -> cython.void:
     """Move the rarest term to the term chunk, if it is empty and sub-records are too few.
 
-    Whoever puts k of them on the same rows for each of several chunks must have some left for all other
-    rows, as none of these is empty.
+    If k sub-records of each of several chunks are put on the same rows, enough sub-records must remain for
+    all other rows, because no row is empty.
     """
     term: cython.Py_ssize_t
     for term in range(terms.n_terms):
@@ -597,7 +597,7 @@ class JointClusters:
     @cython.nogil
     @cython.exceptval(check=False)
     def _spare_term_chunks(self, group: cython.longlong) -> cython.void:
-        """Leave the rarest of these terms where it is, if a term chunk became empty that may not."""
+        """Keep the rarest shared term in its cluster, if the term chunk needs a term and became empty."""
         place: cython.longlong
         item: cython.longlong
         rarest: cython.longlong

@@ -99,7 +99,7 @@ class State:
 
 
 def begin_lines(state: State) -> bool:
-    """Give each item a line, of which nothing is counted yet; not if there are too few, or one is in use."""
+    """Give each item a line without counts, unless lines are too few or one is in use."""
     a: cython.int
     if state.n_lines or state.holder.shape[0] < state.label.shape[0]:
         return False
@@ -408,8 +408,8 @@ def _least_supported(n: cython.int, state: State) -> cython.int:
 def coarsen(n: cython.int, least_first: cython.bint, state: State) -> tuple[cython.int, cython.int]:
     """Make an image of n clusters coarser by one merge; where no block allows one, suppress the least.
 
-    With ``least_first`` only the least cluster is merged with others. Returns a, b if b was merged into a;
-    a, a if a was suppressed; -1, -1 if too many items would be, which ``refused`` says of which cluster.
+    With ``least_first`` only the least cluster is merged with others. Returns a, b if b was merged into a,
+    and a, a if a was suppressed. If too many items would be suppressed, returns -1, -1 and sets ``refused``.
     """
     least: cython.int = _least_supported(n, state)
     a, b = _cheapest_merge(least, least + 1, state) if least_first else _cheapest_merge(0, n, state)

@@ -176,7 +176,7 @@ def collect_rows(
     table: cython.longlong[::1],
     count: cython.Py_ssize_t,
 ) -> tuple[int, NDArray[np.int32]]:
-    """Add rows to ``count`` distinct rows: how many of these there are then, and the number of each row.
+    """Add rows to ``count`` distinct rows; return the new number of distinct rows and the number of each row.
 
     ``table`` is a hash table, its size a power of 2, of the hash of a row and, in the last `NUMBER` bits, its
     number; or of -1.
@@ -613,7 +613,7 @@ def estimates(
 @cython.final
 @cython.cclass
 class _Queries:
-    """Queries, of which ``sets[first:last]`` is asked, and the released rows that answer them."""
+    """Queries, with the current one in ``sets[first:last]``, and the released rows that answer them."""
 
     sets: Code[::1]
     first: cython.Py_ssize_t

@@ -13,7 +13,7 @@ __all__ = ["Threats", "find_threats", "keep", "node_supports", "pair_clauses", "
 # --- Descent: which nodes of a cut are kept, and the rare itemsets that forbid one
 #
 # The lowest nodes have numbers from left to right, so that those below any node are a range, ``first[node]``
-# to ``last[node] - 1``. Rows are sets of these numbers.
+# to ``last[node] - 1``. Rows are sets of such numbers.
 
 
 def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[np.int64]:
@@ -180,7 +180,7 @@ class _Search:
     sources: cython.int[::1]  # the rows that hold the pivot,
     sets: cython.int[::1]  # the items in each that are looked at,
     bounds: cython.longlong[::1]  # and where each row begins there
-    count: cython.longlong[::1]  # rows of these with each item
+    count: cython.longlong[::1]  # their rows with each item
     local: cython.int[::1]  # -1 between steps
     prefix: cython.int[::1]
     cursor: cython.longlong[::1]
@@ -432,10 +432,10 @@ class _Search:
 
 # --- Clauses on what is published, from rare sets of nodes
 #
-# Only some nodes may be published; ``up`` is the next of them above each, -1 where there is none. A path is
-# the way from a node up to another. A clause is a list of paths, not all of which may have a published node:
-# wherever the paths begin in one row, and their upper ends are together in too few rows, so are the nodes
-# between.
+# Only some nodes may be published; ``up`` is the next of them above each node, -1 if there is none. A path
+# leads from a node to an ancestor. A clause is a list of paths; at least one must have no published node.
+# If the paths begin in one row, and their upper ends are together in too few rows, the nodes between are
+# too.
 
 
 def pair_clauses(

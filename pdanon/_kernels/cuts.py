@@ -3,9 +3,8 @@
 A cut has one node on every path from the root to a leaf. Nodes are numbered in pre-order, so the subtree of
 ``node`` is ``range(node, node + size[node])``.
 
-Supports are those of the rows extended by all ancestors of their items, except the root. Where rows contain
-sensitive items, a set of nodes is safe if none of these items is in more than one of its rows in
-``diversity``.
+Supports are those of the rows extended by all ancestors of their items, except the root. If rows contain
+sensitive items, a set of nodes is safe if each sensitive item is in at most 1 / ``diversity`` of its rows.
 """
 
 import cython
@@ -129,7 +128,7 @@ class Supports:
 @cython.final
 @cython.cclass
 class Space:
-    """Work space for sets of up to so many nodes, whose supports are asked for."""
+    """Work space to count supports of sets of nodes, up to a maximum size."""
 
     def __init__(self, longest: int, supports: Supports) -> None:
         self.nodes, self.at, self.trial, self.out = np.empty((4, longest), np.int32)
@@ -154,7 +153,7 @@ def _lift(node: cython.Py_ssize_t, state: State) -> cython.void:
 
 
 def lift_all(nodes: Code[::1], state: State) -> None:
-    """Put nodes, ascending, into the cut; of those on one path the uppermost."""
+    """Put nodes, ascending, into the cut; from each path only the uppermost."""
     i: cython.Py_ssize_t
     end: cython.Py_ssize_t = 0
     with cython.nogil:
@@ -553,7 +552,7 @@ def set_demands(
     with cython.nogil:
         for i in range(set_offsets.shape[0] - 1):
             for place in range(set_offsets[i], set_offsets[i + 1]):
-                # where one of these is covered, the demand of the set is met
+                # one covered node of the set meets its demand
                 above = parent[sets[place]]
                 while above >= 0 and met_with[above] != i:
                     met_with[above] = i

@@ -82,7 +82,7 @@ def _holds(
 @cython.final
 @cython.cclass
 class Found:
-    """Itemsets, in how many owners of which sensitive item each is, and in how many rows.
+    """Itemsets with a sensitive item each, and their numbers of owners of that item and of rows.
 
     Codes are in the order in which they are added. There are too many when ``room[0]`` is below 0.
     """
@@ -384,16 +384,16 @@ class Inferences:
     last one count where those so far would be enough for a breach: an itemset that breaks rho is in no owner
     behind it, and if there is no such place, nothing that holds the itemset breaks it.
 
-    With m, all itemsets of up to m items are listed, or, if there is ``marked`` to write to, the rows that
-    hold one are marked; nothing is added to an itemset that breaks rho, and itemsets of which all rows are
-    marked are left out.
+    With m, all itemsets of up to m items are listed, or their rows are marked if ``marked`` has a place for
+    each row. No itemset that breaks rho is extended. If rows are marked, an itemset is skipped if all its
+    rows are marked.
 
-    With m = 0 it ends for an item with the first itemset of any size that breaks rho, and itemsets are
-    closed: with each come all items that all of its owners hold, which can be added to any that breaks rho.
-    Where one of these items went before, it has been there.
+    With m = 0 the search of an item stops at the first itemset of any size that breaks rho. Itemsets are
+    closed: each includes all items that all its owners hold, as these can extend any that breaks rho. If
+    such an item comes earlier in the order, the itemset was visited before.
 
-    It ends early when it has taken more than a number of steps, when more than ``room[0]`` are listed, or
-    when ``halt[0]`` is set.
+    The search stops after a number of steps, when more than ``room[0]`` itemsets are listed, or when
+    ``halt[0]`` is set.
     """
 
     above: cython.longlong

@@ -203,7 +203,7 @@ def rare_itemsets(
     Only those whose first item is in ``begin..end - 1``: a part of the search.
 
     Depth-first over prefixes in code order. A node holds the rows of its prefix, cut down to the items
-    that can extend it (``pair_items``, ascending for each item), and counts all pairs of those in one dense
+    that can extend it (``pair_items``, ascending for each item), and counts all their pairs in one dense
     matrix; its children are the prefixes one item longer. Only cliques of ``pair_items`` are visited: with
     the pairs of support >= k, ``minimal`` itemsets come out; with all pairs that occur, all rare ones.
     With ``listing`` those with a support of ``least`` to ``largest`` are written in ``original`` codes,
@@ -226,7 +226,7 @@ def rare_itemsets(
 @cython.final
 @cython.cclass
 class _RareSearch:
-    """A search for rare itemsets: what is asked, the prefix where it is, and what was found."""
+    """A search for rare itemsets: its parameters, its current prefix, and the itemsets found."""
 
     k: cython.longlong
     m: cython.Py_ssize_t

@@ -259,7 +259,7 @@ def _force(top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def _rare_beside(node: cython.int, state: BlockCut) -> cython.int:
-    """A label of a rare set of the given one and up to ``depth`` others; -1 if all of these are safe."""
+    """Return a label of a rare set of ``node`` and up to ``depth`` others; -1 if all such sets are safe."""
     support: cython.longlong = _hold_rows_with(node, state, state.rows)
     if support < state.k:
         return node if support else -1
@@ -427,7 +427,7 @@ def _list_labels(state: BlockCut, rows: Rows) -> cython.void:
 
 # --- Partition: split rows from the root of a hierarchy downwards into parts of at least k
 #
-# A part is a set of rows that are published alike. Each occurrence has the node that it is published as:
+# A part is a set of rows with equal published nodes. Each occurrence has the node that it is published as:
 # ``node`` while that may still be expanded, ``~node`` when it may not (a leaf, or blocked in its part).
 # Leaves are ascending within a row, and therefore nodes are too.
 
@@ -720,7 +720,7 @@ def _publish(
 
 
 def release_items(order: Number[::1], rows: Rows, k: cython.longlong) -> NDArray[np.bool_]:
-    """Which items can be told of all rows, taken in order, if each class of rows that differ keeps k rows."""
+    """Flag the items that can be published for all rows, taken in order, if each class keeps k rows."""
     result = np.zeros(len(rows.starts) - 1, np.bool_)
     released: cython.uchar[::1] = result
     classes = _Classes(rows)
@@ -733,7 +733,7 @@ def release_items(order: Number[::1], rows: Rows, k: cython.longlong) -> NDArray
 @cython.final
 @cython.cclass
 class _Classes:
-    """Classes of rows, which have the same of the items that were told."""
+    """Classes of rows with equal published items."""
 
     rows: Rows
     class_of: cython.int[::1]
@@ -757,7 +757,7 @@ class _Classes:
     @cython.nogil
     @cython.exceptval(check=False)
     def refine(self, item: cython.Py_ssize_t, k: cython.longlong) -> cython.bint:
-        """Tell an item if each class keeps k rows; whether it was told."""
+        """Publish an item if each class keeps k rows; return whether it is published."""
         first: cython.int = self.n_classes
         start: cython.Py_ssize_t = self.rows.starts[item]
         stop: cython.Py_ssize_t = self.rows.starts[item + 1]

@@ -206,7 +206,7 @@ def _find(group: cython.Py_ssize_t, clumps: Clumps) -> cython.Py_ssize_t:
 @cython.nogil
 @cython.exceptval(check=False)
 def _common(start: cython.Py_ssize_t, end: cython.Py_ssize_t, clumps: Clumps) -> cython.longlong:
-    """What is saved by the nodes that both sides have."""
+    """Return the saving by the nodes that both sides have."""
     total: cython.longlong = 0
     for place in range(start, end):
         node = clumps.nodes[place]
@@ -340,8 +340,8 @@ def assign(
 # --- Moves of rows between groups
 #
 # A group is published as a bag (``bags``), or as the lowest cut at which all its rows have the same nodes.
-# Losses are below 2**63: those of a row are products of items, of which there are fewer than 2**31, and
-# leaves.
+# Losses are below 2**63: the loss of a row is a product of the number of items, below 2**31, and the number
+# of leaves.
 
 
 @cython.final
@@ -456,9 +456,9 @@ def _clear_tally(n: cython.Py_ssize_t, groups: Groups) -> cython.void:
 @cython.nogil
 @cython.exceptval(check=False)
 def _cost(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cython.longlong:
-    """Loss of the first n ``members``, all of which hold items, if they are published alike.
+    """Return the loss if the first n ``members``, all with items, are published in the same way.
 
-    The first of them stands for so many.
+    The first of them stands for ``times`` rows.
     """
     first: cython.Py_ssize_t = groups.members[0]
     n_rows: cython.longlong = n - 1 + times

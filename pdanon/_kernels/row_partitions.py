@@ -26,9 +26,9 @@ class SensitiveGroups:
     Parameters
     ----------
     p : int
-        Rows of a group, of which a sensitive item may be in one.
+        Size of a group, in which a sensitive item occurs at most once.
     width : int
-        How many candidates there are on each side of a row.
+        Number of candidates on each side of a row.
     offsets, codes : ndarray of int64, int32
         Public items of each row.
     secret_offsets, secrets : ndarray of int64, int32
@@ -50,7 +50,7 @@ class SensitiveGroups:
     holders: cython.int[::1]
     left: cython.longlong[::1]
     group_of = cython.declare(cython.longlong[::1], visibility="readonly")  # -1: none
-    before: cython.longlong[::1]  # the row before, of those that are in no group; -1 at the beginning
+    before: cython.longlong[::1]  # the previous row without a group; -1 at the beginning
     after: cython.longlong[::1]  # the row after; as many as there are rows at the end
     pivots: cython.longlong[::1]  # rows with a sensitive item that were in no group when this pass began
     n_pivots: cython.Py_ssize_t
@@ -189,7 +189,7 @@ def _conflicts(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.bint:
 @cython.nogil
 @cython.exceptval(check=False)
 def _is_safe(groups: SensitiveGroups) -> cython.bint:
-    """Whether the rows that the group leaves can still be one; counts the sensitive items of these."""
+    """Whether the rows that the group leaves can still be one group; counts their sensitive items."""
     item: cython.Py_ssize_t
     most: cython.longlong = (groups.remaining - groups.p) // groups.p
     safe: cython.bint = True
@@ -237,9 +237,9 @@ def _unlink(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
 def _choose_neighbours(
     row: cython.Py_ssize_t, n_chosen: cython.longlong, groups: SensitiveGroups
 ) -> cython.longlong:
-    """Choose the candidates that are most alike, all that are lacking or none; how many are chosen.
+    """Choose the most similar candidates, as many as are lacking or none; return the number chosen.
 
-    Of those that are as much alike the nearest are chosen, which come first.
+    Among equally similar candidates the nearest are chosen; they come first.
     """
     lacking: cython.longlong = groups.p - n_chosen
     least: cython.Py_ssize_t = groups.tally.shape[0] - 1
@@ -249,7 +249,7 @@ def _choose_neighbours(
         return n_chosen
     for i in range(n):
         groups.tally[groups.likeness[i]] += 1
-    more: cython.longlong = 0  # candidates that are more alike than the last that is chosen
+    more: cython.longlong = 0  # candidates that are more similar than the last one chosen
     while more + groups.tally[least] < lacking:
         more += groups.tally[least]
         least -= 1

@@ -18,9 +18,9 @@ __all__ = ["Beside", "SensitiveRules", "bisect", "compare_growth", "restorable",
 @cython.final
 @cython.cclass
 class Beside:
-    """What is beside a set of items: other sets, and secrets.
+    """Counts of the other sets and of the secrets in the rows of a set of items.
 
-    Each has a name: another set what ``labels`` says, a secret the number of items more than its own.
+    Each has a name: another set its number in ``labels``, a secret its code plus the number of items.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Beside:
     label : int
         The set.
     known, is_secret : ndarray of bool, shape (items,)
-        Which items may be known, and which are secret. Sets of which nothing may be known do not count.
+        Flags of the items that may be known, and of secrets. Sets without the former do not count.
     rows : Rows
         All rows.
     """
@@ -41,8 +41,8 @@ class Beside:
     n_sets: cython.Py_ssize_t  # names from here on are of secrets
     names: cython.int[::1]  # what each item counts as, -1: nothing
     support: cython.longlong  # rows of the set
-    supports: cython.longlong[::1]  # of these, with each other set and each secret
-    met: cython.int[::1]  # those of which there are some
+    supports: cython.longlong[::1]  # its rows with each other set and each secret
+    met: cython.int[::1]  # sets and secrets with at least one such row
     n_met: cython.Py_ssize_t
     seen: cython.longlong[::1]  # the row, as they are counted, that had each last
     n_seen: cython.longlong
@@ -111,7 +111,7 @@ class Beside:
                 self.ends[name] += 1
 
     def is_protected(self, k: cython.longlong, above: cython.longlong, below: cython.longlong) -> bool:
-        """Whether the set is in no row, or in k, of which each secret is in at most ``above / below``."""
+        """Whether the set is in no row, or in k or more with each secret in at most ``above / below``."""
         name: cython.Py_ssize_t
         i: cython.Py_ssize_t
         if 0 < self.support < k:
@@ -347,7 +347,7 @@ class SensitiveRules:
         self.n_found, self.found = 0, np.empty(256, np.int32)
 
     def beginning(self, begin: cython.Py_ssize_t, end: cython.Py_ssize_t) -> NDArray[np.int32]:
-        """List the rules of which the first known item is one of ``begin..end - 1``.
+        """List the rules whose first known item is one of ``begin..end - 1``.
 
         Returns
         -------
@@ -606,9 +606,9 @@ def bisect(
 
     Notes
     -----
-    The two items that lose most together, the first such in the order given, begin a part each. Any other
-    goes, in that order, where the loss ``(2**size - 1) * weight * support`` grows less: if alike, to the
-    first part. A part has the weight of its heaviest item.
+    The two items with the largest loss together, the first such pair in order, begin the two parts. Each
+    other item, in order, joins the part whose loss ``(2**size - 1) * weight * support`` grows less; a tie
+    goes to the first. A part has the weight of its heaviest item.
     """
     result = np.zeros(len(items), np.bool_)
     second: cython.uchar[::1] = result.view(np.uint8)

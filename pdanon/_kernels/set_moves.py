@@ -42,7 +42,7 @@ __all__ = ["descend", "split_each", "swap_each"]
 def meets_new_pair(
     b: cython.longlong, few: Code[:, ::1], n_few: cython.longlong, state: State
 ) -> cython.bint:
-    """Whether a cluster was never beside a pair of those that few rows hold beside the item."""
+    """Whether a cluster was never together with a pair of the clusters that few rows hold with the item."""
     for i in range(n_few):
         c, d = few[i, 0], few[i, 1]
         if c != b and d != b and state.cube[spot(b, c, d)] == 0:
@@ -379,9 +379,9 @@ def split_each(
     rows: Rows,
     space: Space,
 ) -> int:
-    """Part some clusters, one after the other, where that is safe and a gain; return how many.
+    """Split some clusters, one after the other, if that is safe and a gain; return their number.
 
-    With ``any_rows`` those too whose parts have to share rows, of which there are too few for each.
+    With ``any_rows``, also split clusters whose parts have to share rows, as each has too few alone.
     """
     done: cython.longlong = 0
     with cython.nogil:
@@ -400,7 +400,7 @@ def split_each(
 @cython.final
 @cython.cclass
 class Leaver:
-    """What an item brings to another cluster, and what its own lacks without it."""
+    """Counts that an item brings to another cluster, and counts that its own cluster lacks without it."""
 
     beside: cython.longlong[::1]  # transactions that hold it and another item of each cluster
     n_few: cython.longlong
@@ -408,12 +408,12 @@ class Leaver:
     kept: cython.longlong[::1]  # transactions that each cluster has left with its own
     n_needing: cython.longlong
     needing: cython.longlong[::1]  # clusters that get rare with its own
-    needs: cython.longlong[::1]  # whether a cluster is one of these
+    needs: cython.longlong[::1]  # whether a cluster is in ``needing``
     n_few_pairs: cython.longlong
     few_pairs: cython.int[:, ::1]  # pairs of such clusters
     n_lacking: cython.longlong
     lacking: cython.int[:, ::1]  # pairs of clusters that get rare with its own
-    left: cython.longlong[::1]  # transactions that each of these has left with its own
+    left: cython.longlong[::1]  # transactions that each such pair has left with its own
 
     def __init__(self, slots: int, pairs: int) -> None:
         self.beside, self.few, self.kept, self.needing, self.needs = np.zeros((5, slots), np.int64)

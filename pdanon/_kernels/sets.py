@@ -1,8 +1,8 @@
 """The state of a refinement: clusters, counts of rows, how one item moves, and what a move costs.
 
 Clusters have numbers below the number of slots; some are empty. A state is safe if nothing that it counts is
-rare, that is, has a support in (0, k). ``lack`` is what is lacking at any time, so several moves can follow
-one another of which only the last has to lead to a safe state.
+rare, that is, has a support in (0, k). ``lack`` counts the missing support at any time, so several moves can
+follow one another, and only the last has to lead to a safe state.
 
 ``sets.pxd`` documents the attributes. Numbers of rows are below 2**31.
 """
@@ -37,7 +37,7 @@ class Rows:
 @cython.final
 @cython.cclass
 class State:
-    """Clusters and supports, of which nothing is counted yet; what is not to be counted has no entries."""
+    """Clusters and supports, before counting. A support that is never counted has an empty array."""
 
     def __init__(
         self,
@@ -424,7 +424,7 @@ def refuse(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython
     empty = first_empty(state)
     n: cython.longlong = min(state.top + 1, state.size.shape[0])
     constraint: cython.longlong
-    for b in range(n):  # others are not asked for
+    for b in range(n):  # gains of further slots are never read
         space.refused[b] = space.gains[b] <= 0.0 or b == a or (state.size[b] == 0 and b != empty)
     mark_rows(x, 0, state, rows, space)
     for constraint in range(state.met.shape[0]):
@@ -448,7 +448,7 @@ def refuse(x: cython.longlong, state: State, rows: Rows, space: Space) -> cython
 def constraints_stay(
     x: cython.longlong, y: cython.longlong, state: State, rows: Rows, space: Space
 ) -> cython.bint:
-    """Whether no constraint gets rare when x, of which the rows are marked, is exchanged with y."""
+    """Whether no constraint gets rare when x, whose rows are marked, is exchanged with y."""
     a, b = state.label[x], state.label[y]
     constraint: cython.longlong
     mark_rows(y, 1, state, rows, space)
@@ -515,7 +515,7 @@ def _price(
     loss: cython.longlong,
     scale: cython.longlong,
 ) -> cython.double:
-    """What a cluster costs; UL, which is loss 2, over 2**scale."""
+    """Return the loss of a cluster; UL, which is loss 2, divided by 2**scale."""
     if loss == 2:
         return (_power_of_two(size - scale) - _power_of_two(-scale)) * support
     return cython.cast(cython.double, size - loss) * held if size > 1 else 0.0
@@ -524,7 +524,7 @@ def _price(
 def price_of_two(
     a: cython.longlong, b: cython.longlong, scale: cython.longlong, state: State
 ) -> cython.double:
-    """What two clusters cost together; UL over 2**scale."""
+    """Return the loss of two clusters together; UL divided by 2**scale."""
     one = _price(state.size[a], state.held[a], state.support[a], state.loss, scale)
     return one + _price(state.size[b], state.held[b], state.support[b], state.loss, scale)
 
@@ -626,10 +626,10 @@ def _write_pair(
 
 
 def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: Space) -> cython.void:
-    """Work out what it gains to move an item to each cluster; 0 if nothing.
+    """Compute the gain of moving an item to each cluster; 0 if there is none.
 
-    UL has terms of very different size: the logarithm of what is gained is told, plus what makes it
-    positive. A gain that rounding may have made does not count.
+    The terms of UL differ by orders of magnitude: its gain is the logarithm, plus a constant that makes it
+    positive. A gain that rounding may have caused does not count.
     """
     a = state.label[x]
     n: cython.longlong = state.label.shape[0]

@@ -46,6 +46,12 @@ __all__ = [
     "whole_numbers",
 ]
 
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return ["Plots", "comparison", "frontier", "styled", "tradeoff"]
+
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis

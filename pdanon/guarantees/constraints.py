@@ -51,6 +51,12 @@ __all__ = [
     "with_subsets",
 ]
 
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return ["AllRules", "all_itemsets", "pairs", "pgen", "ps_rules", "random", "with_subsets"]
+
+
 _AT_A_TIME = 10**6  # itemsets
 
 

@@ -1,8 +1,8 @@
-"""Emptied rows: those that lost all their items, and that fewer than k would single out.
+"""Emptied rows: rows that lost all of their items by suppression.
 
-A row without labels in a release that suppresses had no item, or lost all of its items. Whoever knows that no
-row of the original was empty knows that each of these rows had suppressed items and no others. So there are
-none or at least k of them.
+An empty row of a release was empty in the original, or all of its items were suppressed. If no row of the
+original was empty, each empty row reveals that all items of the person were suppressed. Therefore no row or
+at least k rows are emptied.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _Guarantee = TypeVar("_Guarantee")
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """What the mapping of a release tells of its rows without labels.
+    """Suppressed items and empty rows, read from the mapping of a release.
 
     Parameters
     ----------
     suppresses : bool
-        Whether an item that some row has was suppressed in a row.
+        Whether an occurring item is suppressed in some row.
     empty_rows : int
-        How many rows had no item before. Where rows form classes: how many of those that `few_without` finds.
+        Number of rows without items in the original. If rows form classes, only rows of `few_without` count.
     rows_without_public : int
-        How many rows had no public item before, where items are public or private.
+        Number of rows without public items in the original, if items are public or private.
     """
 
     suppresses: bool
@@ -57,12 +57,12 @@ class Suppression:
 
     @classmethod
     def of(cls, mapping: Any) -> Suppression | None:
-        """Read a mapping table, or what was kept of one; None tells nothing.
+        """Read a mapping, or return the value that was read before; return None if there is none.
 
         Raises
         ------
         ParameterError
-            If it is no mapping table, or an attribute of it is no number of rows.
+            If it is not a mapping, or an attribute of it is not a number of rows.
         """
         if mapping is None or isinstance(mapping, cls):
             return mapping
@@ -77,10 +77,10 @@ class Suppression:
 
 
 def _rows_of(mapping: pd.DataFrame, name: str) -> int:
-    """A number of rows among the attributes of a mapping table; 0 if it is not there."""
+    """Return a number of rows from the attributes of a mapping, or 0 if it is missing."""
     n_rows = mapping.attrs.get(name, 0)
     if isinstance(n_rows, bool) or not isinstance(n_rows, int) or n_rows < 0:
-        problem = "a mapping table has an attribute that is no number of rows"
+        problem = "an attribute of the mapping is not a number of rows"
         raise ParameterError(problem, where=f"mapping.attrs[{name!r}]", got=type(n_rows).__name__)
     return n_rows
 
@@ -88,61 +88,61 @@ def _rows_of(mapping: pd.DataFrame, name: str) -> int:
 def few_without(
     is_empty: NDArray[np.bool_], is_shown: NDArray[np.bool_], class_of: NDArray[np.int64], k: int
 ) -> NDArray[np.bool_]:
-    """Which rows have no label, while fewer than k of their class have none, and others have some.
+    """Return whether each row is one of fewer than k empty rows of a class with labels.
 
     Parameters
     ----------
     is_empty : ndarray of bool, shape (rows,)
-        Which rows of a released column have no label. Missing ones have neither.
+        Whether a row of a released column has no label; False for missing rows.
     is_shown : ndarray of bool, shape (rows,)
-        Which rows have one.
+        Whether a row has a label.
     class_of : ndarray of int64, shape (rows,)
         The class of each row.
     k : int
-        How many are to look alike.
+        Minimum number of empty rows of a class.
     """
     empty = np.bincount(class_of[is_empty], minlength=int(class_of.max(initial=0)) + 1)
     shown = np.bincount(class_of[is_shown], minlength=len(empty))
     return is_empty & ((shown > 0) & (empty < k))[class_of]
 
 
-def few_emptied(itemsets: Itemsets, k: int | None, told: Suppression | None) -> int:
-    """How many rows of a release were emptied, if these are too few: fewer than k, and others have labels.
+def few_emptied(itemsets: Itemsets, k: int | None, suppression: Suppression | None) -> int:
+    """Count the emptied rows of a release, if they are fewer than k and other rows have labels; or return 0.
 
     Parameters
     ----------
     itemsets : Itemsets
         The released column.
     k : int or None
-        How many are to look alike; None: that is not demanded.
-    told : Suppression, optional
-        What the mapping tells. Without it nothing is known to be suppressed.
+        Minimum number of emptied rows; None: any number.
+    suppression : Suppression, optional
+        The suppressed items and empty rows. Without it, no row counts as emptied.
     """
-    if k is None or told is None or not told.suppresses:
+    if k is None or suppression is None or not suppression.suppresses:
         return 0
     is_empty = (itemsets.lengths == 0) & ~itemsets.nulls
     if not itemsets.lengths.any():
         return 0
     empty = int(is_empty.sum() if itemsets.weights is None else itemsets.weights[is_empty].sum())
-    emptied = max(empty - told.empty_rows, 0)
+    emptied = max(empty - suppression.empty_rows, 0)
     return emptied if emptied < k else 0
 
 
 def with_emptied(
     audit: Audit, emptied: int, n_present: int, list_emptied: Callable[[], pd.DataFrame]
 ) -> Audit:
-    """The verdict of an audit that has not looked at emptied rows, and of these.
+    """Add emptied rows to the verdict of an audit.
 
     Parameters
     ----------
     audit : Audit
-        The verdict.
+        The verdict without emptied rows.
     emptied : int
-        How many rows are at risk because they were emptied.
+        Number of rows at risk because they were emptied.
     n_present : int
-        How many rows are not missing: all of them may be at risk already.
+        Number of rows that are not missing, the upper bound on the rows at risk.
     list_emptied : callable
-        Lists them as threats.
+        A function that lists the emptied rows as threats.
     """
     if not emptied:
         return audit
@@ -158,18 +158,18 @@ def with_emptied(
 def counts_emptied(
     recount: Callable[[_Guarantee, ListColumns], Audit],
 ) -> Callable[[_Guarantee, ListColumns], Audit]:
-    """Have the recount of a guarantee with ``k`` and ``mapping`` count emptied rows, too."""
+    """Decorate the recount of a guarantee with ``k`` and ``mapping``, so that it counts emptied rows, too."""
 
     @wraps(recount)
-    def counted(self: Any, columns: ListColumns) -> Audit:
+    def recount_with_emptied(self: Any, columns: ListColumns) -> Audit:
         audit, itemsets = recount(self, columns), columns.itemsets
         emptied = few_emptied(itemsets, self.k, Suppression.of(self.mapping))
         return with_emptied(audit, emptied, itemsets.n_present, partial(emptied_row, itemsets, emptied))
 
-    return counted
+    return recount_with_emptied
 
 
 def emptied_row(itemsets: Itemsets, emptied: int) -> pd.DataFrame:
-    """Rows without labels, as a threat."""
-    none = Itemsets(np.empty(0, np.int32), np.zeros(2, np.int64), itemsets.vocabulary, np.zeros(1, np.bool_))
-    return pd.DataFrame({"itemset": none.to_pandas(), "support": [emptied], "why": "emptied"})
+    """Return a threat table with the empty itemset, for the emptied rows."""
+    empty = Itemsets(np.empty(0, np.int32), np.zeros(2, np.int64), itemsets.vocabulary, np.zeros(1, np.bool_))
+    return pd.DataFrame({"itemset": empty.to_pandas(), "support": [emptied], "why": "emptied"})

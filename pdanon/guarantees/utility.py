@@ -24,6 +24,12 @@ from pdanon.itemsets.validation import check_count, read_list
 
 __all__ = ["by_level", "by_prefix", "by_size", "check_release", "item_blocks", "partition", "some_blocks"]
 
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return ["by_level", "by_prefix", "by_size"]
+
+
 _HINT = "pass a DataFrame with columns item and block, a dict of block -> items, or a list of lists of items"
 
 

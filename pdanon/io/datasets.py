@@ -20,6 +20,12 @@ from pdanon.itemsets.validation import MOST_DRAWN, check_count, describe, is_num
 
 __all__ = ["make_baskets"]
 
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return list(__all__)
+
+
 _STORES = ["centre", "east", "north", "south", "west"]
 _MEAN_PATTERN = 4  # items
 _SLOTS = 2**16  # number of incomplete copies of the patterns, in proportion to their weights

@@ -55,10 +55,10 @@ def hide_emptied(columns: ListColumns, recoding: Recoding, guarantee: Guarantee)
     k = getattr(guarantee, "k", None)
     if k is None or isinstance(guarantee, _OTHERWISE):
         return recoding
-    itemsets = columns.itemsets
+    itemsets, safe = columns.itemsets, recoding
     while True:
         found = with_enough_emptied(recoding, itemsets, k)
-        if found is recoding or not isinstance(guarantee, (PrivacyConstraints, PSRules)):
+        if found is safe or not isinstance(guarantee, (PrivacyConstraints, PSRules)):
             return found
         known, published = guarantee.with_mapping(mapping_table(itemsets, found)), found.apply(itemsets)
         assert isinstance(published, Itemsets)  # a global recoding has no bags

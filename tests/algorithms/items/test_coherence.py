@@ -351,7 +351,7 @@ WRONG = {
     "p not whole": ({"p": 1.5}, "p must be an integer of at least 1"),
     "k of 1": ({"k": 1}, "k must be an integer of at least 2"),
     "criterion": ({"criterion": "il"}, r"no such criterion(.|\n)*did you mean '1/il'"),
-    "loss": ({"loss": "rows"}, "loss has no such form"),
+    "loss": ({"loss": "rows"}, "loss has an unknown form"),
     "loss below 0": ({"loss": dict.fromkeys("abcdfgxyz", -1)}, "a loss must be a number from 0"),
     "loss not a number": ({"loss": dict.fromkeys("abcdfgxyz", "x")}, "a loss must be a number from 0"),
     "loss not finite": ({"loss": dict.fromkeys("abcdfgxyz", float("nan"))}, "a loss must be a number from 0"),
