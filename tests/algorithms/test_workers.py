@@ -81,7 +81,7 @@ def test_what_has_not_begun_when_one_fails_is_given_up():
 def test_refusals(jobs):
     with pytest.raises(ParameterError, match="n_jobs must be an integer of at least 1") as caught:
         check_jobs(jobs)
-    assert "hint:  how many processes" in str(caught.value)
+    assert "hint:  pass a number of processes" in str(caught.value)
 
 
 AT_WORK = """

@@ -212,7 +212,7 @@ def test_real_patients_are_warned_about(data):
             frame.txanon.pcta(k=5, m=2).passing.unique
             == frame.drop(columns="items").value_counts(dropna=False).eq(1).sum()
         )
-    with pytest.warns(IdentifierWarning, match="are unique in ID, which are published"):
+    with pytest.warns(IdentifierWarning, match="are unique in ID, which is published"):
         patients.txanon.pcta(k=5, m=2)
 
 
