@@ -41,12 +41,8 @@ class Breaches:
     out. The node of the current itemset is ``rows[start:stop]`` and ``after[start:stop]``.
     """
 
-    k: cython.longlong
-    m: cython.Py_ssize_t
-    above: cython.longlong
-    below: cython.longlong
-    listing: cython.bint
-    room: cython.longlong[::1]
+    cython.declare(k=cython.longlong, above=cython.longlong, below=cython.longlong, m=cython.Py_ssize_t)
+    cython.declare(listing=cython.bint, room=cython.longlong[::1])
     halt: Flag[::1]
     weights: Number[::1]
     held: cython.uchar[::1]
@@ -56,35 +52,21 @@ class Breaches:
     secret_offsets: Number[::1]
     # By known item, 0 between nodes: rows of the node with the item that share a secret item, the most of
     # them for any secret item, all rows with the item, how many these are when each counts once.
-    count: cython.longlong[::1]
-    most: cython.longlong[::1]
-    support: cython.longlong[::1]
+    cython.declare(count=cython.longlong[::1], most=cython.longlong[::1], support=cython.longlong[::1])
     n_rows: cython.longlong[::1]
     names: cython.int[::1]  # the items that are judged
     # Rows of a node by secret item: how many, by item, and when each counts once; items met; where the rows
     # of each end, and their places in the node.
-    shared: cython.longlong[::1]
-    slots: cython.longlong[::1]
-    met: cython.int[::1]
-    ends: cython.longlong[::1]
-    members: cython.int[::1]
+    cython.declare(shared=cython.longlong[::1], slots=cython.longlong[::1], ends=cython.longlong[::1])
+    cython.declare(met=cython.int[::1], members=cython.int[::1])
     # For itemsets of each size, which items follow, how many, where the rows with each begin, which it is
     # now, and whether an item follows; and the nodes of all, one after the other, after that of all rows.
-    following: cython.int[:, ::1]
-    n_following: cython.longlong[::1]
-    begins: cython.longlong[:, ::1]
-    cursor: cython.longlong[::1]
-    follows: cython.uchar[:, ::1]
-    rows: cython.int[::1]
-    after: cython.int[::1]
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
+    cython.declare(following=cython.int[:, ::1], n_following=cython.longlong[::1])
+    cython.declare(cursor=cython.longlong[::1], bounds=cython.longlong[::1], supports=cython.longlong[::1])
+    cython.declare(begins=cython.longlong[:, ::1], follows=cython.uchar[:, ::1], rows=cython.int[::1])
+    cython.declare(after=cython.int[::1], itemset=cython.int[::1], found=cython.int[::1])
+    cython.declare(start=cython.Py_ssize_t, stop=cython.Py_ssize_t, n_found=cython.Py_ssize_t)
     widest: cython.longlong
-    itemset: cython.int[::1]
-    n_found: cython.Py_ssize_t
-    found: cython.int[::1]
-    bounds: cython.longlong[::1]
-    supports: cython.longlong[::1]
 
     def __init__(
         self,
@@ -168,8 +150,7 @@ class Breaches:
     def _widest(self) -> cython.longlong:
         """Return the maximum over items of the number of items that follow it in its rows; uses ``most``."""
         widest: cython.longlong = 0
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         for row in range(self.weights.shape[0]):
             for place in range(self.offsets[row], self.offsets[row + 1]):
                 item = self.codes[place]
@@ -198,8 +179,7 @@ class Breaches:
         """Judge what may follow the itemset in hand, of so many items."""
         i: cython.Py_ssize_t
         n: cython.Py_ssize_t = self._share(self._group(), size)
-        n_left: cython.Py_ssize_t
-        n_broken: cython.Py_ssize_t
+        cython.declare(n_left=cython.Py_ssize_t, n_broken=cython.Py_ssize_t)
         n_left, n_broken = self._judge(n)
         if n_broken and not self.listing:
             self._mark()
@@ -241,8 +221,7 @@ class Breaches:
         """Write the rows of the node by secret item; leave out items that too few hold for a breach."""
         n_met: cython.Py_ssize_t = 0
         n_blocks: cython.Py_ssize_t = 0
-        row: cython.Py_ssize_t
-        i: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t)
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(self.secret_offsets[row], self.secret_offsets[row + 1]):
@@ -277,9 +256,7 @@ class Breaches:
     def _share(self, n_blocks: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Name the items with which enough rows share a secret item for a breach; count the most that do."""
         n: cython.Py_ssize_t = 0
-        row: cython.Py_ssize_t
-        member: cython.Py_ssize_t
-        block: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, member=cython.Py_ssize_t, block=cython.Py_ssize_t)
         for block in range(n_blocks):
             for i in range(self.ends[block], self.ends[block + 1]):
                 member = self.members[i]
@@ -311,8 +288,7 @@ class Breaches:
         """
         n_left: cython.Py_ssize_t = 0
         n_enough: cython.Py_ssize_t = 0
-        row: cython.Py_ssize_t
-        i: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t)
         for i in range(self.start, self.stop if n else self.start):
             row = self.rows[i]
             for place in range(self.offsets[row] + self.after[i], self.offsets[row + 1]):
@@ -356,9 +332,7 @@ class Breaches:
     def _divide(self, n: cython.Py_ssize_t, size: cython.Py_ssize_t) -> cython.void:
         """Let the first n named items follow an itemset, and write their rows after those of its prefixes."""
         free: cython.longlong[::1] = self.n_rows  # from now on where the next row of each item goes
-        row: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, i=cython.Py_ssize_t, place=cython.Py_ssize_t)
         for i in range(self.n_following[size]):
             self.follows[size + 1, self.following[size, i]] = False
         if size:
@@ -431,8 +405,7 @@ def private_begins(codes: Code[::1], offsets: Number[::1], n_public: cython.int)
     """Where in ``codes`` the private items of each row begin."""
     result = np.empty(len(offsets) - 1, np.int64)
     begins: cython.longlong[::1] = result
-    row: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t)
     with cython.nogil:
         for row in range(begins.shape[0]):
             place = offsets[row]
@@ -466,8 +439,7 @@ def _peak(
 ) -> cython.longlong:
     """The largest count of a private item in the rows tids[start:stop]; counts are 0 before and after."""
     peak: cython.longlong = 0
-    slot: cython.Py_ssize_t
-    row: cython.Py_ssize_t
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     for slot in range(start, stop):
         row = tids[slot]
         for position in range(rows.ends[row], rows.offsets[row + 1]):
@@ -518,15 +490,10 @@ def minimal_moles(
 class _MoleSearch:
     """The prefix tree of the itemsets that are no moles, the moles found, and where the search is."""
 
-    k: cython.longlong
-    p: cython.Py_ssize_t
-    above: cython.longlong
-    below: cython.longlong
+    cython.declare(k=cython.longlong, above=cython.longlong, below=cython.longlong, p=cython.Py_ssize_t)
     rows: MoleRows
     starts: Number[::1]
-    tids: cython.int[::1]
-    places: cython.longlong[::1]
-    supports: cython.longlong[::1]
+    cython.declare(tids=cython.int[::1], places=cython.longlong[::1], supports=cython.longlong[::1])
     peaks: cython.longlong[::1]
     filled: cython.longlong[::1]  # rows that an item has in hand
     prefix_of: cython.longlong[::1]  # the node whose rows these are
@@ -537,9 +504,7 @@ class _MoleSearch:
     last: cython.longlong[::1]  # and end
     path: cython.longlong[::1]  # the nodes above the one in hand
     cursor: cython.longlong[::1]  # where among the children of each of them the search is
-    itemset: cython.int[::1]
-    n_found: cython.Py_ssize_t
-    found: cython.int[::1]
+    cython.declare(itemset=cython.int[::1], found=cython.int[::1], n_found=cython.Py_ssize_t)
     bounds: cython.longlong[::1]
 
     def __init__(
@@ -677,9 +642,7 @@ class _MoleSearch:
     @cython.exceptval(check=False)
     def _extend(self, node: cython.Py_ssize_t, item: cython.Py_ssize_t, is_last: cython.bint) -> cython.void:
         """List the rows of all items that follow an itemset, and count them."""
-        slot: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        free: cython.Py_ssize_t
+        cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, free=cython.Py_ssize_t)
         for slot in range(self.starts[item], self.starts[item] + self.filled[item]):
             row = self.tids[slot]
             listed: cython.bint = not is_last or self.rows.ends[row] < self.rows.offsets[row + 1]

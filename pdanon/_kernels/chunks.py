@@ -56,8 +56,7 @@ class Terms:
 
     def divide(self) -> cython.void:
         """Put each term that k rows have into the first chunk that it fits in; a chunk has one block."""
-        term: cython.Py_ssize_t
-        leader: cython.Py_ssize_t
+        cython.declare(term=cython.Py_ssize_t, leader=cython.Py_ssize_t)
         for term in range(self.n_terms):
             self.chunk[term] = 0 if self.supports[term] < self.k else -1
         while True:
@@ -84,9 +83,7 @@ class Terms:
 
         An itemset with it is in the rows of the one with the member in its place. So it need be no member.
         """
-        number: cython.Py_ssize_t
-        word: cython.Py_ssize_t
-        other: cython.longlong
+        cython.declare(number=cython.Py_ssize_t, word=cython.Py_ssize_t, other=cython.longlong)
         for number in range(self.n_members - 1, -1, -1):
             other = self.members[number]
             if self.supports[other] != self.supports[term]:
@@ -114,9 +111,7 @@ class Terms:
 
     def _is_shared(self, term: cython.Py_ssize_t) -> cython.bint:
         """Whether k rows have all that any row with the term would have in the chunk."""
-        row: cython.Py_ssize_t
-        word: cython.Py_ssize_t
-        number: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, word=cython.Py_ssize_t, number=cython.Py_ssize_t)
         other: cython.Py_ssize_t
         for row in range(64 * self.n_words):
             if not self.has(term, row):
@@ -139,8 +134,7 @@ class Terms:
         support: cython.longlong,
     ) -> cython.bint:
         """Whether all itemsets that some members make of the one in hand are in no row, or in k."""
-        number: cython.Py_ssize_t
-        found: cython.longlong
+        cython.declare(number=cython.Py_ssize_t, found=cython.longlong)
         for number in range(begin, self.n_members):
             self._meet(depth, self.members[number], depth + 1)
             found = self._count(depth + 1)
@@ -173,8 +167,7 @@ class Terms:
 
     def rows_of(self, chunk: cython.longlong) -> cython.longlong:
         """How many rows have a term of a chunk."""
-        word: cython.Py_ssize_t
-        term: cython.Py_ssize_t
+        cython.declare(word=cython.Py_ssize_t, term=cython.Py_ssize_t)
         for word in range(self.n_words):
             self.held[word] = 0
         for term in range(self.n_terms):
@@ -220,16 +213,12 @@ def split_terms(
     in so many rows that some row must have both.
     """
     chunk_of: cython.int[::1] = np.zeros(len(codes), np.int32)
-    totals: cython.longlong[::1]
-    n_chunks: cython.longlong[::1]
+    cython.declare(totals=cython.longlong[::1], n_chunks=cython.longlong[::1])
     totals, n_chunks = np.zeros((2, len(starts) - 1), np.int64)
-    count: cython.longlong[::1]
-    slot_of: cython.longlong[::1]
-    found: cython.longlong[::1]
+    cython.declare(count=cython.longlong[::1], slot_of=cython.longlong[::1], found=cython.longlong[::1])
     count, slot_of, found = np.zeros((3, len(block)), np.int64)
     terms = Terms(k, m)
-    cluster: cython.Py_ssize_t
-    n_found: cython.Py_ssize_t
+    cython.declare(cluster=cython.Py_ssize_t, n_found=cython.Py_ssize_t)
     with cython.nogil:
         for cluster in range(starts.shape[0] - 1):
             n_found = _gather(cluster, rows, starts, codes, offsets, count, found)
@@ -261,8 +250,7 @@ def _gather(
 ) -> cython.Py_ssize_t:
     """Count the terms of a cluster, and list them."""
     n_found: cython.Py_ssize_t = 0
-    at: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(at=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     for at in range(starts[cluster], starts[cluster + 1]):
         for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
             if count[codes[slot]] == 0:
@@ -289,9 +277,7 @@ def _fill(
     found: Number[::1],
 ) -> cython.void:
     """Tell of each term which rows have it."""
-    number: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(number=cython.Py_ssize_t, at=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     for number in range(n_found):
         slot_of[found[number]] = number
         terms.items[number] = found[number]
@@ -315,8 +301,7 @@ def _write(
     slot_of: Number[::1],
     chunk_of: cython.int[::1],
 ) -> cython.void:
-    at: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(at=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     for at in range(starts[cluster], starts[cluster + 1]):
         for slot in range(offsets[rows[at]], offsets[rows[at] + 1]):
             chunk_of[slot] = cython.cast(cython.int, terms.chunk[slot_of[codes[slot]]])
@@ -345,8 +330,7 @@ def _leave_none_empty(terms: Terms, n_rows: cython.longlong) -> cython.void:
 @cython.exceptval(check=False)
 def _counted(terms: Terms) -> tuple[cython.longlong, cython.longlong]:
     """How many sub-records there are, and how many chunks that have some."""
-    chunk: cython.longlong
-    rows: cython.longlong
+    cython.declare(chunk=cython.longlong, rows=cython.longlong)
     total: cython.longlong = 0
     n_chunks: cython.longlong = 0
     for chunk in range(1, terms.n_chunks + 1):
@@ -361,9 +345,7 @@ def _counted(terms: Terms) -> tuple[cython.longlong, cython.longlong]:
 @cython.exceptval(check=False)
 def _uncover(terms: Terms, n_rows: cython.longlong) -> cython.void:
     """Move the most frequent term to the term chunk as long as one of another chunk cannot be without it."""
-    term: cython.Py_ssize_t
-    first: cython.Py_ssize_t
-    second: cython.longlong
+    cython.declare(term=cython.Py_ssize_t, first=cython.Py_ssize_t, second=cython.longlong)
     while True:
         first, second = -1, 0
         for term in range(terms.n_terms):
@@ -383,8 +365,7 @@ def _uncover(terms: Terms, n_rows: cython.longlong) -> cython.void:
 @cython.exceptval(check=False)
 def sort_terms(found: cython.longlong[::1], n_found: cython.Py_ssize_t, count: Number[::1]) -> cython.void:
     """Sort terms by descending count, then in order; a heap sort."""
-    number: cython.Py_ssize_t
-    item: cython.longlong
+    cython.declare(number=cython.Py_ssize_t, item=cython.longlong)
     for number in range(n_found // 2 - 1, -1, -1):
         _sift(found, number, n_found, count)
     for number in range(n_found - 1, 0, -1):
@@ -399,8 +380,7 @@ def sort_terms(found: cython.longlong[::1], n_found: cython.Py_ssize_t, count: N
 def _sift(
     found: cython.longlong[::1], number: cython.Py_ssize_t, n_found: cython.Py_ssize_t, count: Number[::1]
 ) -> cython.void:
-    below: cython.Py_ssize_t
-    item: cython.longlong
+    cython.declare(below=cython.Py_ssize_t, item=cython.longlong)
     while 2 * number + 1 < n_found:
         below = 2 * number + 1
         if below + 1 < n_found and _comes_after(found[below + 1], found[below], count):
@@ -451,8 +431,7 @@ class JointClusters:
         Whether the term chunk of a cluster may not become empty.
     """
 
-    k: cython.longlong
-    safe: cython.bint
+    cython.declare(k=cython.longlong, safe=cython.bint)
     rows: Number[::1]
     starts: Number[::1]
     codes: Code[::1]
@@ -479,9 +458,7 @@ class JointClusters:
     shown: cython.longlong[::1]  # as many as is published: a term chunk tells of one
     end: cython.Py_ssize_t
     count: cython.longlong[::1]  # of the terms that are to be shared: rows that hold each; else 0
-    slot: cython.longlong[::1]
-    found: cython.longlong[::1]
-    n_found: cython.Py_ssize_t
+    cython.declare(slot=cython.longlong[::1], found=cython.longlong[::1], n_found=cython.Py_ssize_t)
     terms: Terms
 
     def __init__(
@@ -598,9 +575,7 @@ class JointClusters:
     @cython.exceptval(check=False)
     def _spare_term_chunks(self, group: cython.longlong) -> cython.void:
         """Keep the rarest shared term in its cluster, if the term chunk needs a term and became empty."""
-        place: cython.longlong
-        item: cython.longlong
-        rarest: cython.longlong
+        cython.declare(place=cython.longlong, item=cython.longlong, rarest=cython.longlong)
         n_shared: cython.longlong
         cluster: cython.longlong = self.head[group]
         while cluster >= 0 and self.n_found > 0:
@@ -634,11 +609,8 @@ class JointClusters:
     @cython.exceptval(-1)
     def _share(self, group: cython.Py_ssize_t) -> cython.int:
         """Divide the terms into chunks, and write which occurrences are in them."""
-        number: cython.Py_ssize_t
-        place: cython.longlong
-        item: cython.longlong
-        n_shared: cython.longlong
-        cluster: cython.longlong
+        cython.declare(number=cython.Py_ssize_t, place=cython.longlong, item=cython.longlong)
+        cython.declare(n_shared=cython.longlong, cluster=cython.longlong)
         begin: cython.longlong = 0
         sort_terms(self.found, self.n_found, self.count)
         self.terms.open(self.n_found, self.size[group])
@@ -671,9 +643,7 @@ class JointClusters:
     @cython.exceptval(check=False)
     def _walk(self, cluster: cython.longlong, begin: cython.longlong, group: cython.longlong) -> cython.void:
         """Note which rows of a cluster hold the terms, or write that they share them in a group."""
-        at: cython.longlong
-        place: cython.longlong
-        number: cython.longlong
+        cython.declare(at=cython.longlong, place=cython.longlong, number=cython.longlong)
         for at in range(self.starts[cluster], self.starts[cluster + 1]):
             for place in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
                 number = self.slot[self.codes[place]]
@@ -694,9 +664,7 @@ class JointClusters:
         b: cython.longlong = self.first[other]
         end_a: cython.longlong = a + self.length[one]
         end_b: cython.longlong = b + self.length[other]
-        item: cython.longlong
-        support: cython.longlong
-        shown: cython.longlong
+        cython.declare(item=cython.longlong, support=cython.longlong, shown=cython.longlong)
         is_open: cython.longlong
         needed: cython.Py_ssize_t = self.end + self.length[one] + self.length[other]
         if needed > self.items.shape[0]:

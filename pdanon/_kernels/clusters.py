@@ -122,9 +122,7 @@ def count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State) -
 @cython.nogil
 @cython.exceptval(check=False)
 def _count_rows(begin: cython.Py_ssize_t, end: cython.Py_ssize_t, state: State, rows: Rows) -> cython.void:
-    row: cython.Py_ssize_t
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t)
     for row in range(begin, end):
         weight: cython.int = cython.cast(cython.int, rows.weights[row])
         for p in range(rows.offsets[row], rows.offsets[row + 1]):
@@ -239,8 +237,7 @@ def _cheapest_merge(begin: cython.int, end: cython.int, state: State) -> tuple[c
     Clusters of the image are looked at from one place to before another. Order: utility loss of the union,
     its size, then its members (which the two labels, sorted, decide).
     """
-    x: cython.int
-    y: cython.int
+    cython.declare(x=cython.int, y=cython.int)
     best_x: cython.int = -1
     best_y: cython.int = -1
     best_size: cython.longlong = 0
@@ -621,9 +618,7 @@ class Bitmaps:
 
     def support(self, n: cython.int, enough: cython.longlong, state: State) -> cython.longlong:
         """Transactions that hold all clusters of an image of n; counting stops when there are enough."""
-        word: cython.ulonglong
-        row: cython.Py_ssize_t
-        i: cython.Py_ssize_t
+        cython.declare(word=cython.ulonglong, row=cython.Py_ssize_t, i=cython.Py_ssize_t)
         total: cython.longlong = 0
         for i in range(self.bits.shape[1] if n > 0 else 0):
             word = self.bits[state.image[0], i]
@@ -759,11 +754,8 @@ def _farthest(
     best: cython.double,
 ) -> cython.double:
     """Largest distance of a row to one of ``others[first:last]``, or ``best``."""
-    row: cython.Py_ssize_t
-    other: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    both: cython.Py_ssize_t
-    common: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, other=cython.Py_ssize_t, size=cython.Py_ssize_t)
+    cython.declare(both=cython.Py_ssize_t, common=cython.Py_ssize_t)
     for i in range(rows.shape[0]):
         row = rows[i]
         size = offsets[row + 1] - offsets[row]

@@ -83,8 +83,7 @@ def _canonical_rows(
     found: cython.int[::1],
     ends: cython.longlong[::1],
 ) -> cython.Py_ssize_t:
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     size: cython.Py_ssize_t = 0
     for row in range(offsets.shape[0] - 1):
         start = size
@@ -108,8 +107,7 @@ def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1])
     """Sort some rows in place: the positions of the codes that equal the one before them in their row."""
     again = np.empty(total(lengths), np.int64)
     found: cython.longlong[::1] = again
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     count: cython.Py_ssize_t = 0
     with cython.nogil:
         for row in range(starts.shape[0]):
@@ -126,8 +124,7 @@ def sort_rows(codes: cython.int[::1], starts: Number[::1], lengths: Number[::1])
 @cython.exceptval(check=False)
 def _sort(codes: cython.int[::1], start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
     """Sort ``codes[start:stop]`` in place: Shell's sort, which inserts one by one in short rows."""
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
     gap: cython.Py_ssize_t = 1
     while 9 * gap < stop - start:
         gap = 3 * gap + 1
@@ -155,8 +152,7 @@ def gather(codes: Code[::1], starts: Number[::1], lengths: Number[::1]) -> NDArr
     """Codes from each start on, as many as its length, one after the other."""
     gathered = np.empty(total(lengths), np.int32)
     found: cython.int[::1] = gathered
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     size: cython.Py_ssize_t = 0
     with cython.nogil:
         for row in range(starts.shape[0]):
@@ -183,9 +179,7 @@ def collect_rows(
     """
     result = np.empty(len(weights), np.int32)
     numbers: cython.int[::1] = result
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
-    key: cython.longlong
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t, key=cython.longlong)
     size: cython.Py_ssize_t = kept_offsets[count]
     with cython.nogil:
         for row in range(weights.shape[0]):
@@ -247,9 +241,7 @@ def first_alike(
     first: cython.longlong[::1],
 ) -> None:
     """Write the first row that each row equals, of rows whose hash is one of ``least..above - 1``."""
-    row: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    other: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t, other=cython.Py_ssize_t)
     n_rows: cython.Py_ssize_t = 0
     with cython.nogil:
         for row in range(keys.shape[0]):
@@ -298,8 +290,7 @@ def numbered(
 
 def copy_places(table: Number[::1], larger: cython.longlong[::1]) -> None:
     """Write what is in a hash table into a larger one, empty so far."""
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
     last: cython.Py_ssize_t = larger.shape[0] - 1
     with cython.nogil:
         for i in range(table.shape[0]):
@@ -380,8 +371,7 @@ def item_supports(
     """Support of each item."""
     result = np.zeros(n_items, np.int64)
     supports: cython.longlong[::1] = result
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     with cython.nogil:
         for row in range(weights.shape[0]):
             for position in range(offsets[row], offsets[row + 1]):
@@ -393,8 +383,7 @@ def followers(codes: Code[::1], offsets: Number[::1], n_items: cython.Py_ssize_t
     """How many codes follow each item, in all of its rows together."""
     result = np.zeros(n_items, np.int64)
     following: cython.longlong[::1] = result
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     with cython.nogil:
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
@@ -426,9 +415,7 @@ def transpose(
 
     ``free`` is where the first of each item goes, and becomes where the next one would.
     """
-    row: cython.Py_ssize_t
-    item: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, item=cython.Py_ssize_t, position=cython.Py_ssize_t)
     slot: cython.Py_ssize_t
     with cython.nogil:
         for row in range(begin, end):
@@ -454,8 +441,7 @@ def pair_supports(
     n_items: cython.Py_ssize_t = rows.starts.shape[0] - 1
     count: cython.longlong[::1] = np.zeros(n_items, np.int64)
     touched: cython.int[::1] = np.empty(n_items, np.int32)
-    a: cython.Py_ssize_t
-    i: cython.Py_ssize_t
+    cython.declare(a=cython.Py_ssize_t, i=cython.Py_ssize_t)
     size: cython.Py_ssize_t = 0
     with cython.nogil:
         for a in range(indptr.shape[0] - 1):
@@ -476,9 +462,7 @@ def _count_partners(
     a: cython.Py_ssize_t, rows: Rows, count: cython.longlong[::1], touched: cython.int[::1]
 ) -> cython.Py_ssize_t:
     """Count the items b > a of the rows of a: how many there are, in ``touched``."""
-    slot: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     weight: cython.longlong
     n_touched: cython.Py_ssize_t = 0
     for slot in range(rows.starts[a], rows.starts[a + 1]):
@@ -508,8 +492,7 @@ def support(
     sets: Code[::1], first: cython.Py_ssize_t, last: cython.Py_ssize_t, rows: Rows
 ) -> cython.longlong:
     """Support of the itemset ``sets[first:last]``."""
-    slot: cython.Py_ssize_t
-    row: cython.Py_ssize_t
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     if first == last:
         return total(rows.weights)
     item: cython.Py_ssize_t = rarest(sets, first, last, rows.starts)
@@ -523,10 +506,7 @@ def support(
 
 def mark_itemsets(sets: Code[::1], set_offsets: Number[::1], rows: Rows, held: cython.uchar[::1]) -> None:
     """Set ``held[row]`` in the rows that contain one of the given non-empty itemsets."""
-    i: cython.Py_ssize_t
-    item: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
-    row: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     with cython.nogil:
         for i in range(set_offsets.shape[0] - 1):
             first, last = set_offsets[i], set_offsets[i + 1]
@@ -566,10 +546,7 @@ def count_local_pairs(
     Row i is ``items[bounds[i]:bounds[i + 1]]``, and weighs as much as row ``sources[i]``. All of them weigh
     less than 2**31 together, so that a support fits the matrix.
     """
-    i: cython.Py_ssize_t
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    line: cython.size_t
+    cython.declare(i=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
     weight: cython.int
     count[: d * d] = 0
     for i in range(n_rows):
@@ -616,8 +593,7 @@ class _Queries:
     """Queries, with the current one in ``sets[first:last]``, and the released rows that answer them."""
 
     sets: Code[::1]
-    first: cython.Py_ssize_t
-    last: cython.Py_ssize_t
+    cython.declare(first=cython.Py_ssize_t, last=cython.Py_ssize_t)
     labels: Code[::1]
     label_starts: Number[::1]
     odds: Real[:, ::1]
@@ -636,12 +612,8 @@ class _Queries:
     @cython.exceptval(check=False)
     def answer(self, classes: Number[::1], factors: Real[::1]) -> cython.double:
         """The estimate for the query."""
-        row: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
-        place: cython.Py_ssize_t
-        label: cython.Py_ssize_t
-        item: cython.Py_ssize_t
-        factor: cython.double
+        cython.declare(row=cython.Py_ssize_t, slot=cython.Py_ssize_t, place=cython.Py_ssize_t)
+        cython.declare(label=cython.Py_ssize_t, item=cython.Py_ssize_t, factor=cython.double)
         total: cython.double = 0.0
         if self.first == self.last:
             for row in range(classes.shape[0]):
@@ -663,9 +635,7 @@ class _Queries:
     @cython.exceptval(check=False)
     def _rarest(self) -> cython.Py_ssize_t:
         """The item whose labels are in the fewest rows, a row counted for each."""
-        i: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
-        label: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t, label=cython.Py_ssize_t)
         item: cython.Py_ssize_t
         rarest: cython.Py_ssize_t = self.sets[self.first]
         fewest: cython.longlong = -1
@@ -685,9 +655,7 @@ class _Queries:
     @cython.exceptval(check=False)
     def _label_in(self, item: cython.Py_ssize_t, row: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """The first label of an item that a row holds; -1 if there is none."""
-        slot: cython.Py_ssize_t
-        low: cython.Py_ssize_t
-        high: cython.Py_ssize_t
+        cython.declare(slot=cython.Py_ssize_t, low=cython.Py_ssize_t, high=cython.Py_ssize_t)
         middle: cython.Py_ssize_t
         for slot in range(self.label_starts[item], self.label_starts[item + 1]):
             label = self.labels[slot]
@@ -707,11 +675,9 @@ class _Queries:
     @cython.exceptval(check=False)
     def _odds_in(self, row: cython.Py_ssize_t) -> cython.double:
         """Odds that a released row held all items of the query."""
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t)
         size: cython.Py_ssize_t = self.last - self.first
-        times: cython.Py_ssize_t
-        seen: cython.bint
+        cython.declare(times=cython.Py_ssize_t, seen=cython.bint)
         product: cython.double = 1.0
         for i in range(size):
             self.chosen[i] = self._label_in(self.sets[self.first + i], row)
@@ -737,9 +703,7 @@ def look_up(
     """Sum, for each of some rows, what the tables of all columns have for its values."""
     losses = np.empty(len(rows), np.int64)
     found: cython.longlong[::1] = losses
-    place: cython.Py_ssize_t
-    column: cython.Py_ssize_t
-    loss: cython.longlong
+    cython.declare(place=cython.Py_ssize_t, column=cython.Py_ssize_t, loss=cython.longlong)
     with cython.nogil:
         for place in range(rows.shape[0]):
             loss = 0

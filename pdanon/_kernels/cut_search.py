@@ -18,8 +18,7 @@ __all__ = ["Threats", "find_threats", "keep", "node_supports", "pair_clauses", "
 
 def node_supports(first: Number[::1], last: Number[::1], rows: Rows) -> NDArray[np.int64]:
     """Weight of the rows that hold each node."""
-    node: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(node=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     result = np.zeros(len(first), np.int64)
     supports: cython.longlong[::1] = result
     seen: cython.longlong[::1] = np.full(len(rows.weights), -1, np.int64)
@@ -98,8 +97,7 @@ def keep(
 @cython.exceptval(check=False)
 def _completes(node: cython.Py_ssize_t, kept: Flag[::1], known: Threats) -> cython.bint:
     """Whether all other nodes of a threat that has this node as its last are kept."""
-    position: cython.Py_ssize_t
-    lacking: cython.Py_ssize_t
+    cython.declare(position=cython.Py_ssize_t, lacking=cython.Py_ssize_t)
     threat: cython.Py_ssize_t = known.newest[node]
     while threat >= 0:
         lacking = 0
@@ -161,8 +159,7 @@ def find_threats(
 class _Search:
     """The search for rare sets of up to ``size`` items that hold a pivot."""
 
-    size: cython.Py_ssize_t
-    k: cython.longlong
+    cython.declare(size=cython.Py_ssize_t, k=cython.longlong)
     rank: Number[::1]
     kept: cython.uchar[::1]
     rows: Rows
@@ -172,9 +169,7 @@ class _Search:
     end: cython.longlong[::1]
     looked_at: cython.uchar[::1]  # items that are kept, and no pivots so far
     found: cython.int[::1]  # items of the sets that were found, and where each begins
-    starts: cython.longlong[::1]
-    n_found: cython.Py_ssize_t
-    longest: cython.Py_ssize_t
+    cython.declare(starts=cython.longlong[::1], n_found=cython.Py_ssize_t, longest=cython.Py_ssize_t)
     seen: cython.int[::1]  # the last pivot in each row
     n_rows: cython.Py_ssize_t
     sources: cython.int[::1]  # the rows that hold the pivot,
@@ -182,8 +177,7 @@ class _Search:
     bounds: cython.longlong[::1]  # and where each row begins there
     count: cython.longlong[::1]  # their rows with each item
     local: cython.int[::1]  # -1 between steps
-    prefix: cython.int[::1]
-    cursor: cython.longlong[::1]
+    cython.declare(prefix=cython.int[::1], cursor=cython.longlong[::1])
     nodes: Nodes
     halt: Flag[::1]
 
@@ -212,8 +206,7 @@ class _Search:
 
     def number(self, nodes: Number[::1], first: Number[::1], last: Number[::1]) -> None:
         """Note which numbers each item stands for."""
-        item: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(item=cython.Py_ssize_t, place=cython.Py_ssize_t)
         self.item_of = np.full(len(self.rows.starts) - 1, -1, np.int32)
         for item in range(self.n_items):
             self.begin[item], self.end[item] = first[nodes[item]], last[nodes[item]]
@@ -225,8 +218,7 @@ class _Search:
     @cython.exceptval(-1)
     def look_at(self, pivot: cython.Py_ssize_t) -> cython.int:
         """Find the rare sets that hold a pivot and items that are looked at."""
-        row: cython.Py_ssize_t
-        item: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, item=cython.Py_ssize_t)
         self.looked_at[pivot] = False
         if not self.kept[pivot]:
             return 0
@@ -248,8 +240,7 @@ class _Search:
     @cython.exceptval(-1)
     def gather(self, pivot: cython.Py_ssize_t, rows: Rows) -> cython.int:
         """List the rows that hold the pivot, as sets of the items that are looked at; count these."""
-        slot: cython.Py_ssize_t
-        row: cython.Py_ssize_t
+        cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
         n: cython.Py_ssize_t = 0
         size: cython.Py_ssize_t = 0
         most: cython.Py_ssize_t = rows.starts[self.end[pivot]] - rows.starts[self.begin[pivot]]
@@ -273,9 +264,7 @@ class _Search:
     @cython.nogil
     @cython.exceptval(check=False)
     def list_sets(self, rows: Rows) -> cython.void:
-        i: cython.Py_ssize_t
-        position: cython.Py_ssize_t
-        row: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, position=cython.Py_ssize_t, row=cython.Py_ssize_t)
         before: cython.int
         at: cython.Py_ssize_t = 0
         self.count[:] = 0
@@ -341,9 +330,7 @@ class _Search:
     @cython.exceptval(check=False)
     def fill_root(self, nodes: Nodes) -> cython.void:
         """Write the first node: the gathered rows, cut down to frequent items."""
-        item: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        p: cython.Py_ssize_t
+        cython.declare(item=cython.Py_ssize_t, i=cython.Py_ssize_t, p=cython.Py_ssize_t)
         start: cython.Py_ssize_t
         at: cython.Py_ssize_t = 0
         n: cython.int = 0
@@ -398,10 +385,7 @@ class _Search:
     @cython.exceptval(check=False)
     def judge_pairs(self, depth: cython.Py_ssize_t, nodes: Nodes) -> cython.void:
         """Give up an item of each rare itemset that is the prefix of a node and two of its items."""
-        row: cython.Py_ssize_t
-        p: cython.Py_ssize_t
-        q: cython.Py_ssize_t
-        line: cython.size_t
+        cython.declare(row=cython.Py_ssize_t, p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
         d: cython.size_t = nodes.n_names[depth]
         for row in range(nodes.n_rows[depth]):
             for p in range(nodes.bounds[depth, row], nodes.bounds[depth, row + 1]):
@@ -445,8 +429,7 @@ def pair_clauses(
 
     Paths begin at the pairs that are rare with no lower node in place of either, and are as long as can be.
     """
-    a: cython.int
-    slot: cython.Py_ssize_t
+    cython.declare(a=cython.int, slot=cython.Py_ssize_t)
     n: cython.Py_ssize_t = 0
     rare: cython.uchar[::1] = np.zeros(len(supports.partners), np.uint8)
     within: cython.uchar[::1] = np.zeros(len(supports.partners), np.uint8)
@@ -482,8 +465,7 @@ def _mark_rare_pairs(
     k: cython.longlong, fit: Flag[::1], size: Code[::1], supports: Supports, rare: cython.uchar[::1]
 ) -> cython.void:
     """Mark which pairs are rare: of two fit nodes, neither above the other."""
-    a: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(a=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     for a in range(fit.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
             b = supports.partners[slot]
@@ -495,9 +477,7 @@ def _mark_rare_pairs(
 @cython.exceptval(check=False)
 def _mark_above(up: Code[::1], rare: Flag[::1], supports: Supports, within: cython.uchar[::1]) -> cython.void:
     """Mark the rare pairs that are rare with a lower node in place of one of theirs."""
-    a: cython.int
-    slot: cython.Py_ssize_t
-    above: cython.Py_ssize_t
+    cython.declare(a=cython.int, slot=cython.Py_ssize_t, above=cython.Py_ssize_t)
     for a in range(up.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
             if rare[slot]:
@@ -537,12 +517,8 @@ def set_clauses(
     nodes of the set where the row holds these.
     """
     rows: Rows = supports.rows
-    i: cython.Py_ssize_t
-    length: cython.Py_ssize_t
-    rarest_node: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, length=cython.Py_ssize_t, rarest_node=cython.Py_ssize_t)
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
     n: cython.Py_ssize_t = 0
     ends: cython.int[::1] = np.empty(64, np.int32)
     bounds: cython.longlong[::1] = np.zeros(65, np.int64)
@@ -614,8 +590,7 @@ def _rise(
 
     Write them, ``space.at``, and the same in ascending order, ``space.nodes``. None is above another.
     """
-    place: cython.Py_ssize_t
-    rare: cython.bint
+    cython.declare(place=cython.Py_ssize_t, rare=cython.bint)
     space.at[:n] = nodes[:n]
     for place in range(n):
         rare = True

@@ -52,8 +52,7 @@ class State:
     size: Code[::1]
     leaves: Code[::1]
     cost: Number[::1]
-    in_cut: cython.uchar[::1]
-    below: cython.longlong[::1]
+    cython.declare(in_cut=cython.uchar[::1], below=cython.longlong[::1])
 
     def __init__(
         self,
@@ -188,8 +187,7 @@ def maximal(
     nodes: Code[::1], n: cython.Py_ssize_t, size: Code[::1], out: cython.int[::1]
 ) -> cython.Py_ssize_t:
     """Write the distinct ones of n nodes that have no ancestor among them, ascending; return their number."""
-    i: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     kept: cython.Py_ssize_t = 0
     for i in range(n):
         slot = i
@@ -226,8 +224,7 @@ def reached(
 @cython.nogil
 @cython.exceptval(check=False)
 def _support_up_to(nodes: Code[::1], n: cython.Py_ssize_t, k: cython.longlong, rows: Rows) -> cython.longlong:
-    slot: cython.Py_ssize_t
-    row: cython.Py_ssize_t
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     node: cython.Py_ssize_t = rarest(nodes, 0, n, rows.starts)
     support: cython.longlong = 0
     for slot in range(rows.starts[node], rows.starts[node + 1]):
@@ -246,9 +243,7 @@ def _hidden_in(
     nodes: Code[::1], n: cython.Py_ssize_t, supports: Supports, rows: Rows, space: Space
 ) -> cython.longlong:
     """Support of an antichain of nodes, or 1 where a sensitive item is in too many of its rows."""
-    slot: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
     secret: cython.Py_ssize_t
     node: cython.Py_ssize_t = rarest(nodes, 0, n, rows.starts)
     support: cython.longlong = 0
@@ -275,11 +270,9 @@ def _cheapest(
 
     Order: added loss, affected leaves, then the nodes. All combinations of ancestors are looked at.
     """
-    place: cython.Py_ssize_t
-    length: cython.Py_ssize_t
+    cython.declare(place=cython.Py_ssize_t, length=cython.Py_ssize_t)
     n_best: cython.Py_ssize_t = 0
-    added: cython.longlong
-    affected: cython.longlong
+    cython.declare(added=cython.longlong, affected=cython.longlong)
     best_added: cython.longlong = 0
     best_affected: cython.longlong = 0
     better: cython.bint
@@ -324,9 +317,7 @@ def _stepwise(
     n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
 ) -> cython.Py_ssize_t:
     """As ``_cheapest``, one step at a time: up where it adds least loss, then back down where it can."""
-    i: cython.Py_ssize_t
-    up: cython.Py_ssize_t
-    top: cython.int
+    cython.declare(i=cython.Py_ssize_t, up=cython.Py_ssize_t, top=cython.int)
     space.at[:n] = space.nodes[:n]
     length: cython.Py_ssize_t = maximal(space.at, n, state.size, space.out)
     while reached(space.out, length, k, supports, space) < k:
@@ -369,8 +360,7 @@ def _generalize(
     n: cython.Py_ssize_t, k: cython.longlong, state: State, supports: Supports, space: Space
 ) -> cython.void:
     """Put ancestors of the first n nodes of the work space into the cut."""
-    i: cython.Py_ssize_t
-    length: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, length=cython.Py_ssize_t)
     length = _cheapest(n, k, state, supports, space) if n <= 3 else _stepwise(n, k, state, supports, space)
     for i in range(length):
         _lift(space.out[i], state)
@@ -381,8 +371,7 @@ def satisfy_pairs(k: cython.longlong, pairs: cython.bint, state: State, supports
 
     Nodes and pairs are met in pre-order, pass after pass; the number of generalizations is returned.
     """
-    a: cython.Py_ssize_t
-    more: cython.Py_ssize_t
+    cython.declare(a=cython.Py_ssize_t, more=cython.Py_ssize_t)
     done: cython.Py_ssize_t = 0
     space: Space = Space(2, supports)
     with cython.nogil:
@@ -423,9 +412,7 @@ def satisfy_itemsets(
     k: cython.longlong, sets: Code[::1], set_offsets: Number[::1], state: State, supports: Supports
 ) -> int:
     """Raise the cut until what the given sets of nodes have become is not rare; in the order given."""
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    n: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, n=cython.Py_ssize_t)
     done: cython.Py_ssize_t = 0
     space: Space = Space(np.diff(set_offsets).max(initial=0), supports)
     with cython.nogil:
@@ -473,11 +460,7 @@ def forced_nodes(
 def _force_by_pairs(
     k: cython.longlong, parent: Code[::1], size: Code[::1], supports: Supports, forced: cython.uchar[::1]
 ) -> cython.void:
-    a: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
-    b: cython.int
-    u: cython.int
-    v: cython.int
+    cython.declare(a=cython.Py_ssize_t, slot=cython.Py_ssize_t, b=cython.int, u=cython.int, v=cython.int)
     for a in range(parent.shape[0]):
         for slot in range(supports.starts[a], supports.starts[a + 1]):
             b = supports.partners[slot]
@@ -492,8 +475,7 @@ def pair_demands(
     k: cython.longlong, forced: Flag[::1], parent: Code[::1], size: Code[::1], supports: Supports
 ) -> NDArray[np.int32]:
     """Demands of the rare pairs that stay rare with neither node raised, unless a forced node meets them."""
-    a: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(a=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     n: cython.Py_ssize_t = 0
     demands: cython.int[::1] = np.empty(64, np.int32)
     space: Space = Space(2, supports)
@@ -541,9 +523,7 @@ def set_demands(
 
     Sets whose demands are implied by those of the sets before them are passed over.
     """
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    length: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, length=cython.Py_ssize_t)
     n: cython.Py_ssize_t = 0
     demands: cython.int[::1] = np.empty(len(sets), np.int32)
     starts: cython.longlong[::1] = np.zeros(len(set_offsets), np.int64)
@@ -572,8 +552,7 @@ def _any_within(
     demands: Code[::1], starts: Number[::1], n: cython.Py_ssize_t, mark: Number[::1], value: cython.longlong
 ) -> cython.bint:
     """Whether all nodes of one of the first n demands are marked with a value."""
-    i: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     for i in range(n):
         slot = starts[i]
         while slot < starts[i + 1] and mark[demands[slot]] == value:
@@ -598,9 +577,7 @@ def _raise(
 
     Write its antichain, ``space.nodes``, and return the length.
     """
-    i: cython.Py_ssize_t
-    length: cython.Py_ssize_t
-    rare: cython.bint
+    cython.declare(i=cython.Py_ssize_t, length=cython.Py_ssize_t, rare=cython.bint)
     for i in range(n):
         rare = True
         while rare and space.at[i] > 0:

@@ -32,11 +32,8 @@ def rows_beyond(
     b: cython.longlong[::1] = apart
     codes: Code[::1] = rows.codes
     offsets: Number[::1] = rows.offsets
-    first: cython.Py_ssize_t
-    last: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
-    row: cython.Py_ssize_t
+    cython.declare(first=cython.Py_ssize_t, last=cython.Py_ssize_t, i=cython.Py_ssize_t)
+    cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
     with cython.nogil:
         for i in range(begin, end):
             first, last = offsets[owners[i]], offsets[owners[i] + 1]
@@ -333,8 +330,7 @@ class Stack:
         places: cython.longlong[::1],
     ) -> cython.longlong:
         """Write the rows in hand to the places of their items of a value above 0; the steps that takes."""
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         for i in range(self.start, self.stop):
             row = self.rows[i]
             for place in range(offsets[row], offsets[row + 1]):
@@ -396,10 +392,7 @@ class Inferences:
     ``halt[0]`` is set.
     """
 
-    above: cython.longlong
-    beyond: cython.longlong
-    m: cython.Py_ssize_t
-    listing: cython.bint
+    cython.declare(above=cython.longlong, beyond=cython.longlong, m=cython.Py_ssize_t, listing=cython.bint)
     marks: Marks
     halt: Flag[::1]
     codes: Code[::1]
@@ -411,30 +404,21 @@ class Inferences:
     apart: Number[::1]
     supports: Number[::1]
     # The sensitive item, its owners, and which rows they are.
-    item: cython.int
-    first: cython.Py_ssize_t
-    last: cython.Py_ssize_t
+    cython.declare(item=cython.int, first=cython.Py_ssize_t, last=cython.Py_ssize_t)
     is_owner: cython.uchar[::1]
     in_hand: cython.uchar[::1]  # other rows, where they are looked up by item
     by_item: cython.bint
     # By item, 0 between nodes: owners in the node that hold it, in weight and in number; how far these count,
     # in weight (-1: it breaks rho) and number; other rows with it, in weight and in number.
-    count: cython.longlong[::1]
-    number: cython.longlong[::1]
-    reach: cython.longlong[::1]
-    n_reach: cython.longlong[::1]
-    others: cython.longlong[::1]
-    n_others: cython.longlong[::1]
+    cython.declare(count=cython.longlong[::1], number=cython.longlong[::1], reach=cython.longlong[::1])
+    cython.declare(n_reach=cython.longlong[::1], others=cython.longlong[::1], n_others=cython.longlong[::1])
     names: cython.int[::1]
     # The path, and of the node in hand its owners, as places in ``owners``, its other rows, and what the
     # owners weigh.
     path: Path
     a: Stack
     b: Stack
-    weight: cython.longlong
-    steps: cython.longlong
-    limit: cython.longlong
-    was_cut: cython.bint
+    cython.declare(weight=cython.longlong, steps=cython.longlong, limit=cython.longlong, was_cut=cython.bint)
     is_broken: cython.bint
     found: Found
 
@@ -562,9 +546,7 @@ class Inferences:
     def _count_owners(self) -> cython.Py_ssize_t:
         """Name the items of the owners in hand; count these, and how far they count, for each."""
         n: cython.Py_ssize_t = 0
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
-        weight: cython.longlong
+        cython.declare(row=cython.Py_ssize_t, place=cython.Py_ssize_t, weight=cython.longlong)
         self.weight = 0
         for i in range(self.a.start, self.a.stop):
             row = self.owners[self.a.rows[i]]
@@ -605,9 +587,7 @@ class Inferences:
     @cython.exceptval(-1)
     def _close(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
         """Add the items that all owners in hand hold, and keep the other rows that hold these."""
-        place: cython.Py_ssize_t
-        row: cython.int
-        held: cython.Py_ssize_t
+        cython.declare(place=cython.Py_ssize_t, held=cython.Py_ssize_t, row=cython.int)
         begin: cython.Py_ssize_t = self.path.n_members[depth]
         end: cython.Py_ssize_t = begin
         stop: cython.Py_ssize_t = self.b.start
@@ -643,9 +623,7 @@ class Inferences:
     @cython.exceptval(check=False)
     def _count_others(self, n: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.void:
         """Count the other rows with each item that owners count for."""
-        item: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(item=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         if depth == 0:
             for i in range(n):
                 self.others[self.names[i]] = self.supports[self.names[i]] - self.count[self.names[i]]
@@ -727,9 +705,7 @@ class Inferences:
     def _divide(self, middle: cython.Py_ssize_t, depth: cython.Py_ssize_t) -> cython.int:
         """Write the rows of each item that may follow behind those of the path."""
         a_free: cython.longlong[::1] = self.number  # from now on where the next row of each item goes
-        i: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         item: cython.Py_ssize_t
         end: cython.Py_ssize_t = self.path.ends[depth]
         for i in range(self.path.begins[depth], middle + 1):
@@ -763,9 +739,7 @@ class Inferences:
     @cython.exceptval(check=False)
     def _mark(self, begin: cython.longlong, end: cython.longlong, depth: cython.longlong) -> cython.void:
         """Mark the rows of the itemset in hand that hold one of some items, whose ``reach`` is -1."""
-        i: cython.Py_ssize_t
-        item: cython.Py_ssize_t
-        row: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t, row=cython.Py_ssize_t)
         if depth == 0:
             for i in range(begin, end):
                 item = self.path.following[i]

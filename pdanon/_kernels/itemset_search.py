@@ -94,9 +94,7 @@ class Nodes:
         """Write the rows of a child: those with local item b and two or more of the items that are kept."""
         items: cython.uint[::1] = self.items[depth]
         found: cython.uint[::1] = self.items[depth + 1]
-        i: cython.Py_ssize_t
-        p: cython.Py_ssize_t
-        item: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, p=cython.Py_ssize_t, item=cython.Py_ssize_t)
         begin: cython.Py_ssize_t
         at: cython.Py_ssize_t = 0
         n: cython.Py_ssize_t = 0
@@ -126,8 +124,7 @@ class Nodes:
 
 def mark_items(codes: Code[::1], offsets: Number[::1], is_rare: Flag[::1], exposed: cython.int[::1]) -> None:
     """Set ``exposed[row] = 1`` in rows that hold a rare item."""
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     with cython.nogil:
         for row in range(offsets.shape[0] - 1):
             for position in range(offsets[row], offsets[row + 1]):
@@ -148,8 +145,7 @@ def mark_pairs(
     ``rare_items[rare_starts[a]:rare_starts[a + 1]]`` are the partners b > a of the rare pairs.
     """
     last_row: cython.longlong[::1] = np.zeros(len(rare_starts) - 1, np.int64)  # with each item, plus one
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     with cython.nogil:
         for row in range(offsets.shape[0] - 1):
             if exposed[row]:
@@ -228,31 +224,20 @@ def rare_itemsets(
 class _RareSearch:
     """A search for rare itemsets: its parameters, its current prefix, and the itemsets found."""
 
-    k: cython.longlong
-    m: cython.Py_ssize_t
-    minimal: cython.bint
-    listing: cython.bint
+    cython.declare(k=cython.longlong, m=cython.Py_ssize_t, minimal=cython.bint, listing=cython.bint)
     rows: Rows
     pair_starts: Number[::1]
     pair_items: Code[::1]
     original: Code[::1]
-    exposed: cython.int[::1]
-    least: cython.longlong
-    largest: cython.longlong
-    counts: cython.longlong[::1]
-    room: cython.longlong[::1]
+    cython.declare(exposed=cython.int[::1], least=cython.longlong, largest=cython.longlong)
+    cython.declare(counts=cython.longlong[::1], room=cython.longlong[::1])
     halt: Flag[::1]
     nodes: Nodes
     cursor: cython.longlong[::1]  # which child of each node is next
-    prefix: cython.int[::1]
-    subset: cython.int[::1]
+    cython.declare(prefix=cython.int[::1], subset=cython.int[::1])
     local: cython.int[::1]  # local number of each item, -1 between two uses
-    wanted: cython.uchar[::1]
-    found: cython.int[::1]
-    found_starts: cython.longlong[::1]
-    found_supports: cython.longlong[::1]
-    n_found: cython.Py_ssize_t
-    size: cython.Py_ssize_t
+    cython.declare(wanted=cython.uchar[::1], found=cython.int[::1], found_starts=cython.longlong[::1])
+    cython.declare(found_supports=cython.longlong[::1], n_found=cython.Py_ssize_t, size=cython.Py_ssize_t)
 
     def __init__(
         self,
@@ -343,9 +328,7 @@ class _RareSearch:
     @cython.exceptval(check=False)
     def _mark_wanted(self, a: cython.Py_ssize_t) -> cython.void:
         """Mark the partners of a that could expose a row together with a and another one."""
-        slot: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        position: cython.Py_ssize_t
+        cython.declare(slot=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
         self.wanted[:] = False
         for slot in range(self.pair_starts[a], self.pair_starts[a + 1]):
             self.local[self.pair_items[slot]] = 0
@@ -369,9 +352,7 @@ class _RareSearch:
     @cython.exceptval(check=False)
     def _fill_root(self, a: cython.Py_ssize_t) -> cython.void:
         """Write the node of the prefix (a,): its rows, cut down to the wanted partners of a."""
-        slot: cython.Py_ssize_t
-        position: cython.Py_ssize_t
-        i: cython.Py_ssize_t
+        cython.declare(slot=cython.Py_ssize_t, position=cython.Py_ssize_t, i=cython.Py_ssize_t)
         begin: cython.Py_ssize_t
         at: cython.Py_ssize_t = 0
         n: cython.int = 0
@@ -420,8 +401,7 @@ class _RareSearch:
     @cython.exceptval(check=False)
     def _expose(self, depth: cython.Py_ssize_t, length: cython.int) -> cython.void:
         """Note the size of the node's rare itemsets in the rows that hold one and no smaller one."""
-        i: cython.Py_ssize_t
-        row: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t)
         d: cython.Py_ssize_t = self.nodes.n_names[depth]
         items: cython.uint[::1] = self.nodes.items[depth]
         count: cython.int[::1] = self.nodes.counts[depth]
@@ -437,12 +417,9 @@ class _RareSearch:
     @cython.exceptval(-1)
     def _list(self, depth: cython.Py_ssize_t, length: cython.Py_ssize_t) -> cython.int:
         """List the pairs of a node that are rare together with its prefix, although they may extend it."""
-        slot: cython.Py_ssize_t
-        i: cython.int
+        cython.declare(slot=cython.Py_ssize_t, i=cython.int)
         d: cython.Py_ssize_t = self.nodes.n_names[depth]
-        j: cython.Py_ssize_t
-        name: cython.Py_ssize_t
-        count: cython.longlong
+        cython.declare(j=cython.Py_ssize_t, name=cython.Py_ssize_t, count=cython.longlong)
         for i in range(d):
             self.local[self.nodes.names[depth, i]] = i
         for i in range(d):
@@ -512,9 +489,7 @@ def _room_for_nodes(
     widest: cython.longlong = 0
     tallest: cython.longlong = 0
     broadest: cython.longlong = 0
-    width: cython.longlong
-    item: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(width=cython.longlong, item=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     with cython.nogil:
         for item in range(begin, end):
             width = 0
@@ -537,9 +512,7 @@ def _holds_rare(
     start: cython.Py_ssize_t,
     stop: cython.Py_ssize_t,
 ) -> cython.bint:
-    p: cython.Py_ssize_t
-    q: cython.Py_ssize_t
-    line: cython.size_t
+    cython.declare(p=cython.Py_ssize_t, q=cython.Py_ssize_t, line=cython.size_t)
     for p in range(start, stop):
         line = items[p] * d
         for q in range(p + 1, stop):
@@ -597,8 +570,7 @@ class _FrequentSearch:
 
     words: cython.ulonglong[:, ::1]  # the rows of each item
     held: cython.ulonglong[:, ::1]  # the rows of each node
-    extensions: cython.int[:, ::1]
-    n_extensions: cython.Py_ssize_t[64]
+    cython.declare(extensions=cython.int[:, ::1], n_extensions=cython.Py_ssize_t[64])
     cursor: cython.Py_ssize_t[64]
 
     def __init__(self, rows: Rows, items: Number[::1]) -> None:
@@ -615,9 +587,7 @@ class _FrequentSearch:
     @cython.exceptval(check=False)
     def fill_words(self, rows: Rows, items: Number[::1]) -> cython.void:
         """Note the rows of each item."""
-        number: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
-        row: cython.Py_ssize_t
+        cython.declare(number=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t)
         one: cython.ulonglong = 1
         for number in range(items.shape[0]):
             for slot in range(rows.starts[items[number]], rows.starts[items[number] + 1]):
@@ -637,8 +607,7 @@ class _FrequentSearch:
         """Count the itemsets."""
         total: cython.longlong = self.words.shape[0]
         depth: cython.Py_ssize_t = 0
-        here: cython.Py_ssize_t
-        found: cython.Py_ssize_t
+        cython.declare(here=cython.Py_ssize_t, found=cython.Py_ssize_t)
         while depth >= 0 and total <= most and not halt[0]:
             here = self.cursor[depth]
             if here >= self.n_extensions[depth] or depth + 1 >= max_size:
@@ -661,8 +630,7 @@ class _FrequentSearch:
         self, depth: cython.Py_ssize_t, here: cython.Py_ssize_t, least: cython.longlong
     ) -> cython.Py_ssize_t:
         """Write the node with one more item: by how many items it can be extended."""
-        word: cython.Py_ssize_t
-        slot: cython.Py_ssize_t
+        cython.declare(word=cython.Py_ssize_t, slot=cython.Py_ssize_t)
         added: cython.Py_ssize_t = self.extensions[depth, here]
         found: cython.Py_ssize_t = 0
         for word in range(self.words.shape[1]):
@@ -680,8 +648,7 @@ class _FrequentSearch:
 @cython.overflowcheck(False)
 def _count_common(one: cython.ulonglong[::1], other: cython.ulonglong[::1]) -> cython.longlong:
     """How many bits are set in both."""
-    word: cython.Py_ssize_t
-    x: cython.ulonglong
+    cython.declare(word=cython.Py_ssize_t, x=cython.ulonglong)
     twos: cython.ulonglong = 0x5555555555555555
     fours: cython.ulonglong = 0x3333333333333333
     eights: cython.ulonglong = 0x0F0F0F0F0F0F0F0F
@@ -707,9 +674,7 @@ def minimal(codes: Code[::1], offsets: Number[::1]) -> NDArray[np.bool_]:
     path: cython.longlong[:, ::1] = np.zeros((3, longest), np.int64)
     result = np.ones(n, np.bool_)
     kept: cython.uchar[::1] = result
-    i: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    length: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, size=cython.Py_ssize_t, length=cython.Py_ssize_t)
     with cython.nogil:
         for i in range(n):
             length = offsets[i + 1] - offsets[i]
@@ -738,8 +703,7 @@ def _has_subset(
     ``path`` has for each depth which item it is now, and the itemsets that begin with those so far.
     """
     length: cython.longlong = offsets[itemset + 1] - offsets[itemset]
-    first: cython.Py_ssize_t
-    after: cython.Py_ssize_t
+    cython.declare(first=cython.Py_ssize_t, after=cython.Py_ssize_t)
     depth: cython.Py_ssize_t = 0
     path[0, 0], path[1, 0], path[2, 0] = -1, start, stop
     while depth >= 0:

@@ -55,10 +55,7 @@ class BlockCut:
     occurrences: Number[:, ::1]
     price: Number[::1]
     rows: Rows
-    n_items: cython.int
-    k: cython.longlong
-    whole: cython.bint
-    drop: cython.bint
+    cython.declare(n_items=cython.int, k=cython.longlong, whole=cython.bint, drop=cython.bint)
     depths: cython.Py_ssize_t
     turn: cython.longlong  # number of searches so far
     stamp: cython.longlong[::1]  # the last search that met a row
@@ -135,9 +132,7 @@ def replace(
 @cython.exceptval(check=False)
 def _saved(blocks: Number[::1], top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.longlong:
     """Loss that is saved by publishing some nodes for all that blocks have below another."""
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    item: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, item=cython.Py_ssize_t)
     saved: cython.longlong = 0
     for i in range(blocks.shape[0]):
         for item in range(state.first[top], state.last[top]):
@@ -175,9 +170,7 @@ def _publish_safe(
 
     A node that is not safe is suppressed with ``drop``, else nothing is saved.
     """
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    item: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, item=cython.Py_ssize_t)
     for place in range(nodes.shape[0]):
         if saved <= least:
             break
@@ -199,8 +192,7 @@ def _publish_safe(
 @cython.exceptval(check=False)
 def _rest_is_safe(old: cython.int[:, ::1], state: BlockCut) -> cython.bint:
     """Whether labels that some blocks have no more are safe where other blocks have them."""
-    i: cython.Py_ssize_t
-    item: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t)
     for i in range(old.shape[0]):
         for item in range(old.shape[1]):
             label = old[i, item]
@@ -234,8 +226,7 @@ def force(top: cython.int, nodes: Code[::1], state: BlockCut) -> bool:
 def _force(top: cython.int, nodes: Code[::1], state: BlockCut) -> cython.bint:
     i: cython.Py_ssize_t
     safe: cython.Py_ssize_t = 0  # how many nodes were looked at since something changed
-    other: cython.int
-    above: cython.int
+    cython.declare(other=cython.int, above=cython.int)
     for i in range(nodes.shape[0]):
         state.became[0, state.first[nodes[i]] : state.last[nodes[i]]] = nodes[i]
     i = 0
@@ -280,8 +271,7 @@ def _block_of(row: cython.Py_ssize_t, state: BlockCut) -> cython.Py_ssize_t:
 @cython.exceptval(check=False)
 def _hold_rows_with(node: cython.int, state: BlockCut, rows: Rows) -> cython.longlong:
     """List the rows that hold a label; return how many transactions they are."""
-    item: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(item=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     n: cython.Py_ssize_t = 0
     support: cython.longlong = 0
     state.turn += 1
@@ -328,11 +318,8 @@ def _tally(
     pivot: cython.int, above: cython.int, depth: cython.Py_ssize_t, state: BlockCut, rows: Rows
 ) -> cython.int:
     """Count the labels above a number, except the pivot, in some rows; one that is rare there, else -1."""
-    i: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
-    block: cython.Py_ssize_t
-    previous: cython.int
+    cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    cython.declare(block=cython.Py_ssize_t, previous=cython.int)
     n: cython.Py_ssize_t = 0
     for i in range(state.n_held[depth]):
         row = state.held[depth, i]
@@ -359,9 +346,7 @@ def _hold_rows_also_with(
     label: cython.int, depth: cython.Py_ssize_t, state: BlockCut, rows: Rows
 ) -> cython.void:
     """List, for the next depth, the rows of a depth that hold one more label."""
-    i: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
     block: cython.Py_ssize_t
     n: cython.Py_ssize_t = 0
     for i in range(state.n_held[depth]):
@@ -380,12 +365,9 @@ def _hold_rows_also_with(
 @cython.exceptval(check=False)
 def _rare_in_row(pivot: cython.int, state: BlockCut, rows: Rows) -> cython.int:
     """A label of a row that is rare as a whole; -1 if none is. All rows that hold the pivot are listed."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t)
     n: cython.Py_ssize_t = state.n_held[0]
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
-    support: cython.longlong
+    cython.declare(start=cython.Py_ssize_t, stop=cython.Py_ssize_t, support=cython.longlong)
     _list_labels(state, rows)
     for i in range(n):
         support = rows.weights[state.held[0, i]]
@@ -407,11 +389,8 @@ def _rare_in_row(pivot: cython.int, state: BlockCut, rows: Rows) -> cython.int:
 @cython.exceptval(check=False)
 def _list_labels(state: BlockCut, rows: Rows) -> cython.void:
     """Write the labels of the listed rows, ascending, as CSR."""
-    i: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    position: cython.Py_ssize_t
-    block: cython.Py_ssize_t
-    previous: cython.int
+    cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, position=cython.Py_ssize_t)
+    cython.declare(block=cython.Py_ssize_t, previous=cython.int)
     end: cython.Py_ssize_t = 0
     for i in range(state.n_held[0]):
         row = state.held[0, i]
@@ -505,8 +484,7 @@ def partition(
 @cython.nogil
 @cython.exceptval(check=False)
 def _split_all(k: cython.longlong, parts: _Parts) -> cython.void:
-    start: cython.Py_ssize_t
-    stop: cython.Py_ssize_t
+    cython.declare(start=cython.Py_ssize_t, stop=cython.Py_ssize_t)
     n_parts: cython.int = 0
     todo: cython.Py_ssize_t = min(parts.order.shape[0], 1)
     parts.bounds[0, 0], parts.bounds[0, 1] = 0, parts.order.shape[0]
@@ -607,9 +585,7 @@ def _fill(start: cython.Py_ssize_t, stop: cython.Py_ssize_t, parts: _Parts) -> c
     """Number the sets of children in the order in which they first come; return how many there are."""
     size: cython.longlong = 2
     n_buckets: cython.Py_ssize_t = 0
-    row: cython.Py_ssize_t
-    key: cython.longlong
-    slot: cython.longlong
+    cython.declare(row=cython.Py_ssize_t, key=cython.longlong, slot=cython.longlong)
     while size < 2 * (stop - start):
         size *= 2
     for i in range(size):
@@ -736,8 +712,7 @@ class _Classes:
     """Classes of rows with equal published items."""
 
     rows: Rows
-    class_of: cython.int[::1]
-    sizes: cython.longlong[::1]
+    cython.declare(class_of=cython.int[::1], sizes=cython.longlong[::1])
     holding: cython.longlong[::1]  # rows of each class with the item; 0 between two items
     split: cython.int[::1]  # the class that the rows with the last item became
     n_classes: cython.int
@@ -787,8 +762,7 @@ class _Classes:
     @cython.exceptval(check=False)
     def _fits(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t, k: cython.longlong) -> cython.bint:
         """Count the rows with an item in ``holding``: whether each class has 0 or k of either kind."""
-        row: cython.Py_ssize_t
-        rest: cython.longlong
+        cython.declare(row=cython.Py_ssize_t, rest=cython.longlong)
         fits: cython.bint = True
         for slot in range(start, stop):
             row = self.rows.tids[slot]

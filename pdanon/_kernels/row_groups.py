@@ -34,8 +34,7 @@ class Clumps:
     scale: cython.longlong
     weight: Number[::1]
     starts: Number[::1]
-    nodes: cython.int[::1]
-    counts: cython.int[::1]
+    cython.declare(nodes=cython.int[::1], counts=cython.int[::1])
     lengths: Number[::1]
     group_of: cython.longlong[::1]
     seeds: Number[::1]
@@ -83,8 +82,7 @@ def clump(
 ) -> int:
     """Put rows that are in no group (-1) into one, up to a number of rows; return how many were."""
     n_rows: cython.Py_ssize_t = clumps.group_of.shape[0]
-    group: cython.Py_ssize_t
-    row: cython.Py_ssize_t
+    cython.declare(group=cython.Py_ssize_t, row=cython.Py_ssize_t)
     done: cython.longlong = 0
     with cython.nogil:
         if clumps.n_open < 0:
@@ -312,11 +310,8 @@ def assign(
     place_of: cython.longlong[::1] = np.zeros(len(parent), np.int64)
     result = np.full(len(leaves), -1, np.int32)
     became: cython.int[::1] = result
-    group: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    at: cython.Py_ssize_t
-    wanted: cython.int
+    cython.declare(group=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
+    cython.declare(at=cython.Py_ssize_t, wanted=cython.int)
     with cython.nogil:
         for group in range(seeds.shape[0]):
             for place in range(starts[seeds[group]], ends[group]):
@@ -422,8 +417,7 @@ class Groups:
 @cython.exceptval(check=False)
 def _tally(n: cython.Py_ssize_t, times: cython.longlong, groups: Groups) -> cython.void:
     """Fill the work space for the first n ``members``; the first of them stands for so many."""
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
     for i in range(n):
         row: cython.Py_ssize_t = groups.members[i]
         for place in range(groups.starts[row], groups.starts[row + 1]):
@@ -578,8 +572,7 @@ def _move(
     target: cython.Py_ssize_t = -1
     partner: cython.Py_ssize_t = -1
     alone: cython.longlong = 0
-    before: cython.longlong
-    gain: cython.longlong
+    cython.declare(before=cython.longlong, gain=cython.longlong)
     may_leave: cython.bint = groups.sizes[own] > k
     if may_leave:
         alone = _cost_of(own, row, -1, groups)
@@ -628,9 +621,7 @@ def _list_unlike(
     row: cython.Py_ssize_t, group: cython.Py_ssize_t, n: cython.Py_ssize_t, groups: Groups
 ) -> cython.Py_ssize_t:
     """Write to ``unlike`` n rows of a group that have least in common with a row; how many there are."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, place=cython.Py_ssize_t)
     for place in range(groups.starts[row], groups.starts[row + 1]):
         groups.total[groups.nodes[place]] = groups.counts[place]
     n_members: cython.Py_ssize_t = _gather(group, -1, -1, groups)

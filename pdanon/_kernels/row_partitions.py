@@ -39,16 +39,14 @@ class SensitiveGroups:
         How many rows that are in no group hold each sensitive item.
     """
 
-    p: cython.longlong
-    width: cython.Py_ssize_t
+    cython.declare(p=cython.longlong, width=cython.Py_ssize_t)
     offsets: Number[::1]
     codes: Code[::1]
     secret_offsets: Number[::1]
     secrets: Code[::1]
     starts: Number[::1]
     ends: cython.longlong[::1]  # of the holders of each item that may still be in no group
-    holders: cython.int[::1]
-    left: cython.longlong[::1]
+    cython.declare(holders=cython.int[::1], left=cython.longlong[::1])
     group_of = cython.declare(cython.longlong[::1], visibility="readonly")  # -1: none
     before: cython.longlong[::1]  # the previous row without a group; -1 at the beginning
     after: cython.longlong[::1]  # the row after; as many as there are rows at the end
@@ -138,8 +136,7 @@ def _begin_pass(groups: SensitiveGroups) -> cython.void:
 def _try(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.void:
     """Make a group of a row, if there are rows for it and the others can do without them."""
     n: cython.longlong = 1
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t)
     if groups.group_of[row] >= 0:
         return
     groups.tries += 1
@@ -208,8 +205,7 @@ def _is_safe(groups: SensitiveGroups) -> cython.bint:
 @cython.exceptval(check=False)
 def _count(change: cython.longlong, groups: SensitiveGroups) -> cython.void:
     """Change what is left of the sensitive items of the group."""
-    i: cython.Py_ssize_t
-    row: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t)
     for i in range(groups.p):
         row = groups.chosen[i]
         for place in range(groups.secret_offsets[row], groups.secret_offsets[row + 1]):
@@ -333,8 +329,7 @@ def _choose_nearest(row: cython.Py_ssize_t, groups: SensitiveGroups) -> cython.l
     """Choose of the rows that share an item those that differ least; how many, with the row itself."""
     n: cython.Py_ssize_t = _list_sharing(row, groups)
     n_chosen: cython.longlong = 1
-    candidate: cython.Py_ssize_t
-    i: cython.Py_ssize_t
+    cython.declare(candidate=cython.Py_ssize_t, i=cython.Py_ssize_t)
     for i in range(n):
         candidate = groups.near[i]
         groups.near[i] = _remoteness(candidate, row, groups)
@@ -476,12 +471,9 @@ class _Parts:
     known: cython.longlong[::1]  # that count when the heap was ordered last
     first: cython.longlong[::1]  # where the rows of each term are in `holders`
     total: cython.longlong[::1]  # how many there are, split off or not
-    holders: cython.longlong[::1]
-    heap: cython.longlong[::1]
-    touched: cython.longlong[::1]
+    cython.declare(holders=cython.longlong[::1], heap=cython.longlong[::1], touched=cython.longlong[::1])
     closed: cython.longlong[::1]  # the last task that a term is not to be split at in
-    n_heap: cython.Py_ssize_t
-    n_touched: cython.Py_ssize_t
+    cython.declare(n_heap=cython.Py_ssize_t, n_touched=cython.Py_ssize_t)
     current: cython.longlong  # the block that was split at last; -1 if there is none
     number: cython.longlong  # of the task in hand
     n_tasks: cython.Py_ssize_t
@@ -507,9 +499,7 @@ class _Parts:
     @cython.exceptval(-1)
     def run(self, most: cython.longlong) -> cython.int:
         """Split all rows."""
-        begin: cython.longlong
-        end: cython.longlong
-        chain: cython.longlong
+        cython.declare(begin=cython.longlong, end=cython.longlong, chain=cython.longlong)
         self._add_task(0, self.rows.shape[0], -1)
         while self.n_tasks > 0:
             self.n_tasks -= 1
@@ -550,10 +540,7 @@ class _Parts:
     @cython.exceptval(check=False)
     def _open(self, begin: cython.longlong, end: cython.longlong, chain: cython.longlong) -> cython.void:
         """Count the terms of a task, and note which rows hold each."""
-        at: cython.longlong
-        slot: cython.longlong
-        item: cython.longlong
-        row: cython.longlong
+        cython.declare(at=cython.longlong, slot=cython.longlong, item=cython.longlong, row=cython.longlong)
         running: cython.longlong = 0
         number: cython.Py_ssize_t
         self.number += 1
@@ -603,8 +590,7 @@ class _Parts:
         most: cython.longlong,
     ) -> cython.int:
         """Split the rows of a task; those that hold the term that they are split at come first."""
-        item: cython.longlong
-        held: cython.longlong
+        cython.declare(item=cython.longlong, held=cython.longlong)
         self.begins[begin] = 1
         while end - begin > most:
             item = self._most_frequent()
@@ -647,9 +633,7 @@ class _Parts:
         self, item: cython.longlong, begin: cython.longlong, end: cython.longlong
     ) -> cython.void:
         """Move the rows that hold a term to the front."""
-        number: cython.longlong
-        row: cython.longlong
-        other: cython.longlong
+        cython.declare(number=cython.longlong, row=cython.longlong, other=cython.longlong)
         place: cython.longlong
         to: cython.longlong = begin
         for number in range(self.first[item], self.first[item] + self.total[item]):
@@ -667,8 +651,7 @@ class _Parts:
     @cython.exceptval(check=False)
     def _count_no_more(self, begin: cython.longlong, end: cython.longlong) -> cython.void:
         """Take rows that are split off out of the counts."""
-        at: cython.longlong
-        slot: cython.longlong
+        cython.declare(at=cython.longlong, slot=cython.longlong)
         for at in range(begin, end):
             for slot in range(self.offsets[self.rows[at]], self.offsets[self.rows[at] + 1]):
                 if self.closed[self.codes[slot]] != self.number:
@@ -681,8 +664,7 @@ class _Parts:
     @cython.exceptval(check=False)
     def _order(self) -> cython.void:
         """Make a heap of the terms that rows hold, and that are not in the chain."""
-        number: cython.Py_ssize_t
-        item: cython.longlong
+        cython.declare(number=cython.Py_ssize_t, item=cython.longlong)
         self.n_heap = 0
         for number in range(self.n_touched):
             item = self.touched[number]
@@ -727,8 +709,7 @@ class _Parts:
     @cython.exceptval(check=False)
     def _sift(self, number: cython.Py_ssize_t) -> cython.void:
         """Let a term sink to where it belongs."""
-        below: cython.Py_ssize_t
-        item: cython.longlong
+        cython.declare(below=cython.Py_ssize_t, item=cython.longlong)
         while 2 * number + 1 < self.n_heap:
             below = 2 * number + 1
             if below + 1 < self.n_heap and self._before(self.heap[below + 1], self.heap[below]):

@@ -91,9 +91,7 @@ class Beside:
     @cython.nogil
     @cython.exceptval(check=False)
     def _count(self) -> cython.void:
-        row: cython.Py_ssize_t
-        name: cython.Py_ssize_t
-        i: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, name=cython.Py_ssize_t, i=cython.Py_ssize_t)
         place: cython.Py_ssize_t
         for i in range(self.near.shape[0]):
             row = self.near[i]
@@ -112,8 +110,7 @@ class Beside:
 
     def is_protected(self, k: cython.longlong, above: cython.longlong, below: cython.longlong) -> bool:
         """Whether the set is in no row, or in k or more with each secret in at most ``above / below``."""
-        name: cython.Py_ssize_t
-        i: cython.Py_ssize_t
+        cython.declare(name=cython.Py_ssize_t, i=cython.Py_ssize_t)
         if 0 < self.support < k:
             return False
         for i in range(self.n_met):
@@ -150,9 +147,7 @@ class Beside:
     @cython.exceptval(check=False)
     def _part_members(self, enough: cython.longlong, below: cython.longlong) -> cython.Py_ssize_t:
         """Give each secret that is in enough rows to be inferred a part of ``members``; how long all are."""
-        name: cython.Py_ssize_t
-        count: cython.Py_ssize_t
-        i: cython.Py_ssize_t
+        cython.declare(name=cython.Py_ssize_t, count=cython.Py_ssize_t, i=cython.Py_ssize_t)
         size: cython.Py_ssize_t = 0
         n_relevant: cython.Py_ssize_t = 0
         for i in range(self.n_met):
@@ -172,9 +167,7 @@ class Beside:
     @cython.nogil
     @cython.exceptval(check=False)
     def _fill_members(self) -> cython.void:
-        row: cython.Py_ssize_t
-        name: cython.Py_ssize_t
-        i: cython.Py_ssize_t
+        cython.declare(row=cython.Py_ssize_t, name=cython.Py_ssize_t, i=cython.Py_ssize_t)
         place: cython.Py_ssize_t
         if self.n_met == 0:
             return
@@ -190,9 +183,7 @@ class Beside:
     @cython.nogil
     @cython.exceptval(check=False)
     def _is_sure_with_another(self, above: cython.longlong, below: cython.longlong) -> cython.bint:
-        stop: cython.Py_ssize_t
-        i: cython.Py_ssize_t
-        j: cython.Py_ssize_t
+        cython.declare(stop=cython.Py_ssize_t, i=cython.Py_ssize_t, j=cython.Py_ssize_t)
         start: cython.Py_ssize_t = 0
         for i in range(self.n_met):
             stop = self.ends[self.met[i]]
@@ -211,8 +202,7 @@ class Beside:
         self, row: cython.Py_ssize_t, above: cython.longlong, below: cython.longlong
     ) -> cython.bint:
         """Count one more row with the secret in hand; whether that is too much for a set beside."""
-        name: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(name=cython.Py_ssize_t, place=cython.Py_ssize_t)
         self.n_seen += 1
         for place in range(self.rows.offsets[row], self.rows.offsets[row + 1]):
             name = self.names[self.rows.codes[place]]
@@ -227,8 +217,7 @@ class Beside:
     @cython.nogil
     @cython.exceptval(check=False)
     def _forget(self, row: cython.Py_ssize_t) -> cython.void:
-        name: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(name=cython.Py_ssize_t, place=cython.Py_ssize_t)
         for place in range(self.rows.offsets[row], self.rows.offsets[row + 1]):
             name = self.names[self.rows.codes[place]]
             if 0 <= name < self.n_sets:
@@ -240,10 +229,7 @@ def rows_with_some(items: Code[::1], rows: Rows) -> NDArray[np.int32]:
     words = np.zeros((len(rows.weights) + 7) // 8, np.uint64)
     eights: cython.ulonglong[::1] = words
     marks: cython.uchar[::1] = words.view(np.uint8)
-    i: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
-    row: cython.Py_ssize_t
-    byte: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, slot=cython.Py_ssize_t, row=cython.Py_ssize_t, byte=cython.Py_ssize_t)
     size: cython.Py_ssize_t = 0
     with cython.nogil:
         for i in range(items.shape[0]):
@@ -301,26 +287,18 @@ class SensitiveRules:
     positions: Number[::1]
     codes: Code[::1]  # sensitive items of each row
     offsets: Number[::1]
-    above: cython.longlong
-    below: cython.longlong
-    size: cython.Py_ssize_t
+    cython.declare(above=cython.longlong, below=cython.longlong, size=cython.Py_ssize_t)
     room: cython.longlong[::1]
     halt: Flag[::1]
     # By item, 0 between sets: transactions that hold it, those that have a sensitive item besides, how many
     # rows these are when each counts once; and whether it is in the set in hand.
-    support: cython.longlong[::1]
-    shared: cython.longlong[::1]
-    n_rows: cython.longlong[::1]
+    cython.declare(support=cython.longlong[::1], shared=cython.longlong[::1], n_rows=cython.longlong[::1])
     within: cython.uchar[::1]
     names: cython.int[::1]  # items that are met
     # For sets of each size, which items follow, and where the rows with each begin.
-    following: cython.int[:, ::1]
-    begins: cython.longlong[:, ::1]
-    rows: cython.int[::1]
-    after: cython.int[::1]
-    itemset: cython.int[::1]
+    cython.declare(following=cython.int[:, ::1], begins=cython.longlong[:, ::1], rows=cython.int[::1])
+    cython.declare(after=cython.int[::1], itemset=cython.int[::1], found=cython.int[::1])
     n_found: cython.Py_ssize_t
-    found: cython.int[::1]
 
     def __init__(
         self,
@@ -365,9 +343,7 @@ class SensitiveRules:
     @cython.exceptval(-1)
     def _begin(self, first: cython.Py_ssize_t) -> cython.int:
         """Visit all sets that begin with an item."""
-        i: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         begin: cython.Py_ssize_t = self.starts[first]
         n: cython.Py_ssize_t = self.starts[first + 1] - begin
         self._take_room(n)
@@ -391,8 +367,7 @@ class SensitiveRules:
         free: cython.Py_ssize_t,
     ) -> cython.int:
         """Add an item to the set in hand, of so many items; from ``free`` on no row is in use."""
-        i: cython.Py_ssize_t
-        n: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, n=cython.Py_ssize_t)
         if self.halt[0] or self.room[0] < 0:
             return 0
         self.itemset[size] = cython.cast(cython.int, item)
@@ -416,9 +391,7 @@ class SensitiveRules:
     def _judge(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.int:
         """List the rules of the set in hand."""
         n: cython.Py_ssize_t = 0
-        i: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         total: cython.longlong = 0
         for i in range(start, stop):
             row = self.rows[i]
@@ -466,9 +439,7 @@ class SensitiveRules:
         """Write the rows of each item that may follow the set in hand, from ``free`` on; how many do."""
         n_met: cython.Py_ssize_t = self._share(start, stop)
         n: cython.Py_ssize_t = 0
-        i: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         end: cython.Py_ssize_t = free
         self._count(start, stop if n_met else start)
         for i in range(n_met):
@@ -504,9 +475,7 @@ class SensitiveRules:
     def _share(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.Py_ssize_t:
         """Name the items that rows with a sensitive item besides hold, and count these rows; how many."""
         n: cython.Py_ssize_t = 0
-        i: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         n_besides: cython.Py_ssize_t
         one: cython.int = 0
         for i in range(start, stop):
@@ -532,9 +501,7 @@ class SensitiveRules:
     @cython.exceptval(check=False)
     def _count(self, start: cython.Py_ssize_t, stop: cython.Py_ssize_t) -> cython.void:
         """Count the rows of the items that are named."""
-        i: cython.Py_ssize_t
-        row: cython.Py_ssize_t
-        place: cython.Py_ssize_t
+        cython.declare(i=cython.Py_ssize_t, row=cython.Py_ssize_t, place=cython.Py_ssize_t)
         for i in range(start, stop):
             row = self.rows[i]
             for place in range(self.bounds[row] + self.after[i], self.bounds[row + 1]):
@@ -569,9 +536,7 @@ def restorable(
     result = np.empty(len(gone), np.int64)
     chosen: cython.longlong[::1] = result
     n: cython.Py_ssize_t = 0
-    i: cython.Py_ssize_t
-    place: cython.Py_ssize_t
-    item: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, place=cython.Py_ssize_t, item=cython.Py_ssize_t)
     for i in range(gone.shape[0]):
         item = gone[i]
         for place in range(starts[item], starts[item + 1]):
@@ -612,8 +577,7 @@ def bisect(
     """
     result = np.zeros(len(items), np.bool_)
     second: cython.uchar[::1] = result.view(np.uint8)
-    i: cython.Py_ssize_t
-    item: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, item=cython.Py_ssize_t)
     size_1: cython.longlong = 1
     size_2: cython.longlong = 1
     with cython.nogil:
@@ -655,9 +619,7 @@ def _seeds(
     items: Code[::1], singles: Number[::1], weights: Number[::1], rows: Rows, held: cython.uchar[::1]
 ) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
     """The places of the two items whose rows, times the larger weight, are most; of such the first two."""
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    slot: cython.Py_ssize_t
+    cython.declare(i=cython.Py_ssize_t, j=cython.Py_ssize_t, slot=cython.Py_ssize_t)
     heaviest: cython.longlong = 0
     most: cython.longlong = -1
     first: cython.Py_ssize_t = 0

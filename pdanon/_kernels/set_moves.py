@@ -141,8 +141,7 @@ def _best_target(x: cython.longlong, state: State, rows: Rows, space: Space) -> 
     a = state.label[x]
     if a >= 0 and state.size[a] == 1:
         return -1
-    n_touched: cython.longlong
-    lost: cython.longlong
+    cython.declare(n_touched=cython.longlong, lost=cython.longlong)
     n_touched, lost = tally(x, state, rows, space)
     # What gets rare without the item can be mended only by the cluster itself that receives it.
     n_broken = list_broken(a, n_touched, state, space)
@@ -273,8 +272,7 @@ def _gets_rare(
     Rows of several members count for each: so what is rare here is rare indeed.
     """
     last: cython.longlong = space.shares.shape[0] - 1
-    held: cython.longlong
-    j: cython.longlong
+    cython.declare(held=cython.longlong, j=cython.longlong)
     for i in range(n_seen):
         d = space.few[i]
         held = 0
@@ -444,8 +442,7 @@ def _take_out(x: cython.longlong, leaver: Leaver, state: State, rows: Rows, spac
     leaver.n_few_pairs, leaver.n_lacking = list_pairs(a, n_pairs, state, space)
     for i in range(leaver.n_few_pairs):
         leaver.few_pairs[i, 0], leaver.few_pairs[i, 1] = space.few_pairs[i, 0], space.few_pairs[i, 1]
-    c: cython.int
-    d: cython.int
+    cython.declare(c=cython.int, d=cython.int)
     for i in range(leaver.n_lacking):
         c, d = space.broken_pairs[i, 0], space.broken_pairs[i, 1]
         leaver.lacking[i, 0], leaver.lacking[i, 1] = c, d
@@ -589,14 +586,12 @@ def _triples_stay_swapped(
 ) -> cython.bint:
     """The same for three clusters."""
     b = state.label[y]
-    c: cython.int
-    d: cython.int
+    cython.declare(c=cython.int, d=cython.int)
     for i in range(leaver.n_lacking):
         c, d = leaver.lacking[i, 0], leaver.lacking[i, 1]
         if c != b and d != b and leaver.left[i] + _joint(c, d, space.joint, space) < state.k:
             return False
-    n_few: cython.longlong
-    n_broken: cython.longlong
+    cython.declare(n_few=cython.longlong, n_broken=cython.longlong)
     n_few, n_broken = list_pairs(b, n_pairs, state, space)
     for i in range(n_broken):
         c, d = space.broken_pairs[i, 0], space.broken_pairs[i, 1]
@@ -726,8 +721,7 @@ def _list_members(
     space: Space,
 ) -> cython.void:
     """List the members of each cluster, those that are worth least first, and where its list starts."""
-    c: cython.longlong
-    i: cython.longlong
+    cython.declare(c=cython.longlong, i=cython.longlong)
     starts[0] = 0
     for c in range(state.size.shape[0]):
         free[c] = starts[c]

@@ -145,8 +145,7 @@ def _count(
     """Add transactions to what a cluster is counted in together with the first n others in ``near``."""
     k: cython.longlong = state.k
     short: cython.longlong = 0
-    old: cython.longlong
-    i: cython.longlong
+    cython.declare(old=cython.longlong, i=cython.longlong)
     if state.largest:
         short = _lack(state.support[c] + weight, k) - _lack(state.support[c], k)
     state.support[c] += weight
@@ -195,8 +194,7 @@ def _recount(constraint: cython.longlong, state: State, rows: Rows) -> cython.vo
     k: cython.longlong = state.k
     total: cython.longlong = 0
     constraint_end: cython.longlong = state.bounds[constraint + 1]
-    word: cython.ulonglong
-    i: cython.longlong
+    cython.declare(word=cython.ulonglong, i=cython.longlong)
     published: cython.bint = False
     for position in range(state.bounds[constraint], constraint_end):
         if state.label[state.itemsets[position]] >= 0:
@@ -559,8 +557,7 @@ def tally_pairs(x: cython.longlong, state: State, rows: Rows, space: Space) -> c
     """Fill the work space with pairs of clusters touched; return their number."""
     a = state.label[x]
     n_pairs: cython.longlong = 0
-    here: cython.longlong
-    there: cython.longlong
+    cython.declare(here=cython.longlong, there=cython.longlong)
     for slot in range(rows.starts[x], rows.starts[x + 1]):
         row = rows.tids[slot]
         weight: cython.int = cython.cast(cython.int, rows.weights[row])
@@ -637,9 +634,7 @@ def fill_gains(x: cython.longlong, lost: cython.longlong, state: State, space: S
     worth: cython.longlong = state.worth[x]
     singles: cython.longlong = state.singles[x]
     scale: cython.longlong = 0
-    size: cython.longlong
-    before: cython.double
-    after: cython.double
+    cython.declare(size=cython.longlong, before=cython.double, after=cython.double)
     for b in range(min(state.top + 1, state.size.shape[0])):
         size = state.size[b]
         if loss == 2:
