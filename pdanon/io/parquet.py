@@ -627,12 +627,19 @@ def list_dtype(kind: pa.DataType) -> ListDtype | None:
     return ListDtype(kind) if is_list_type(kind) else None
 
 
+def _holds_sets(column: pd.Series[Any]) -> bool:
+    """Return whether a column holds sets. Arrow has none, so rows of its lists are not visited."""
+    if not pd.api.types.is_object_dtype(column.dtype) or not is_list_column(column):
+        return False
+    return any(issubclass(kind, (set, frozenset)) for kind in {*map(type, column)})
+
+
 def _to_table(frame: pd.DataFrame) -> pa.Table:
     """Convert a frame to Arrow, with metadata that lets pandas read its lists."""
     frame = check_frame(frame).copy(deep=False)
     for position in range(frame.shape[1]):
         column = frame.iloc[:, position]
-        if is_list_column(column) and any(isinstance(row, (set, frozenset)) for row in column):
+        if _holds_sets(column):
             frame.isetitem(position, Itemsets.from_series(column).to_pandas())
     try:
         attrs = json.dumps(frame.attrs)

@@ -1,9 +1,12 @@
 """Encoding, counting, audit, PCTA and Apriori."""
 
+import tempfile
+import time
 from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import pdanon
 from pdanon.guarantees.verdict import Guarantee
@@ -34,6 +37,7 @@ SETS = {"bms_webview1": "BMS-WebView-1", "bms_webview2": "BMS-WebView-2", "fimi_
 
 def figures() -> Iterator[Figure]:
     yield encoding()
+    yield from files()
     for name in SETS:
         yield pairs(name)
     for name, bar in (("bms_webview1", 8), ("bms_webview2", 5)):
@@ -66,6 +70,29 @@ def encoding() -> Figure:
         lambda: lists.flatten().dictionary_encode(),
         5,
     )
+
+
+def files() -> Iterator[Figure]:
+    """Parquet, in CPU time: both sides use threads to read."""
+    baskets = pdanon.datasets.make_baskets(200_000, 2000, random_state=0)
+    with tempfile.TemporaryDirectory() as directory:
+        path, copy = f"{directory}/baskets.parquet", f"{directory}/copy.parquet"
+        yield ratio(
+            "to_parquet, 200,000 baskets, CPU time",
+            "frame.to_parquet of pandas",
+            lambda: pdanon.to_parquet(baskets, path),
+            lambda: baskets.to_parquet(copy),
+            1.3,
+            clock=time.process_time,
+        )
+        yield ratio(
+            "read_parquet, 200,000 baskets, CPU time",
+            "pq.read_table",
+            lambda: pdanon.read_parquet(path),
+            lambda: pq.read_table(path),
+            1.4,
+            clock=time.process_time,
+        )
 
 
 def pairs(name: str) -> Figure:

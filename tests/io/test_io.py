@@ -146,6 +146,23 @@ def test_sets_are_written_sorted_and_sequences_as_they_are(tmp_path, missing):
     }
 
 
+def test_arrow_lists_are_written_without_a_python_object_per_row(tmp_path, monkeypatch):
+    """Only object columns can hold sets: rows of Arrow lists are not visited to look for them."""
+
+    visit = pd.arrays.ArrowExtensionArray.__iter__
+
+    def refuse_lists(array):
+        assert array.dtype.type is not list, "visited row by row"
+        return visit(array)
+
+    lists = as_itemsets([["b", "a"], None, []])
+    frame = pd.DataFrame({"own": lists, "plain": lists.astype(pd.ArrowDtype(pa.list_(pa.string())))})
+    monkeypatch.setattr(pd.arrays.ArrowExtensionArray, "__iter__", refuse_lists)
+    to_parquet(frame, tmp_path / "a.parquet")
+    rows = [["a", "b"], None, []]
+    assert pq.read_table(tmp_path / "a.parquet").to_pydict() == {"own": rows, "plain": rows}
+
+
 def test_integer_column_labels_survive(tmp_path):
     frame = pd.DataFrame({0: as_itemsets([["a"]]), 1: [2]})
     to_parquet(frame, tmp_path / "a.parquet")
