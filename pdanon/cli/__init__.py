@@ -1,3 +1,3 @@
 """The command line."""
 
-__all__ = ["checks", "main", "options", "output", "parser", "profile_command", "starting"]
+__all__ = ["checks", "main", "options", "output", "parser", "starting"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -37,18 +38,7 @@ __all__ = [
     "read_options",
 ]
 
-_FORM = (
-    "by",
-    "item",
-    "conflicts",
-    "onehot",
-    "prefix",
-    "column",
-    "separator",
-    "tick",
-    "delimiter",
-    "encoding",
-)
+_FORM = tuple(each.name for each in fields(Form))
 
 _STREAMS = "anonymize and audit read Parquet files in directories with --stream"
 
@@ -230,14 +220,12 @@ def check_parts(arguments: argparse.Namespace) -> None:
     for name in ("by", "item", "conflicts", "onehot", "prefix", "tick", "delimiter", "encoding", "join"):
         if getattr(arguments, name, None) is not None:
             hint = "drop --stream if the table fits into memory, or write lists with pdanon.to_parquet"
-            raise ParameterError(
-                f"--stream reads list columns of Parquet and takes no {flag(name)}", hint=hint
-            )
+            what = f"--stream reads list columns of Parquet and takes no {flag(name)}"
+            raise ParameterError(what, hint=hint)
     csv = [path for path in (arguments.source, getattr(arguments, "target", "")) if is_text(path)]
     if csv:
-        hint = (
-            "convert the file with pdanon.read_csv and pdanon.to_parquet; only Parquet can be read in parts"
-        )
+        convert = "convert the file with pdanon.read_csv and pdanon.to_parquet"
+        hint = f"{convert}; only Parquet can be read in parts"
         raise ParameterError("--stream reads no CSV", where=str(csv[0]), hint=hint)
     if arguments.source and not is_uri(arguments.source):
         arguments.source = Path(arguments.source)

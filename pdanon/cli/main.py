@@ -17,8 +17,11 @@ import sys
 import traceback
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
+from shlex import quote
 from signal import SIGINT
 from typing import Any
 
@@ -34,6 +37,8 @@ from pdanon.cli.checks import (
     check_form,
     check_parts,
     check_stream,
+    form_of,
+    form_options,
     inputs_of,
     outputs_of,
     read,
@@ -45,20 +50,31 @@ from pdanon.cli.output import (
     escaped_output,
     print_comparison,
     print_plan,
+    print_profile,
     print_result,
     print_risk,
     print_stderr,
+    print_tradeoff,
     report,
     show_warnings,
     stage,
 )
 from pdanon.cli.parser import Command, parser_of
-from pdanon.cli.profile_command import run_profile, run_tradeoff
 from pdanon.cli.starting import exit_code, ignore_signals, raise_at_signals
-from pdanon.errors import GuaranteeError, InfeasibleError, ParameterError, PdanonError, cause_of
+from pdanon.errors import (
+    GuaranteeError,
+    InfeasibleError,
+    ParameterError,
+    PdanonError,
+    cause_of,
+    mask_credentials,
+)
+from pdanon.evaluation import plotting
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.risk import risk
+from pdanon.evaluation.profile import Profile, profile
 from pdanon.evaluation.report.release_report import write_page
+from pdanon.evaluation.tradeoff import tradeoff
 from pdanon.guarantees import (
     DisassociatedKm,
     KKm,
@@ -84,6 +100,7 @@ from pdanon.io.tables import (
 )
 from pdanon.io.trees import ParquetTree
 from pdanon.itemsets.chunks import NAMES, ChunkTable, is_in_chunks
+from pdanon.itemsets.columns import find_column, label_positions
 from pdanon.policy import Policy
 from pdanon.recoding.counts import loss_lines
 from pdanon.recoding.result import Anonymized, in_chunks
@@ -168,6 +185,83 @@ def _output() -> Iterator[None]:
 
 # --- Commands
 
+_PANELS = ("below_k", "occurrences")  # panels of the picture: the remaining risk, and the loss
+_PANEL_WIDTH, _PANEL_HEIGHT = 5.0, 4.0  # inches
+
+
+def _profile(arguments: argparse.Namespace) -> int:
+    """Print a profile, and write its page if requested."""
+    check_form(arguments)
+    check_files(arguments)
+    if arguments.dry_run:
+        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
+    frame = read(arguments.source, arguments)
+    if arguments.keep and not form_of(arguments).drops_columns:
+        places = {find_column(frame, arguments.column), *label_positions(frame, arguments.keep)}
+        frame = frame.iloc[:, sorted(places)]
+    with stage("counting"):
+        look = _profile_of(frame, arguments, arguments.k, arguments.m)
+    if arguments.report:
+        with stage("writing"):
+            look.report(arguments.report)
+    print_profile(look)
+    _print_written(arguments)
+    return 0
+
+
+def _tradeoff(arguments: argparse.Namespace) -> int:
+    """Make a release for each k and m, print the loss and the risk, and write the requested files."""
+    check_form(arguments)
+    options = guarantee_options(arguments) if arguments.algorithm is None else algorithm_options(arguments)
+    check_files(arguments)
+    if arguments.dry_run:
+        return print_plan(inputs_of(arguments), outputs_of(arguments).values())
+    if arguments.picture and find_spec("matplotlib") is None:  # fail before the work, not after it
+        raise ParameterError("pictures need the package matplotlib", hint="pip install 'pdanon[plot]'")
+    read_options(options, arguments)
+    frame = read(arguments.source, arguments)
+    has_bar = can_show_progress()
+    with stage("making releases", announced=not has_bar):
+        trials = tradeoff(frame, arguments.column, algorithm=arguments.algorithm, progress=has_bar, **options)
+    with stage("writing"):
+        _write_trials(trials, frame, arguments)
+    print_tradeoff(trials)
+    _print_written(arguments)
+    return 0
+
+
+def _write_trials(trials: pd.DataFrame, frame: pd.DataFrame, arguments: argparse.Namespace) -> None:
+    """Write the requested table, picture and page: all or none."""
+    files: dict[Path, Callable[[Path], object]] = {}
+    if arguments.out:
+        files[arguments.out] = partial(write_plain, trials)
+    if arguments.picture:
+        files[arguments.picture] = partial(_draw, trials)
+    if arguments.report:
+        look = _profile_of(frame, arguments, min(arguments.k), max(arguments.m))
+        files[arguments.report] = partial(look.report, tradeoff=trials)
+    write_whole(files, confidential=files, overwrite=arguments.overwrite)
+
+
+def _profile_of(frame: pd.DataFrame, arguments: argparse.Namespace, k: int, m: int) -> Profile:
+    """Return a profile whose hints are commands for a shell."""
+    look = profile(frame, arguments.column, k=k, m=m)
+    source = mask_credentials(str(arguments.source))
+    source = " ".join(map(quote, [source, "OUT", *form_options(arguments)]))
+    commands = [alert.command.replace("IN OUT", source, 1) for alert in look.alerts]
+    alerts = [alert._replace(hint=command) for alert, command in zip(look.alerts, commands, strict=True)]
+    return replace(look, alerts=tuple(alerts))
+
+
+def _draw(trials: pd.DataFrame, path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=(len(_PANELS) * _PANEL_WIDTH, _PANEL_HEIGHT), layout="constrained")
+    for ax, measure in zip(picture.subplots(1, len(_PANELS)), _PANELS, strict=True):
+        plotting.tradeoff(trials, measure=measure, ax=ax)
+    picture.savefig(path)
+
+
 _TO_KEEP = (
     "leave them out of the table; protect them by a policy that names them as quasi; or pass --keep and "
     "their names if they may be published as they are"
@@ -197,15 +291,7 @@ def _anonymize(arguments: argparse.Namespace) -> int:
     print_result(result)
     if in_chunks(result) and options.get("keep"):
         report(f"note: {name} publishes no other column, not even those of --keep")
-    print(f"  written    {arguments.target}")
-    if arguments.classes:
-        print(f"  classes    {arguments.classes}")
-    if arguments.mapping:
-        print(f"  mapping    {arguments.mapping}")
-    if arguments.legend:
-        print(f"  legend     {arguments.legend}")
-    if arguments.report:
-        print(f"  report     {arguments.report}")
+    _print_written(arguments)
     return 0
 
 
@@ -399,6 +485,13 @@ def _options_with_progress(arguments: argparse.Namespace) -> dict[str, Any]:
     return options
 
 
+def _print_written(arguments: argparse.Namespace) -> None:
+    """Print the files that a command wrote: the release, the table, and then all others."""
+    for name in ("target", "out", "picture", "classes", "mapping", "legend", "report"):
+        if path := getattr(arguments, name, None):
+            print(f"  {'written' if name in ('target', 'out') else name:<10} {path}")
+
+
 def _write_release(result: Anonymized, arguments: argparse.Namespace, original: pd.DataFrame) -> None:
     """Write all requested files or none, and the release last."""
     files: dict[Path, Callable[[Path], object]] = {}
@@ -423,8 +516,8 @@ def _write_release(result: Anonymized, arguments: argparse.Namespace, original: 
 
 
 _COMMANDS: dict[str, Command] = {
-    "profile": run_profile,
-    "tradeoff": run_tradeoff,
+    "profile": _profile,
+    "tradeoff": _tradeoff,
     "anonymize": _anonymize,
     "audit": _audit,
     "risk": _risk,

@@ -191,20 +191,13 @@ WAYS: dict[str, dict[str, Any]] = {
         "metavar": "FILE",
         "help": "weights of items, 0 to 1: .csv or .parquet with columns item,weight",
     },
-    "labels": {
-        "choices": LABELS,
-        "help": "labels of merged items: (a,b), G017 or a +1 (default: set)",
-    },
+    "labels": {"choices": LABELS, "help": "labels of merged items: (a,b), G017 or a +1 (default: set)"},
     "refine": {
         "action": argparse.BooleanOptionalAction,
         "help": "move items between merged sets afterwards, to lower the loss; with disassociate: let "
         "clusters share chunks",
     },
-    "max_cluster": {
-        "type": int,
-        "metavar": "ROWS",
-        "help": "split clusters with more rows (default: 2 k)",
-    },
+    "max_cluster": {"type": int, "metavar": "ROWS", "help": "split clusters with more rows (default: 2 k)"},
     "safe": {
         "action": "store_true",
         "help": "ensure that no two items of different chunks must be in the same record",
@@ -217,11 +210,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "how": {"choices": ("tree", "sample"), "help": "split sets on all rows, or on a sample of them"},
     "sample": {"type": float, "metavar": "SHARE", "help": "share of the rows in a sample (default: 0.1)"},
     "random_state": {"type": int, "metavar": "SEED", "help": "seed of random draws"},
-    "time_limit": {
-        "type": float,
-        "metavar": "SECONDS",
-        "help": "time limit of the search (default: 60)",
-    },
+    "time_limit": {"type": float, "metavar": "SECONDS", "help": "time limit of the search (default: 60)"},
     "parts": {"type": int, "metavar": "N", "help": "number of parts of the work"},
     "criterion": {"choices": ("mm/il", "mm", "1/il"), "help": "criterion for the next item to suppress"},
     "loss": {

@@ -39,15 +39,9 @@ _TABLE = ("parquet", "csv")
 # Suffixes of files, by the argument that names the file.
 _SUFFIXES = {
     "source": _READ,
-    "target": _TABLE,
-    "out": _TABLE,
-    "classes": _TABLE,
-    "mapping": _TABLE,
-    "legend": _TABLE,
-    "threats": _TABLE,
-    "constraints": _TABLE,
+    **dict.fromkeys(("target", "out", "classes", "mapping", "legend", "threats"), _TABLE),
+    **dict.fromkeys(("constraints", "weights"), _TABLE),
     "rules": (*_TABLE, "toml"),
-    "weights": _TABLE,
     "hierarchy": ("csv",),
     "report": ("html",),
     "picture": ("png", "svg", "pdf"),
@@ -119,10 +113,8 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
     commands : mapping
         The function of each command, in the order of the help.
     """
-    options: dict[str, Any] = {
-        "formatter_class": argparse.RawDescriptionHelpFormatter,
-        "allow_abbrev": False,
-    }
+    formatter = argparse.RawDescriptionHelpFormatter  # keeps the lines of the examples
+    options: dict[str, Any] = {"formatter_class": formatter, "allow_abbrev": False}
     parser = Parser(
         prog="pdanon",
         description="Anonymize tables with a column of item lists, audit releases and measure risk.",
@@ -130,13 +122,9 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
         **options,
     )
     parser.add_argument("--version", action="version", version=f"pdanon {version('pdanon')}")
-    parser.add_argument(
-        "--print-completion",
-        action=PrintCompletion,
-        choices=SHELLS,
-        metavar="SHELL",
-        help=f"print a script that completes commands, options and files in a shell: {', '.join(SHELLS)}",
-    )
+    shells = f"print a script that completes commands, options and files in a shell: {', '.join(SHELLS)}"
+    option = "--print-completion"
+    parser.add_argument(option, action=PrintCompletion, choices=SHELLS, metavar="SHELL", help=shells)
     added = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, run in commands.items():
         text, example, fill = _COMMANDS[name]
@@ -153,70 +141,33 @@ def parser_of(commands: Mapping[str, Command]) -> argparse.ArgumentParser:
 def _fill_anonymize(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", help=_DATA)
     command.add_argument("target", metavar="OUT", type=release, help="the release: .parquet or .csv")
-    command.add_argument(
-        "--stream",
-        action="store_true",
-        help="read and write Parquet in parts, for tables larger than memory: IN is a file, a directory, "
-        "a path with wildcards or a URI, and OUT does not exist yet",
+    stream = (
+        "read and write Parquet in parts, for tables larger than memory: IN is a file, a directory, a path "
+        "with wildcards or a URI, and OUT does not exist yet"
     )
+    _add_switch(command, "--stream", stream)
     _add_algorithm(command, "try several, and write the release with the lowest loss")
-    groups = {"guarantee": DEMANDS, "algorithm": WAYS, "unmodified columns": UNMODIFIED}
-    _add_parameters(command, groups)
+    _add_parameters(command, {"guarantee": DEMANDS, "algorithm": WAYS, "unmodified columns": UNMODIFIED})
     _add_form(command)
-    command.add_argument(
-        "--join",
-        metavar="TEXT",
-        help="the separator of items in a release in CSV (default: that of --separator)",
-    )
-    command.add_argument(
-        "--escape-formulas",
-        action="store_true",
-        help="in CSV, put ' before text that a spreadsheet would run as a formula; this changes the text",
-    )
-    command.add_argument(
-        "--mapping", metavar="FILE", type=new_table, help="write the mapping of the items: .parquet or .csv"
-    )
-    command.add_argument(
-        "--legend",
-        metavar="FILE",
-        type=new_table,
-        help="write the items of each label, for publication if you like: .parquet or .csv",
-    )
-    command.add_argument(
-        "--classes",
-        metavar="FILE",
-        type=new_table,
-        help="write the second table of a release by cahd, the counts of its groups: .parquet or .csv",
-    )
-    command.add_argument(
-        "--report",
-        metavar="FILE",
-        type=new_page,
-        help="write a page about the release, for publication: .html",
-    )
+    join = "the separator of items in a release in CSV (default: that of --separator)"
+    command.add_argument("--join", metavar="TEXT", help=join)
+    formulas = "in CSV, put ' before text that a spreadsheet would run as a formula; this changes the text"
+    _add_switch(command, "--escape-formulas", formulas)
+    _add_file(command, "--mapping", new_table, "write the mapping of the items: .parquet or .csv")
+    legend = "write the items of each label, for publication if you like: .parquet or .csv"
+    _add_file(command, "--legend", new_table, legend)
+    classes = "write the second table of a release by cahd, the counts of its groups: .parquet or .csv"
+    _add_file(command, "--classes", new_table, classes)
+    _add_file(command, "--report", new_page, "write a page about the release, for publication: .html")
 
 
 def _fill_profile(command: argparse.ArgumentParser) -> None:
     command.add_argument("source", metavar="IN", help=_DATA)
-    command.add_argument(
-        "-k", default=5, **{**DEMANDS["k"], "help": "minimum number of matching rows (default: 5)"}
-    )
-    command.add_argument(
-        "-m", default=3, type=int, help="maximum number of items that the attacker knows (default: 3)"
-    )
-    _add_form(command).add_argument(
-        "--keep",
-        nargs="+",
-        action="extend",
-        metavar="COLUMN",
-        help="other columns to describe (default: all columns of a table with lists)",
-    )
-    command.add_argument(
-        "--report",
-        metavar="FILE",
-        type=new_page,
-        help="write the profile as a page, not for publication: .html",
-    )
+    command.add_argument("-k", default=5, type=int, help="minimum number of matching rows (default: 5)")
+    command.add_argument("-m", default=3, type=int, help=f"{_MOST_KNOWN_HELP} (default: 3)")
+    keep = "other columns to describe (default: all columns of a table with lists)"
+    _add_form(command).add_argument("--keep", **{**UNMODIFIED["keep"], "help": keep})
+    _add_file(command, "--report", new_page, "write the profile as a page, not for publication: .html")
 
 
 def _fill_tradeoff(command: argparse.ArgumentParser) -> None:
@@ -228,25 +179,87 @@ def _fill_tradeoff(command: argparse.ArgumentParser) -> None:
     _add_algorithm(command, "the one with the lowest loss among those with the guarantee")
     _add_parameters(command, {"algorithm": WAYS, "unmodified columns": UNMODIFIED})
     _add_form(command)
-    command.add_argument("--out", metavar="FILE", type=new_table, help="write the table: .parquet or .csv")
-    command.add_argument(
-        "--picture", metavar="FILE", type=new_picture, help="draw the table: .png, .svg or .pdf"
+    _add_file(command, "--out", new_table, "write the table: .parquet or .csv")
+    _add_file(command, "--picture", new_picture, "draw the table: .png, .svg or .pdf")
+    page = "write the table and a profile as a page, not for publication: .html"
+    _add_file(command, "--report", new_page, page)
+
+
+def _fill_audit(command: argparse.ArgumentParser) -> None:
+    released = "the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
+    command.add_argument("source", metavar="RELEASED", help=released)
+    stream = (
+        "read Parquet in parts: RELEASED is a file, a directory, a path with wildcards or a URI, and rows of "
+        "all files are counted together"
     )
-    command.add_argument(
-        "--report",
-        metavar="FILE",
-        type=new_page,
-        help="write the table and a profile as a page, not for publication: .html",
+    _add_switch(command, "--stream", stream)
+    command.add_argument("-k", **DEMANDS["k"])
+    command.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
+    _add_form(command)
+    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
+    sensitive = "the sensitive items; goes with -l, -p or --rho"
+    command.add_argument("--sensitive", nargs="+", metavar="ITEM", help=sensitive)
+    command.add_argument("-l", **DEMANDS["l"])
+    rho = (
+        "maximum share of the rows with any known items that also contain a sensitive item; without -m, the "
+        "attacker knows any number of items"
     )
+    command.add_argument("--rho", type=float, help=rho)
+    _add_file(command, "--constraints", table_file, f"{CONSTRAINTS_HELP} (not with -m)")
+    _add_file(command, "--rules", rules_file, f"{RULES_HELP} (with -c, not with -m)")
+    command.add_argument("-c", type=float, help=SHARE_HELP)
+    mapping = (
+        "the mapping of the release: for constraints, rules and suppressed sensitive items, and to count "
+        "rows that suppression emptied"
+    )
+    _add_file(command, "--mapping", table_file, mapping)
+    _add_file(command, "--classes", table_file, "the counts of groups in a release by cahd")
+    command.add_argument("-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group")
+    _add_switch(command, "--chunks", "RELEASED is a release by disassociate, of records in chunks")
+    safe = "with --chunks: also check that no two items of different chunks must be in the same record"
+    _add_switch(command, "--safe", safe)
+    _add_file(command, "--threats", new_table, "write the minimal itemsets that break the guarantee")
+
+
+def _fill_risk(command: argparse.ArgumentParser) -> None:
+    command.add_argument("source", metavar="IN", help=_DATA)
+    command.add_argument("-k", required=True, **DEMANDS["k"])
+    command.add_argument("-m", default=2, type=int, help=f"{_MOST_KNOWN_HELP} (default: 2)")
+    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
+    _add_form(command)
+    _add_file(command, "--out", new_table, "write the table: .parquet or .csv")
+    _add_switch(command, "--all", "print the whole table, not a summary")
+
+
+def _fill_run(command: argparse.ArgumentParser) -> None:
+    command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file")
+    _add_switch(command, "--allow-outside", _OUTSIDE_HELP)
+
+
+def _fill_compare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
+    _add_switch(command, "--all", "print all configurations, however many")
+    _add_switch(command, "--allow-outside", _OUTSIDE_HELP)
+
+
+def _fill_algorithms(command: argparse.ArgumentParser) -> None:
+    text = "the algorithm to describe (default: one line for each)"
+    command.add_argument("name", metavar="NAME", nargs="?", choices=list(ALGORITHMS), help=text)
+
+
+def _add_switch(command: argparse._ActionsContainer, option: str, text: str) -> None:
+    command.add_argument(option, action="store_true", help=text)
+
+
+def _add_file(
+    command: argparse._ActionsContainer, option: str, kind: Callable[[str], Path], text: str
+) -> None:
+    command.add_argument(option, metavar="FILE", type=kind, help=text)
 
 
 def _add_algorithm(command: argparse.ArgumentParser, default: str) -> None:
-    command.add_argument(
-        "--algorithm",
-        choices=list(functions(*OF_LISTS)),
-        metavar="NAME",
-        help=f"the algorithm; 'pdanon algorithms' lists them (default: {default})",
-    )
+    text = f"the algorithm; 'pdanon algorithms' lists them (default: {default})"
+    command.add_argument("--algorithm", choices=list(functions(*OF_LISTS)), metavar="NAME", help=text)
 
 
 def _add_parameters(command: argparse.ArgumentParser, groups: dict[str, dict[str, dict[str, Any]]]) -> None:
@@ -256,161 +269,46 @@ def _add_parameters(command: argparse.ArgumentParser, groups: dict[str, dict[str
             group.add_argument(flag(parameter), dest=parameter, default=argparse.SUPPRESS, **known)
 
 
-def _fill_audit(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "source", metavar="RELEASED", help="the release: .parquet, also as a URI, .csv, .tsv or .jsonl"
-    )
-    command.add_argument(
-        "--stream",
-        action="store_true",
-        help="read Parquet in parts: RELEASED is a file, a directory, a path with wildcards or a URI, and "
-        "rows of all files are counted together",
-    )
-    command.add_argument("-k", **DEMANDS["k"])
-    command.add_argument("-m", default=DEFAULT_M, **{**DEMANDS["m"], "help": f"{KNOWN_HELP} (default: 2)"})
-    _add_form(command)
-    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
-    sensitive = "the sensitive items; goes with -l, -p or --rho"
-    command.add_argument("--sensitive", nargs="+", metavar="ITEM", help=sensitive)
-    command.add_argument("-l", **DEMANDS["l"])
-    command.add_argument(
-        "--rho",
-        type=float,
-        help="maximum share of the rows with any known items that also contain a sensitive item; without "
-        "-m, the attacker knows any number of items",
-    )
-    command.add_argument(
-        "--constraints", metavar="FILE", type=table_file, help=f"{CONSTRAINTS_HELP} (not with -m)"
-    )
-    command.add_argument(
-        "--rules", metavar="FILE", type=rules_file, help=f"{RULES_HELP} (with -c, not with -m)"
-    )
-    command.add_argument("-c", type=float, help=SHARE_HELP)
-    command.add_argument(
-        "--mapping",
-        metavar="FILE",
-        type=table_file,
-        help="the mapping of the release: for constraints, rules and suppressed sensitive items, and to "
-        "count rows that suppression emptied",
-    )
-    command.add_argument(
-        "--classes", metavar="FILE", type=table_file, help="the counts of groups in a release by cahd"
-    )
-    command.add_argument("-p", type=int, help="a sensitive item is in at most 1/p of the rows of a group")
-    command.add_argument(
-        "--chunks", action="store_true", help="RELEASED is a release by disassociate, of records in chunks"
-    )
-    safe = "with --chunks: also check that no two items of different chunks must be in the same record"
-    command.add_argument("--safe", action="store_true", help=safe)
-    command.add_argument(
-        "--threats",
-        metavar="FILE",
-        type=new_table,
-        help="write the minimal itemsets that break the guarantee",
-    )
-
-
-def _fill_risk(command: argparse.ArgumentParser) -> None:
-    command.add_argument("source", metavar="IN", help=_DATA)
-    command.add_argument("-k", required=True, **DEMANDS["k"])
-    command.add_argument(
-        "-m", default=2, type=int, help="maximum number of items that the attacker knows (default: 2)"
-    )
-    command.add_argument("--quasi", nargs="+", metavar="COLUMN", help=_QUASI_HELP)
-    _add_form(command)
-    command.add_argument("--out", metavar="FILE", type=new_table, help="write the table: .parquet or .csv")
-    command.add_argument("--all", action="store_true", help="print the whole table, not a summary")
-
-
-def _fill_run(command: argparse.ArgumentParser) -> None:
-    command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file")
-    _add_outside(command)
-
-
-def _fill_compare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("policy", metavar="POLICY", type=Path, help="a TOML file with a table [compare]")
-    command.add_argument("--all", action="store_true", help="print all configurations, however many")
-    _add_outside(command)
-
-
-def _add_outside(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--allow-outside",
-        action="store_true",
-        help="let the policy write outside its own directory (default: refuse)",
-    )
-
-
 def _add_writing(command: argparse.ArgumentParser) -> None:
     """Add the options of commands that write files, whether options or a policy name them."""
     group = command.add_argument_group("written files")
-    group.add_argument(
-        "--overwrite",
-        action="store_true",
-        help="replace existing files (default: refuse); a release by --stream is never replaced",
-    )
-    group.add_argument(
-        "--dry-run", action="store_true", help="show the files that would be read and written, and do neither"
-    )
-
-
-def _fill_algorithms(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "name",
-        metavar="NAME",
-        nargs="?",
-        choices=list(ALGORITHMS),
-        help="the algorithm to describe (default: one line for each)",
-    )
+    overwrite = "replace existing files (default: refuse); a release by --stream is never replaced"
+    _add_switch(group, "--overwrite", overwrite)
+    _add_switch(group, "--dry-run", "show the files that would be read and written, and do neither")
 
 
 def _add_form(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add the options of the form of a table; return the group for tables without lists."""
     command.add_argument("--column", metavar="NAME", help="the list column (default: the only one)")
     command.add_argument("--separator", metavar="TEXT", help="the separator of items in CSV files")
-    command.add_argument(
-        "--delimiter",
-        metavar="CHAR",
-        help="the delimiter of fields in CSV (default: the most frequent candidate)",
-    )
+    delimiter = "the delimiter of fields in CSV (default: the most frequent candidate)"
+    command.add_argument("--delimiter", metavar="CHAR", help=delimiter)
     command.add_argument("--encoding", metavar="NAME", help="the encoding of CSV (default: utf-8)")
-    group = command.add_argument_group(
-        "tables without lists: a person in several rows, or one column per item"
+    title = "tables without lists: a person in several rows, or one column per item"
+    group = command.add_argument_group(title)
+    by = (
+        "the columns that identify the person of a row, such as a customer number; not published, like all "
+        "other columns unless listed in --keep"
     )
-    group.add_argument(
-        "--by",
-        nargs="+",
-        metavar="COLUMN",
-        help="the columns that identify the person of a row, such as a customer number; not published, like "
-        "all other columns unless listed in --keep",
-    )
+    group.add_argument("--by", nargs="+", metavar="COLUMN", help=by)
     group.add_argument("--item", metavar="COLUMN", help="the column of the item of a row")
-    group.add_argument(
-        "--conflicts",
-        choices=("refuse", "first"),
-        help="the action if rows of a person differ in a column of --keep (default: refuse)",
+    conflicts = "the action if rows of a person differ in a column of --keep (default: refuse)"
+    group.add_argument("--conflicts", choices=("refuse", "first"), help=conflicts)
+    onehot = (
+        "columns of 0 and 1, true and false, or counts; each column is an item (default: all but those of "
+        "--by and --keep)"
     )
-    group.add_argument(
-        "--onehot",
-        nargs="*",
-        metavar="COLUMN",
-        help="columns of 0 and 1, true and false, or counts; each column is an item (default: all but "
-        "those of --by and --keep)",
-    )
-    group.add_argument(
-        "--prefix",
-        metavar="TEXT",
-        help="prefix of the column names, which is not part of the item",
-    )
-    group.add_argument(
-        "--tick",
-        metavar="TEXT",
-        help="the text of a ticked cell, such as x or yes (default: 1, true, or a count)",
-    )
+    group.add_argument("--onehot", nargs="*", metavar="COLUMN", help=onehot)
+    prefix = "prefix of the column names, which is not part of the item"
+    group.add_argument("--prefix", metavar="TEXT", help=prefix)
+    tick = "the text of a ticked cell, such as x or yes (default: 1, true, or a count)"
+    group.add_argument("--tick", metavar="TEXT", help=tick)
     return group
 
 
 _WRITTEN = (release, new_table, new_page, new_picture)  # types of arguments that name files to write
+_OUTSIDE_HELP = "let the policy write outside its own directory (default: refuse)"
+_MOST_KNOWN_HELP = KNOWN_HELP.partition(";")[0]
 _QUASI_HELP = "quasi-identifiers: other columns that the attacker knows"
 _DATA = "the table: .parquet, also as a URI, .csv, .tsv (these also with .gz) or .jsonl"
 

@@ -116,7 +116,7 @@ def test_what_cannot_be_asked_is_said_and_nothing_is_written(run, words, said):
 
 
 def test_pictures_need_matplotlib_before_anything_is_done(run, monkeypatch):
-    monkeypatch.setattr("pdanon.cli.profile_command.find_spec", lambda name: None)
+    monkeypatch.setattr("pdanon.cli.main.find_spec", lambda name: None)
     code, _, err = run("tradeoff", "in.parquet", "--picture", "p.png")
     assert code == 2
     assert "pdanon[plot]" in err
