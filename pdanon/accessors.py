@@ -7,7 +7,6 @@ store the object, and check dtypes and the first value.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from pdanon.algorithms.choice import anonymize
 from pdanon.algorithms.items.lcg import lcg
 from pdanon.algorithms.refinement import refine
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.errors import ColumnError, ParameterError, PdanonError, did_you_mean, one_line
+from pdanon.errors import ColumnError, ParameterError, PdanonError, one_line
 from pdanon.evaluation.comparison import compare
 from pdanon.evaluation.fingerprint import fingerprint
 from pdanon.evaluation.metrics.attack import attack
@@ -30,7 +29,7 @@ from pdanon.guarantees.verdict import Audit, facts
 from pdanon.io.long import to_long
 from pdanon.io.onehot import to_onehot
 from pdanon.io.text import to_text
-from pdanon.itemsets.arguments import MethodError
+from pdanon.itemsets.arguments import as_method, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, is_list_column, may_hold_lists
@@ -39,8 +38,6 @@ from pdanon.itemsets.mapping import apply_mapping
 from pdanon.itemsets.support import supports
 from pdanon.itemsets.validation import is_encodable, read_list
 from pdanon.recoding.counts import of_all_rows, percent
-
-__all__ = ["ItemsetAccessor", "TxanonAccessor", "overview"]
 
 _K = 5  # rows that must match, as in `pdanon.look`
 _MOST_PAIRS = 10**7  # pairs of items in rows, which are counted in about a second
@@ -124,44 +121,21 @@ class TxanonAccessor:
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that suggests a method."""
-        methods = [each for each in vars(TxanonAccessor) if not each.startswith("_")]
-        hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
-        raise MethodError("there is no such method", where="df.txanon", got=repr(name), hint=hint)
-
-
-def _as_method(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function as a method: same name and docstring, without the frame or series."""
-
-    @wraps(function)
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(self._obj, *args, **kwargs)
-
-    return method
+        raise unknown_method(TxanonAccessor, name, "there is no such method", "df.txanon")
 
 
 _FUNCTIONS: tuple[Callable[..., Any], ...] = (
-    audit,
-    risk,
-    attack,
-    lcg,
-    apply_mapping,
-    refine,
-    anonymize,
-    profile,
-    tradeoff,
-    compare,
-    to_long,
-    to_onehot,
-    fingerprint,
+    *(audit, risk, attack, lcg, apply_mapping, refine, anonymize),
+    *(profile, tradeoff, compare, to_long, to_onehot, fingerprint),
 )
 for _function in _FUNCTIONS:
-    setattr(TxanonAccessor, _function.__name__, _as_method(_function))
+    setattr(TxanonAccessor, _function.__name__, as_method(_function))
 
 
 @watch
 def _offer(record: Algorithm) -> None:
     """Add a method for an algorithm."""
-    setattr(TxanonAccessor, record.name, _as_method(record.function))
+    setattr(TxanonAccessor, record.name, as_method(record.function))
 
 
 @pd.api.extensions.register_series_accessor("itemset")
@@ -324,8 +298,7 @@ class ItemsetAccessor:
             itemset  support
         0  ['rice']        1
         """
-        threats = self._audit(k, m).threats
-        return threats[["itemset", "support"]]
+        return self._audit(k, m).threats[["itemset", "support"]]
 
     def is_km_anonymous(self, k: int, m: int | None = 2) -> bool:
         """Return whether every itemset of up to m items that occurs is in at least k rows.
@@ -461,7 +434,7 @@ class ItemsetAccessor:
         return pd.Series(itemsets.to_pandas(), index=self._obj.index, name=self._obj.name)
 
 
-setattr(ItemsetAccessor, to_text.__name__, _as_method(to_text))
+setattr(ItemsetAccessor, to_text.__name__, as_method(to_text))
 
 
 def _read_itemset(items: Iterable[Any]) -> list[Any]:
@@ -477,9 +450,8 @@ def _check_labels(mapping: Mapping[Any, str] | pd.Series[str]) -> dict[Any, str]
     others = sum(not isinstance(label, str) for label in labels.values())
     if others:
         hint = "call itemset.suppress to remove items"
-        raise ParameterError(
-            "a label must be text", where="mapping", got=f"{others} of other types", hint=hint
-        )
+        got = f"{others} of other types"
+        raise ParameterError("a label must be text", where="mapping", got=got, hint=hint)
     if not all(is_encodable(label) for label in labels.values()):
         raise ParameterError("a label contains half of a surrogate pair", where="mapping")
     return labels

@@ -19,12 +19,12 @@ import pyarrow as pa
 
 from pdanon.algorithms.engines import SAMPLE, Recoder, check_algorithm, decide
 from pdanon.algorithms.registry import Algorithm, watch
-from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, did_you_mean, require_extra
+from pdanon.errors import ColumnError, ItemsetDtypeError, ParameterError, require_extra
 from pdanon.evaluation.fingerprint import rows_fingerprint
 from pdanon.evaluation.metrics.risk import risk_of
 from pdanon.guarantees import KmAnonymity, check_recountable
 from pdanon.guarantees.verdict import Audit, Guarantee
-from pdanon.itemsets.arguments import MethodError, called_by_name
+from pdanon.itemsets.arguments import as_method, called_by_name, unknown_method
 from pdanon.itemsets.chunks import refuse_chunks
 from pdanon.itemsets.codes import Itemsets
 from pdanon.itemsets.columns import find_column, find_columns, is_list_column, with_column
@@ -58,9 +58,8 @@ def _collapse_part(
 ) -> ListColumns:
     """Return the distinct transactions of a partition, with items of the given types."""
     pairs = zip(labels, kinds, strict=True)
-    return collapse_columns(
-        [[_encode(part[label], kind, number, read) for label, kind in pairs]], len(labels)
-    )
+    columns = [_encode(part[label], kind, number, read) for label, kind in pairs]
+    return collapse_columns([columns], len(columns))
 
 
 def _encode(column: pd.Series[Any], kind: pa.DataType, number: int, read: Reader) -> Itemsets:
@@ -305,10 +304,8 @@ class _WrittenPartitions:
 
     def result(self, facts: Facts) -> LazyRelease:
         decision = facts.decision
-        parameters = dict(decision.parameters)
-        return LazyRelease(
-            self.frame, decision.mapping, facts.guarantee, decision.loss, self.n_rows, parameters
-        )
+        known = decision.mapping, facts.guarantee, decision.loss
+        return LazyRelease(self.frame, *known, self.n_rows, dict(decision.parameters))
 
 
 def apply_mapping(
@@ -431,9 +428,7 @@ class TxanonAccessor:
 
     def __getattr__(self, name: str) -> Any:
         """Raise an error that lists the methods."""
-        methods = [each for each in vars(TxanonAccessor) if not each.startswith("_")]
-        hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
-        raise MethodError("Dask has no such method", where="ddf.txanon", got=repr(name), hint=hint)
+        raise unknown_method(TxanonAccessor, name, "Dask has no such method", "ddf.txanon")
 
 
 def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease]:
@@ -446,18 +441,8 @@ def _as_method(function: Callable[..., Anonymized]) -> Callable[..., LazyRelease
     return method
 
 
-def _forwarding(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function of this module as a method."""
-
-    @wraps(function)
-    def method(self: TxanonAccessor, *args: Any, **kwargs: Any) -> Any:
-        return function(self._obj, *args, **kwargs)
-
-    return method
-
-
 for _function in (audit, risk, apply_mapping):
-    setattr(TxanonAccessor, _function.__name__, _forwarding(_function))
+    setattr(TxanonAccessor, _function.__name__, as_method(_function))
 
 
 @watch
@@ -576,9 +561,8 @@ def _recode(frame: dd.DataFrame, labels: list[Hashable], recoder: Recoder) -> tu
     """Return the released frame, and the facts about its rows; nothing is computed yet."""
     became = *recoder.labels(), recoder.missing_as_empty
     once = dask.delayed(became, traverse=False)  # one node of the graph, instead of a copy in each task
-    released = frame.map_partitions(
-        _recode_part, labels, once, meta=_recode_part(frame._meta, labels, became)
-    )
+    meta = _recode_part(frame._meta, labels, became)
+    released = frame.map_partitions(_recode_part, labels, once, meta=meta)
     kinds, look = _item_types(released._meta, labels), dask.delayed(_recode_and_count)
     parts = enumerate(frame.to_delayed())
     return released, _tree([look(part, labels, once, kinds, number) for number, part in parts], _merge_facts)

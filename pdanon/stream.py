@@ -41,22 +41,12 @@ from pdanon.recoding.release import Facts, release
 from pdanon.recoding.result import Labelled
 from pdanon.recoding.unmodified_columns import Passing, count_unmodified, judged_columns, judged_labels
 
-__all__ = [
-    "Streamed",
-    "anonymize",
-    "audit",
-    "check_absent",
-    "check_mapping_file",
-    "check_target",
-    "draft_target",
-    "lock_target",
-    "write_mapping",
-]
+__all__ = ["Streamed", "anonymize", "audit"]
 
 
 def __dir__() -> list[str]:
     """Return the public names."""
-    return ["Streamed", "anonymize", "audit"]
+    return list(__all__)
 
 
 def check_target(target: Path, tree: ParquetTree) -> None:
@@ -329,7 +319,10 @@ def anonymize(
     check_target(released, tree)
     kept = None if mapping is None else check_mapping_file(Path(mapping), released, tree)
     with lock_target(released):
-        files = _Files.find(tree, released, kept, column, parameters.get("private"))
+        stamps = tree.stamps()
+        with _expect_unchanged(tree, stamps):
+            positions = tree.find_columns(column, parameters.get("private"))
+        files = _Files(tree, released, kept, positions, stamps)
         return release(files, partial(files.decide, algorithm, parameters), parameters.get("keep", ()))
 
 
@@ -411,15 +404,6 @@ class _Files:
     positions: tuple[int, ...]
     stamps: list[object]
 
-    @classmethod
-    def find(
-        cls, tree: ParquetTree, target: Path, mapping: Path | None, column: str | None, private: Any
-    ) -> _Files:
-        """Find the columns to recode."""
-        stamps = tree.stamps()
-        with _expect_unchanged(tree, stamps):
-            return cls(tree, target, mapping, tree.find_columns(column, private), stamps)
-
     @property
     def labels(self) -> list[str]:
         """Names of the columns to recode."""
@@ -444,7 +428,7 @@ class _Files:
         """Write a draft, which the audit fills. At the end it becomes the target, after the mapping."""
         write_first = partial(write_mapping, decision.mapping, self.mapping)
         with draft_target(self.target, write_first, directory=not self.tree.is_file) as draft:
-            yield _WrittenFiles(self, decision.rows, draft)
+            yield _WrittenFiles(self, decision.rows.n_rows, decision.rows.recoder, draft)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -460,12 +444,9 @@ class _WrittenFiles:
     """The draft of a release, written when it is audited."""
 
     files: _Files
-    rows: _FileRows
+    n_rows: int
+    recoder: Recoder
     draft: Path
-
-    @property
-    def n_rows(self) -> int:
-        return self.rows.n_rows
 
     def check_unmodified(self, guarantee: Guarantee, judged: Sequence[Hashable]) -> Passing:
         with _expect_unchanged(self.files.tree, self.files.stamps):
@@ -479,7 +460,7 @@ class _WrittenFiles:
     def audit(self, guarantee: Guarantee) -> Audit:
         tree = self.files.tree
         with _expect_unchanged(tree, self.files.stamps):
-            _recode(tree, self.draft, self.files.positions, self.rows.recoder)
+            _recode(tree, self.draft, self.files.positions, self.recoder)
             written = _collapse(ParquetTree.find(self.draft), self.files.labels, read=encode_visible)
             if written.n_rows != self.n_rows:
                 raise _change_error(tree)
@@ -488,8 +469,8 @@ class _WrittenFiles:
     def result(self, facts: Facts) -> Streamed:
         tree, target, decision = self.files.tree, self.files.target, facts.decision
         paths = (target,) if tree.is_file else tuple(target / name for name in tree.names)
-        parameters = dict(decision.parameters)
-        return Streamed(paths, decision.mapping, facts.guarantee, decision.loss, self.n_rows, parameters)
+        known = decision.mapping, facts.guarantee, decision.loss
+        return Streamed(paths, *known, self.n_rows, dict(decision.parameters))
 
 
 def _collapse(

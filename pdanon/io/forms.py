@@ -11,7 +11,7 @@ import pandas as pd
 from pdanon.errors import ColumnError, ParameterError, did_you_mean
 from pdanon.io.csv import read_joined_text
 from pdanon.io.files import check_encoding
-from pdanon.io.lines import delimiter_of, is_parquet, is_text, read_lines
+from pdanon.io.lines import Table, delimiter_of, is_parquet, is_text, read_lines
 from pdanon.io.long import from_long, to_long
 from pdanon.io.onehot import describe_numbers, lists_and_numbers
 from pdanon.itemsets.columns import find_column
@@ -20,15 +20,6 @@ from pdanon.itemsets.validation import check_known, is_uri
 __all__ = ["Form", "Table"]
 
 _CONFLICTS = ("refuse", "first")
-_UTF8 = "utf-8"
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Table:
-    """The frame of a file, and notes about options that were guessed."""
-
-    frame: pd.DataFrame
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -141,37 +132,32 @@ class Form:
         keep : collection of str
             Other columns of the frame. A table with lists keeps all columns, unless ``by`` is set.
         """
-        encoding = check_encoding(self.encoding or _UTF8)
-        if not self.has_no_lists and is_text(path):
-            return self._read_lists(*self._read_joined(Path(path), encoding), list(keep))
-        text = [*self.by, *([] if self.item is None else [self.item])]
-        lines = read_lines(path, text, self.delimiter, encoding)
-        guessed = [lines.guessed] if lines.guessed else []
+        encoding = check_encoding(self.encoding or "utf-8")
+        if self.has_no_lists or not is_text(path):
+            text = [*self.by, *([] if self.item is None else [self.item])]
+            frame, notes = read_lines(path, text, self.delimiter, encoding)
+        else:
+            frame, notes = self._read_joined(Path(path), encoding)
         if self.is_onehot:
-            return self._read_onehot(lines.frame, guessed, list(keep))
-        if self.item is None:
-            return self._read_lists(lines.frame, guessed, list(keep))
-        by, conflicts = list(self.by), self.conflicts or "refuse"
-        frame = from_long(lines.frame, by=by, item=self.item, keep=[*keep], conflicts=conflicts)
-        return Table(frame, tuple(guessed))
+            return self._read_onehot(frame, notes, list(keep))
+        if self.item is not None:
+            by, conflicts = list(self.by), self.conflicts or "refuse"
+            frame = from_long(frame, by=by, item=self.item, keep=[*keep], conflicts=conflicts)
+        elif self.by:
+            _check_columns(frame, [*self.by, *keep])
+            name = str(frame.columns[find_column(frame, self.column)])
+            frame = self._merge_persons(frame, name, list(keep))
+        return Table(frame, notes)
 
-    def _read_joined(self, path: Path, encoding: str) -> tuple[pd.DataFrame, list[str]]:
-        """Read a CSV file with joined text; return notes, too."""
+    def _read_joined(self, path: Path, encoding: str) -> Table:
+        """Read a CSV file with joined text."""
         if self.column is None or self.separator is None:
             raise ParameterError("a CSV file needs a column and a separator", where=str(path))
-        mark, guessed = delimiter_of(path, self.delimiter, encoding)
+        mark, notes = delimiter_of(path, self.delimiter, encoding)
         options = {"separator": self.separator, "delimiter": mark, "encoding": encoding}
-        frame = read_joined_text(path, self.column, text=self.by, **options)
-        return frame, [guessed] if guessed else []
+        return Table(read_joined_text(path, self.column, text=self.by, **options), notes)
 
-    def _read_lists(self, frame: pd.DataFrame, notes: list[str], keep: list[str]) -> Table:
-        """Merge the rows of each person of a frame with lists, if ``by`` is set."""
-        if self.by:
-            _check_columns(frame, [*self.by, *keep])
-            frame = self._merge_persons(frame, str(frame.columns[find_column(frame, self.column)]), keep)
-        return Table(frame, tuple(notes))
-
-    def _read_onehot(self, frame: pd.DataFrame, notes: list[str], keep: list[str]) -> Table:
+    def _read_onehot(self, frame: pd.DataFrame, notes: tuple[str, ...], keep: list[str]) -> Table:
         """Convert a one-hot table."""
         name, by = str(self.lists), list(self.by)
         _check_columns(frame, [*by, *keep])
@@ -183,11 +169,11 @@ class Form:
         columns = self.onehot or None
         lists, numbers = lists_and_numbers(boxes, columns, self.prefix, name, self.tick)
         if columns is None and self.prefix is None:
-            notes = [*notes, *_describe_boxes(boxes)]
+            notes = (*notes, *_describe_boxes(boxes))
         elif numbers:
-            notes = [*notes, describe_numbers(numbers)]
+            notes = (*notes, describe_numbers(numbers))
         joined = pd.concat([frame[others], lists[name]], axis=1)
-        return Table(self._merge_persons(joined, name, keep), tuple(notes))
+        return Table(self._merge_persons(joined, name, keep), notes)
 
     def _merge_persons(self, lists: pd.DataFrame, name: str, keep: list[str]) -> pd.DataFrame:
         """Merge the rows of each person, and drop all columns but the lists and kept ones."""

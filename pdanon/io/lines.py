@@ -17,7 +17,7 @@ from pdanon.io.parquet import read_parquet
 from pdanon.itemsets.validation import check_delimiter, is_uri, quote_word
 
 __all__ = [
-    "Lines",
+    "Table",
     "check_fields",
     "delimiter_of",
     "is_lines",
@@ -30,14 +30,13 @@ __all__ = [
 
 _DELIMITERS = (",", ";", "\t", "|")
 _SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-_NAMES = {";": "';'", "\t": "a tab", "|": "'|'"}
 
 
-class Lines(NamedTuple):
-    """The table of a file, and a note about its delimiter if that was guessed."""
+class Table(NamedTuple):
+    """The frame of a file, and notes about options that were guessed."""
 
     frame: pd.DataFrame
-    guessed: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def is_text(path: str | Path) -> bool:
@@ -58,7 +57,7 @@ def is_parquet(path: str | Path) -> bool:
 
 def read_lines(
     path: Path | str, text: Sequence[str] = (), delimiter: str | None = None, encoding: str = "utf-8"
-) -> Lines:
+) -> Table:
     """Read a table without conversion.
 
     Parameters
@@ -75,24 +74,23 @@ def read_lines(
     """
     check_name(path)
     if is_parquet(path):
-        return Lines(read_parquet(path))
+        return Table(read_parquet(path))
     path = Path(path)
     if is_text(path):
         return _read_text(path, text, delimiter, check_encoding(encoding))
     try:
-        return Lines(pa_json.read_json(path).to_pandas())
+        return Table(pa_json.read_json(path).to_pandas())
     except (OSError, MemoryError, pa.ArrowException) as error:
         problem = cause_of(error)
     # Raised outside the handler: the chained error of Arrow may show a line of the file.
-    hint = (
-        file_hint(path, "JSON lines", problem) or "write one object per line, {...}, and one type per field"
-    )
+    hint = file_hint(path, "JSON lines", problem)
+    hint = hint or "write one object per line, {...}, and one type per field"
     raise FormatError("the file cannot be read as JSON lines", where=str(path), got=problem, hint=hint)
 
 
-def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding: str) -> Lines:
+def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding: str) -> Table:
     try:
-        mark, guessed = delimiter_of(path, delimiter, encoding)
+        mark, notes = delimiter_of(path, delimiter, encoding)
         table = parse_csv(path, text, mark, encoding)
         header, problem = table.column_names, None
         if any(map(pa.types.is_binary, table.schema.types)):  # Arrow reads bytes that are no text as binary
@@ -103,29 +101,25 @@ def _read_text(path: Path, text: Sequence[str], delimiter: str | None, encoding:
         raise unreadable_text(path, encoding, problem)
     check_fields(header, mark, path)
     check_names(header, path)
-    return Lines(table.to_pandas(), guessed)
+    return Table(table.to_pandas(), notes)
 
 
-def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str, str]:
+def delimiter_of(path: Path, delimiter: str | None, encoding: str) -> tuple[str, tuple[str, ...]]:
     """Return the delimiter of a CSV file, and a note if it is guessed and no comma."""
     if delimiter is not None:
-        return check_delimiter(delimiter, "delimiter"), ""
+        return check_delimiter(delimiter, "delimiter"), ()
     is_tabbed = ".tsv" in path.name.lower()
     mark = "\t" if is_tabbed else read_safely(lambda: _guess_delimiter(path, encoding), path, "CSV")
-    return mark, f"the delimiter is {_NAMES[mark]}" if mark in _NAMES else ""
+    return mark, () if mark == "," else (f"the delimiter is {_name_mark(mark)}",)
 
 
 def check_fields(header: Sequence[str], delimiter: str, path: Path) -> None:
     """Check that a header of one field does not hold another delimiter."""
     others = [mark for mark in _DELIMITERS if mark in header[0]] if len(header) == 1 else []
     if others and others != [delimiter]:
-        mark, other = (_NAMES.get(each, quote_word(each)) for each in (delimiter, others[0]))
-        raise FormatError(
-            f"{mark} separates no fields",
-            where=str(path),
-            got="a first line of one field",
-            hint=f"{other} is in it: is that the delimiter?",
-        )
+        what, got = f"{_name_mark(delimiter)} separates no fields", "a first line of one field"
+        hint = f"{_name_mark(others[0])} is in it: is that the delimiter?"
+        raise FormatError(what, where=str(path), got=got, hint=hint)
 
 
 def unreadable_text(path: Path, encoding: str, problem: str | None) -> FormatError:
@@ -162,3 +156,7 @@ def _guess_delimiter(path: Path, encoding: str) -> str:
     with pa.input_stream(str(path)) as file:  # decompresses .gz
         line = file.read(2**16).decode(encoding, "replace").partition("\n")[0]
     return max(_DELIMITERS, key=line.count)
+
+
+def _name_mark(mark: str) -> str:
+    return "a tab" if mark == "\t" else quote_word(mark)

@@ -21,15 +21,8 @@ from pdanon.itemsets.validation import check_kind, is_encodable, quote_word
 
 __all__ = ["check_separator", "from_text", "separator_hint", "to_text", "unreadable", "without_blanks"]
 
-_USUAL = {
-    ";": "';'",
-    ",": "','",
-    "|": "'|'",
-    "\t": "a tab",
-    "/": "'/'",
-    "\n": "an end of line",
-    " ": "a blank",
-}
+_USUAL = (";", ",", "|", "\t", "/", "\n", " ")
+_NAMES = {"\t": "a tab", "\n": "an end of line", " ": "a blank"}
 
 
 @called_by_name
@@ -127,9 +120,8 @@ def to_text(series: pd.Series[Any], *, separator: str) -> pd.Series[Any]:
             got=f"{len(lost)} of {itemsets.n_items} items",
             hint=separator_hint(texts),
         )
-    joined = pc.binary_join(
-        itemsets.recode(np.arange(len(texts)), pa.array(texts, pa.string())).to_arrow(), separator
-    )
+    published = itemsets.recode(np.arange(len(texts)), pa.array(texts, pa.string()))
+    joined = pc.binary_join(published.to_arrow(), separator)
     return pd.Series(text_column(joined), index=series.index, name=series.name)
 
 
@@ -150,8 +142,12 @@ def unreadable(text: str, separator: str) -> bool:
 def separator_hint(texts: Iterable[str]) -> str:
     """Return a hint with a usual separator that no item contains, if there is one."""
     texts = [*filter(None, texts)]
-    fitting = [name for mark, name in _USUAL.items() if not any(unreadable(text, mark) for text in texts)]
-    example = f", such as {fitting[0]}" if fitting else " or ends with the beginning of"
+    fitting = [mark for mark in _USUAL if not any(unreadable(text, mark) for text in texts)]
+    example = (
+        f", such as {_NAMES.get(fitting[0], repr(fitting[0]))}"
+        if fitting
+        else " or ends with the beginning of"
+    )
     return f"choose a separator that no item contains{example} (--join on the command line), or write Parquet"
 
 
@@ -182,10 +178,11 @@ def _refuse_absent(texts: pa.ChunkedArray, separator: str) -> None:
     """Refuse a separator that occurs in no text, and suggest usual ones that occur."""
     if not pc.any(pc.greater(pc.utf8_length(texts), 0), min_count=0).as_py():
         return
-    found = [name for mark, name in _USUAL.items() if pc.any(pc.match_substring(texts, mark)).as_py()]
+    found = [
+        _NAMES.get(mark, repr(mark)) for mark in _USUAL if pc.any(pc.match_substring(texts, mark)).as_py()
+    ]
     hint = f"usual separators in the texts: {', '.join(found)}"
     if not found:
         hint = "if a text is one item: frame['items'].map(lambda item: [item])"
-    raise ParameterError(
-        "the separator is in no text", where="separator", got=quote_word(separator), hint=hint
-    )
+    got = quote_word(separator)
+    raise ParameterError("the separator is in no text", where="separator", got=got, hint=hint)

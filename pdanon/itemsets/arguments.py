@@ -10,8 +10,6 @@ from typing import Any, ParamSpec, TypeVar
 from pdanon.errors import GuaranteeError, ParameterError, PdanonError, did_you_mean
 from pdanon.itemsets.validation import quote_word
 
-__all__ = ["CallError", "MethodError", "called_by_name", "check_call", "constructed_by_name"]
-
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
 _Class = TypeVar("_Class", bound=type[Any])
@@ -56,6 +54,23 @@ class CallError(ParameterError, TypeError):
 
 class MethodError(PdanonError, AttributeError):
     """The accessor has no method of that name."""
+
+
+def as_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function as a method of an accessor: same name and docstring, without the frame or series."""
+
+    @wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(self._obj, *args, **kwargs)
+
+    return method
+
+
+def unknown_method(accessor: type, name: str, what: str, where: str) -> MethodError:
+    """Return an error that suggests a method of an accessor, or lists all."""
+    methods = [each for each in vars(accessor) if not each.startswith("_")]
+    hint = did_you_mean(name, methods) or f"known: {', '.join(methods)}"
+    return MethodError(what, where=where, got=repr(name), hint=hint)
 
 
 def called_by_name(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:

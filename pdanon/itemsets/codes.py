@@ -217,9 +217,8 @@ class Itemsets:
         Itemsets
             Rows without duplicates. It shares no buffer with this object.
         """
-        return Itemsets(
-            *relabel_rows(self.codes, self.offsets, targets, vocabulary), self.nulls.copy(), self.weights
-        )
+        rows = relabel_rows(self.codes, self.offsets, targets, vocabulary)
+        return Itemsets(*rows, self.nulls.copy(), self.weights)
 
     def relabel(self, occurrences: Codes, vocabulary: pa.Array) -> Itemsets:
         """Recode with a new code for each occurrence, instead of one for each item."""
@@ -241,10 +240,8 @@ class Itemsets:
             the vocabulary.
         """
         # Arrow needs twice the size while it builds a string array, and cannot exceed this limit.
-        too_long = pa.types.is_string(self.vocabulary.type) and text_exceeds(
-            self.vocabulary, self.codes, _OFFSET_LIMIT // 2
-        )
-        if dictionary or too_long:
+        is_string = pa.types.is_string(self.vocabulary.type)
+        if dictionary or (is_string and text_exceeds(self.vocabulary, self.codes, _OFFSET_LIMIT // 2)):
             items = pa.DictionaryArray.from_arrays(pa.array(self.codes), self.vocabulary)
         else:
             items = self.vocabulary.take(pa.array(self.codes))
@@ -358,9 +355,8 @@ def join_columns(columns: Sequence[Itemsets]) -> tuple[Itemsets, Codes]:
     lengths = np.sum([column.lengths for column in columns], axis=0)
     texts = [f"{number}: {text}" for number, column in enumerate(columns) for text in column.texts()]
     nulls = np.logical_and.reduce([column.nulls for column in columns])
-    itemsets = Itemsets(
-        codes[order].astype(np.int32), offsets_of(lengths), pa.array(texts, pa.string()), nulls
-    )
+    vocabulary = pa.array(texts, pa.string())
+    itemsets = Itemsets(codes[order].astype(np.int32), offsets_of(lengths), vocabulary, nulls)
     return itemsets, np.repeat(np.arange(len(columns), dtype=np.int32), counts)
 
 
@@ -571,9 +567,8 @@ def _number_texts(values: list[Any]) -> Iterator[pa.Array]:
 
 def _plain_texts(values: list[Any]) -> pa.Array:
     """Write numbers with all digits and without an exponent."""
-    return pa.array(
-        [None if value is None else format(Decimal(value), "f") for value in values], pa.large_string()
-    )
+    texts = [None if value is None else format(Decimal(value), "f") for value in values]
+    return pa.array(texts, pa.large_string())
 
 
 def _trim_zeros(texts: pa.Array) -> pa.Array:

@@ -87,16 +87,12 @@ def find_column(frame: pd.DataFrame, column: Hashable | None = None) -> int:
         return label_position(frame, column)
     positions = [i for i in range(frame.shape[1]) if is_list_column(frame.iloc[:, i])]
     if not positions:
-        raise ColumnError(
-            "the frame has no list-valued column",
-            got=describe_columns(frame, types=True),
-            hint=lists_hint(frame),
-        )
+        got, hint = describe_columns(frame, types=True), lists_hint(frame)
+        raise ColumnError("the frame has no list-valued column", got=got, hint=hint)
     if len(positions) > 1:
         labels = [frame.columns[i] for i in positions]
-        raise ColumnError(
-            "the frame has several list-valued columns", got=labels, hint="name one: column=..."
-        )
+        hint = "name one: column=..."
+        raise ColumnError("the frame has several list-valued columns", got=labels, hint=hint)
     return positions[0]
 
 
@@ -120,14 +116,11 @@ def label_positions(frame: pd.DataFrame, columns: Iterable[Hashable]) -> list[in
 
 def _one_position(frame: pd.DataFrame, column: Hashable, positions: dict[Hashable, list[int]]) -> int:
     """Return the only position of a label."""
-    try:
-        found = positions.get(label_key(column), [])
-    except TypeError:  # no hash, such as a hierarchy in the wrong place: its names must not be shown
-        found = None
-    if found is None:
+    if not is_hashable(column):  # such as a hierarchy in the wrong place: its names must not be shown
         by_name = "pass other parameters by name, such as hierarchy=..."
         got = type(column).__name__
         raise ColumnError("a column is named by its label", where="column", got=got, hint=by_name)
+    found = positions.get(label_key(column), [])
     if len(found) != 1:
         problem = "exists more than once" if found else "does not exist"
         texts = [label for label in frame.columns if isinstance(label, str)]
@@ -187,9 +180,8 @@ def is_missing(row: Any) -> bool:
 
 def column_labels(labels: Any, name: str) -> tuple[Hashable, ...]:
     """Check that labels of columns are a list without duplicates."""
-    found = tuple(
-        read_list(labels, name, f"pass a list, even for one column: {name}=['age']", "a list of columns")
-    )
+    hint = f"pass a list, even for one column: {name}=['age']"
+    found = tuple(read_list(labels, name, hint, "a list of columns"))
     if not all(is_hashable(label) for label in found):
         raise ParameterError(f"{name} must be a list of columns", where=name, got="a list of lists")
     if len(set(found)) < len(found):
@@ -240,12 +232,8 @@ def names_column(private: Any) -> bool:
 
 def find_columns(frame: pd.DataFrame, column: Hashable | None = None, private: Any = None) -> tuple[int, ...]:
     """Find the positions of the list column and, if ``private`` names one, of the private column."""
-    if names_column(private):
-        return _two_columns(frame, column, private)
-    return (find_column(frame, column),)
-
-
-def _two_columns(frame: pd.DataFrame, column: Hashable | None, private: Hashable) -> tuple[int, int]:
+    if not names_column(private):
+        return (find_column(frame, column),)
     check_frame(frame)
     positions = [i for i, label in enumerate(frame.columns) if label == private]
     if len(positions) != 1:  # the name is not shown: it may be an item

@@ -111,10 +111,8 @@ def collapse_columns(batches: Iterable[Sequence[Itemsets]], n_columns: int) -> L
         weights = np.ones(batch[0].n_rows, np.int64) if batch[0].weights is None else batch[0].weights
         # Within a row, items have the order of their vocabulary, so equal rows have equal numbers.
         rows.add(*_join_rows(marked), weights)
-    vocabularies = [pa.array([], pa.string()) if each is None else each for each in items]
-    return ListColumns(
-        *(_split_column(rows, which, n_columns, each) for which, each in enumerate(vocabularies))
-    )
+    found = [pa.array([], pa.string()) if each is None else each for each in items]
+    return ListColumns(*(_split_column(rows, which, n_columns, each) for which, each in enumerate(found)))
 
 
 def _mark_missing(numbers: Codes, column: Itemsets, mark: int) -> tuple[Codes, Offsets]:

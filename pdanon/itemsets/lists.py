@@ -140,9 +140,8 @@ def item_type(kind: pa.DataType) -> pa.DataType:
         return kind if kind.bit_width >= 128 else pa.decimal128(kind.precision, kind.scale)
     if is_text_type(kind) or (pa.types.is_primitive(kind) and not pa.types.is_interval(kind)):
         return kind
-    raise ItemsetDtypeError(
-        "the items have no order or no text", got=f"items of type {_kind(kind)}", hint=_ITEM_HINT
-    )
+    got = f"items of type {_kind(kind)}"
+    raise ItemsetDtypeError("the items have no order or no text", got=got, hint=_ITEM_HINT)
 
 
 def plain(items: pa.Array, kind: pa.DataType) -> pa.Array:

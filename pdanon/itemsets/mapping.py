@@ -77,9 +77,8 @@ def global_mapping(mapping: pd.DataFrame) -> tuple[Itemsets, pa.Array]:
     itemsets = Itemsets.from_arrow(lists)
     if itemsets.n_items != len(items):
         doubles = len(items) - itemsets.n_items
-        raise ParameterError(
-            "an item is mapped more than once", where="mapping", got=f"{doubles} repeated items"
-        )
+        got = f"{doubles} repeated items"
+        raise ParameterError("an item is mapped more than once", where="mapping", got=got)
     return itemsets, mapping_labels(mapping, itemsets.vocabulary.type)
 
 
@@ -187,9 +186,8 @@ def apply_mapping(
             hint="pass unseen='suppress' to remove them, or the mapping of this column",
         )
     suppresses = unseen == "suppress" or labels.null_count > 0
-    return with_column(
-        frame, position, relabel(itemsets, items, labels, missing_as_empty=suppresses).to_pandas()
-    )
+    released = relabel(itemsets, items, labels, missing_as_empty=suppresses)
+    return with_column(frame, position, released.to_pandas())
 
 
 def relabel(

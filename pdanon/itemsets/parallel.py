@@ -60,9 +60,8 @@ def recode_rows(
     def part(begin: int, end: int) -> tuple[int, NDArray[np.bool_]]:
         is_used = np.zeros(n_targets, np.bool_)
         own = found[offsets[begin] - offsets[0] :], ends[begin + 1 : end + 1]
-        return counting.canonical_rows(
-            codes, offsets[begin : end + 1], targets, is_used, repeats, *own
-        ), is_used
+        bounds = offsets[begin : end + 1]
+        return counting.canonical_rows(codes, bounds, targets, is_used, repeats, *own), is_used
 
     parts = even_parts(offsets)
     done = share(part, parts)

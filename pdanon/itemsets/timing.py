@@ -174,9 +174,8 @@ def progress_bar(show: bool, label: str, unit: str, total: int | None = None) ->
             warnings.simplefilter("ignore")
             from tqdm.auto import tqdm
     except ImportError:
-        raise ParameterError(
-            "progress=True needs the package tqdm", hint="pip install 'pdanon[progress]'"
-        ) from None
+        hint = "pip install 'pdanon[progress]'"
+        raise ParameterError("progress=True needs the package tqdm", hint=hint) from None
     with tqdm(desc=label, unit=f" {unit}", total=total) as bar:
 
         def report(done: int) -> None:

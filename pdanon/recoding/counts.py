@@ -50,12 +50,9 @@ def _labels(mapping: pd.DataFrame, loss: pd.Series[float]) -> str:
     before, after = (sum(each) for each in zip(*counts, strict=True))
     text = f"{before:,} before, {after:,} after"
     if loss["occurrences"] > loss["suppressed"]:
-        text += f"; a changed one stands for {_number(int(loss['stands_for']), 'item')} (median)"
+        size = int(loss["stands_for"])
+        text += f"; a changed one stands for {size:,} item{'' if size == 1 else 's'} (median)"
     return text
-
-
-def _number(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def percent(share: float) -> str:

@@ -192,7 +192,9 @@ def _cheapest(index: SupportIndex, occurrences: NDArray[np.int64], need: int) ->
         best = min(cheapest, key=lambda row: (Fraction(int(prices[row]), int(gains[row])), row))
         gone[rows.codes[rows.offsets[best] : rows.offsets[best + 1]]] = True
     spare = -lacking
-    emptied = index.within(np.isin(np.arange(len(index.weights)), _rows_within(index, gone)))
+    keeps_label = np.zeros(len(index.weights), np.bool_)
+    keeps_label[np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))[~gone[index.codes]]] = True
+    emptied = index.within(~keeps_label)
     starts, holders, _ = emptied.transpose
     is_empty = np.ones(len(emptied.weights), np.bool_)
     for label in sorted(np.flatnonzero(gone).tolist(), key=lambda each: (-occurrences[each], each)):
@@ -202,14 +204,6 @@ def _cheapest(index: SupportIndex, occurrences: NDArray[np.int64], need: int) ->
             gone[label], spare = False, spare - back
             is_empty[own] = False
     return np.flatnonzero(gone)
-
-
-def _rows_within(index: SupportIndex, items: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the rows with no other items."""
-    others = np.zeros(len(index.weights), np.bool_)
-    rows = np.repeat(np.arange(len(index.weights)), np.diff(index.offsets))
-    others[rows[~items[index.codes]]] = True
-    return np.flatnonzero(~others)
 
 
 def _without_threats(recoding: Recoding, itemsets: Itemsets, threats: Itemsets) -> Recoding:

@@ -122,8 +122,9 @@ class _Sets:
         numbers: Counter[str] = Counter()
         for each in self.order:
             label = labels[each]
-            if times[label] > 1 or label in taken:
-                labels[each] = next(_free_numbers(label, numbers, taken))
+            while labels[each] in taken or (labels[each] == label and times[label] > 1):
+                numbers[label] += 1
+                labels[each] = f"{label} #{numbers[label]}"
         return labels
 
     def call(self, make: Callable[[list[Any]], str]) -> list[str]:
@@ -157,35 +158,20 @@ def _order(numbers: NDArray[np.int64], recoding: Recoding, itemsets: Itemsets) -
     return sorted(range(len(names)), key=lambda each: (-counts[each], hashes[each]))
 
 
-def _free_numbers(label: str, numbers: Counter[str], taken: set[str]) -> Iterator[str]:
-    """Return a label with the next numbers that are not taken."""
-    while True:
-        numbers[label] += 1
-        if (numbered := f"{label} #{numbers[label]}") not in taken:
-            yield numbered
-
-
 def _check_texts(labels: list[Any], taken: pa.LargeStringArray) -> None:
     """Check that texts of a function can be labels of different sets."""
-    others = sum(not isinstance(label, str) for label in labels)
-    if others:
-        raise _unfit("is not text", others, labels)
-    empty = sum(not label.strip() for label in labels)
-    if empty:
-        raise _unfit("is empty", empty, labels)
-    unencodable = sum(not is_encodable(label) for label in labels)
-    if unencodable:
-        raise _unfit("contains half of a surrogate pair", unencodable, labels)
-    repeated = sum(times for times in Counter(labels).values() if times > 1)
-    if repeated:
-        raise _unfit("is that of another set", repeated, labels)
+    for what, times in _count_unfit(labels, taken):
+        if times:
+            hint = "return a different text for each set, or pass labels='short'"
+            got = f"{times} of {len(labels)} labels"
+            raise ParameterError(f"a label {what}", where="labels", got=got, hint=hint)
+
+
+def _count_unfit(labels: list[Any], taken: pa.LargeStringArray) -> Iterator[tuple[str, int]]:
+    """Count the unfit labels by their problem. Each count requires that all before it are 0."""
+    yield "is not text", sum(not isinstance(label, str) for label in labels)
+    yield "is empty", sum(not label.strip() for label in labels)
+    yield "contains half of a surrogate pair", sum(not is_encodable(label) for label in labels)
+    yield "is that of another set", sum(times for times in Counter(labels).values() if times > 1)
     items = pc.sum(pc.is_in(pa.array(labels, pa.large_string()), value_set=taken)).as_py()
-    if items:
-        raise _unfit("is the text of an item, or a label of another column", items, labels)
-
-
-def _unfit(what: str, times: int, labels: list[Any]) -> ParameterError:
-    hint = "return a different text for each set, or pass labels='short'"
-    return ParameterError(
-        f"a label {what}", where="labels", got=f"{times} of {len(labels)} labels", hint=hint
-    )
+    yield "is the text of an item, or a label of another column", items or 0

@@ -192,9 +192,8 @@ def _hash_rows(itemsets: Itemsets, rows: NDArray[np.int64]) -> NDArray[np.uint64
 def _supports(index: SupportIndex, pairs: Codes) -> NDArray[np.int64]:
     """Return the supports of pairs. They have few items, so only these are transposed to save memory."""
     items, numbers = np.unique(pairs, return_inverse=True)
-    return _keep_codes(index, items).supports(
-        numbers.astype(np.int32).ravel(), np.arange(0, pairs.size + 1, 2)
-    )
+    offsets = np.arange(0, pairs.size + 1, 2)
+    return _keep_codes(index, items).supports(numbers.astype(np.int32).ravel(), offsets)
 
 
 def _keep_codes(index: SupportIndex, codes: NDArray[Any]) -> SupportIndex:

@@ -111,10 +111,8 @@ class Passing:
     @property
     def _by_one(self) -> bool:
         """Whether one column alone explains almost all rows that are unique or below k."""
-        explained = is_nearly_all(self.subset_unique, self.unique) and is_nearly_all(
-            self.subset_below_k, self.below_k
-        )
-        return len(self.subset) == 1 and explained
+        most_unique = is_nearly_all(self.subset_unique, self.unique)
+        return len(self.subset) == 1 and most_unique and is_nearly_all(self.subset_below_k, self.below_k)
 
     def _sentence(self, unique: int, below_k: int, known: Sequence[Hashable], counted: str) -> str:
         what = _join_labels(known) if len(known) <= _MOST_NAMED else f"{len(known)} columns"
@@ -237,11 +235,11 @@ def judged_columns(frame: pd.DataFrame, recoded: Collection[int], keep: Any) -> 
     settled = {label_key(label) for label in judged}
     for each in _passing_columns(frame, recoded):
         if label_key(each.label) in settled and value_numbers(each.values) is None:
-            problem, hint = (
+            what, hint = (
                 "the values of a column cannot be compared",
                 "convert them to text, or drop the column",
             )
-            raise ColumnError(problem, where="keep", got=each.label, hint=hint)
+            raise ColumnError(what, where="keep", got=each.label, hint=hint)
     return judged
 
 
@@ -257,9 +255,8 @@ def judged_labels(others: Sequence[Hashable], recoded: Sequence[Hashable], keep:
             texts = [each for each in others if isinstance(each, str)]
             nearest = get_close_matches(label, texts, 1) if isinstance(label, str) else []
             hint = f"did you mean {nearest[0]!r}?" if nearest else None
-            raise ColumnError(
-                f"column {label!r} does not exist", where="keep", got=f"columns {[*others]}", hint=hint
-            )
+            what, got = f"column {label!r} does not exist", f"columns {[*others]}"
+            raise ColumnError(what, where="keep", got=got, hint=hint)
     return labels
 
 
@@ -352,10 +349,8 @@ def _warning(
     if quasi and hasattr(guarantee, "quasi"):
         protect = f"add {quasi} to quasi=, "
     keep = [*found.telling, *found.incomparable]
-    hint = (
-        f"{protect}drop columns that are not needed, or pass keep={keep} if they may be published as they are"
-    )
-    return IdentifierWarning(". ".join(found.sentences(rows)), hint=hint)
+    review = f"drop columns that are not needed, or pass keep={keep} if they may be published as they are"
+    return IdentifierWarning(". ".join(found.sentences(rows)), hint=protect + review)
 
 
 def _join_labels(labels: Sequence[Hashable]) -> str:
