@@ -21,8 +21,8 @@ from pdanon.itemsets.validation import check_kind, is_encodable, quote_word
 
 __all__ = ["check_separator", "from_text", "separator_hint", "to_text", "unreadable", "without_blanks"]
 
-_USUAL = (";", ",", "|", "\t", "/", "\n", " ")
-_NAMES = {"\t": "a tab", "\n": "an end of line", " ": "a blank"}
+_INVISIBLE = {"\t": "a tab", "\n": "an end of line", " ": "a blank"}
+_USUAL = {mark: _INVISIBLE.get(mark, repr(mark)) for mark in (";", ",", "|", "\t", "/", "\n", " ")}
 
 
 @called_by_name
@@ -142,12 +142,8 @@ def unreadable(text: str, separator: str) -> bool:
 def separator_hint(texts: Iterable[str]) -> str:
     """Return a hint with a usual separator that no item contains, if there is one."""
     texts = [*filter(None, texts)]
-    fitting = [mark for mark in _USUAL if not any(unreadable(text, mark) for text in texts)]
-    example = (
-        f", such as {_NAMES.get(fitting[0], repr(fitting[0]))}"
-        if fitting
-        else " or ends with the beginning of"
-    )
+    fitting = [name for mark, name in _USUAL.items() if not any(unreadable(text, mark) for text in texts)]
+    example = f", such as {fitting[0]}" if fitting else " or ends with the beginning of"
     return f"choose a separator that no item contains{example} (--join on the command line), or write Parquet"
 
 
@@ -178,9 +174,7 @@ def _refuse_absent(texts: pa.ChunkedArray, separator: str) -> None:
     """Refuse a separator that occurs in no text, and suggest usual ones that occur."""
     if not pc.any(pc.greater(pc.utf8_length(texts), 0), min_count=0).as_py():
         return
-    found = [
-        _NAMES.get(mark, repr(mark)) for mark in _USUAL if pc.any(pc.match_substring(texts, mark)).as_py()
-    ]
+    found = [name for mark, name in _USUAL.items() if pc.any(pc.match_substring(texts, mark)).as_py()]
     hint = f"usual separators in the texts: {', '.join(found)}"
     if not found:
         hint = "if a text is one item: frame['items'].map(lambda item: [item])"
